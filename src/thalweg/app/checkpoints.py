@@ -62,15 +62,18 @@ class OwnSaver(BaseCheckpointSaver[Any]):
 
     @property
     def config_specs(self) -> list[Any]:
-        """See `BaseCheckpointSaver.config_specs`."""
+        """Return the fields of a config that the saver reads.
+
+        See `BaseCheckpointSaver.config_specs`.
+        """
         return self._inner.config_specs
 
     def get_next_version(self, current: Any, channel: None) -> Any:  # noqa: ANN401 (the saver's own)
-        """See `BaseCheckpointSaver.get_next_version`."""
+        """Return the next version of a channel; see `BaseCheckpointSaver.get_next_version`."""
         return self._inner.get_next_version(current, channel)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """See `BaseCheckpointSaver.aget_tuple`."""
+        """Return a checkpoint of a thread; see `BaseCheckpointSaver.aget_tuple`."""
         with self._telling():
             return self._up(await self._inner.aget_tuple(self._down(config)))
 
@@ -96,7 +99,7 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """See `BaseCheckpointSaver.aput`."""
+        """Store a checkpoint; see `BaseCheckpointSaver.aput`."""
         below = self._down(config)
         async with fence():
             with self._telling():
@@ -107,7 +110,10 @@ class OwnSaver(BaseCheckpointSaver[Any]):
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """See `BaseCheckpointSaver.aget_delta_channel_history`."""
+        """Return the stored writes of delta channels.
+
+        See `BaseCheckpointSaver.aget_delta_channel_history`.
+        """
         below = self._down(config)
         with self._telling():
             return await self._inner.aget_delta_channel_history(config=below, channels=channels)
@@ -119,13 +125,16 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        """See `BaseCheckpointSaver.aput_writes`."""
+        """Store the writes of a task; see `BaseCheckpointSaver.aput_writes`."""
         async with fence():
             with self._telling():
                 await self._inner.aput_writes(self._down(config), writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """See `BaseCheckpointSaver.adelete_thread`."""
+        """Delete the checkpoints and writes of a thread.
+
+        See `BaseCheckpointSaver.adelete_thread`.
+        """
         with self._telling():
             await self._inner.adelete_thread(self._mark + thread_id)
 
@@ -205,7 +214,7 @@ class RunSaver(OwnSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """See `BaseCheckpointSaver.aput`."""
+        """Store a checkpoint; see `BaseCheckpointSaver.aput`."""
         self._add(PutCheckpoint(self._down(config), checkpoint, metadata, new_versions))
         given = config.get("configurable", {})
         namespace = given.get("checkpoint_ns", "")
@@ -239,7 +248,7 @@ class RunSaver(OwnSaver):
         return added()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """See `BaseCheckpointSaver.aget_tuple`."""
+        """Return a checkpoint of a thread; see `BaseCheckpointSaver.aget_tuple`."""
         await self.flush()
         return await super().aget_tuple(config)
 
@@ -251,7 +260,7 @@ class RunSaver(OwnSaver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """See `OwnSaver.alist`."""
+        """Yield checkpoints, newest first; see `OwnSaver.alist`."""
         await self.flush()
         async for found in super().alist(config, filter=filter, before=before, limit=limit):
             yield found
@@ -259,12 +268,18 @@ class RunSaver(OwnSaver):
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """See `BaseCheckpointSaver.aget_delta_channel_history`."""
+        """Return the stored writes of delta channels.
+
+        See `BaseCheckpointSaver.aget_delta_channel_history`.
+        """
         await self.flush()
         return await super().aget_delta_channel_history(config=config, channels=channels)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """See `BaseCheckpointSaver.adelete_thread`."""
+        """Delete the checkpoints and writes of a thread.
+
+        See `BaseCheckpointSaver.adelete_thread`.
+        """
         await self.flush()
         await super().adelete_thread(thread_id)
 

@@ -135,7 +135,7 @@ class Registry:
         return sums
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Release all connections."""
         self._database.close()
 
 

@@ -42,7 +42,7 @@ class RemoteShell(RunFiles, SandboxBackendProtocol):
 
     @property
     def id(self) -> str:
-        """See `SandboxBackendProtocol.id`."""
+        """Return the unique name of this sandbox; see `SandboxBackendProtocol.id`."""
         return self._mirror().remote.id
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
@@ -55,7 +55,7 @@ class RemoteShell(RunFiles, SandboxBackendProtocol):
         *,
         timeout: int | None = None,  # noqa: ASYNC109  # the protocol's
     ) -> ExecuteResponse:
-        """See `SandboxBackendProtocol.aexecute`."""
+        """Run a command of a shell to its end; see `SandboxBackendProtocol.aexecute`."""
         return await asyncio.to_thread(self.execute, command, timeout=timeout)
 
     def _mirror(self) -> "Mirror":

@@ -83,7 +83,7 @@ class RunShell(RunFiles, OperationSandbox):
 
     @property
     def id(self) -> str:
-        """See `SandboxBackendProtocol.id`."""
+        """Return the unique name of this sandbox; see `SandboxBackendProtocol.id`."""
         return f"thread-{self._folder().name}"
 
     def _perform(self, operation: Operation[Answer]) -> Answer:

@@ -82,7 +82,7 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
                 await saver._run(connection.close)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """See `BaseCheckpointSaver.aget_tuple`."""
+        """Return a checkpoint of a thread; see `BaseCheckpointSaver.aget_tuple`."""
         return await self._run(lambda: self.get_tuple(config))
 
     async def alist(
@@ -113,7 +113,7 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """See `BaseCheckpointSaver.aput`."""
+        """Store a checkpoint; see `BaseCheckpointSaver.aput`."""
         return await self._run(lambda: self.put(config, checkpoint, metadata, new_versions))
 
     async def aput_writes(
@@ -123,11 +123,11 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        """See `BaseCheckpointSaver.aput_writes`."""
+        """Store the writes of a task; see `BaseCheckpointSaver.aput_writes`."""
         await self._run(lambda: self.put_writes(config, writes, task_id, task_path))
 
     async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
-        """See `BatchSaver.awrite`."""
+        """Store all writes, in order, or none of them; see `BatchSaver.awrite`."""
         await self._run(lambda: self._write(batch))
 
     @contextmanager
@@ -137,13 +137,19 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
             yield cursor
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """See `BaseCheckpointSaver.adelete_thread`."""
+        """Delete the checkpoints and writes of a thread.
+
+        See `BaseCheckpointSaver.adelete_thread`.
+        """
         await self._run(lambda: self.delete_thread(thread_id))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """See `BaseCheckpointSaver.aget_delta_channel_history`."""
+        """Return the stored writes of delta channels.
+
+        See `BaseCheckpointSaver.aget_delta_channel_history`.
+        """
         return await self._run(
             lambda: self.get_delta_channel_history(config=config, channels=channels)
         )

@@ -241,7 +241,7 @@ class CompositeBackend(FlowBackend):
         *,
         timeout: int | None = None,  # noqa: ASYNC109  # the protocol's
     ) -> ExecuteResponse:
-        """See `execute`."""
+        """Run a command in the default backend; see `execute`."""
         return await self._later(self._execute(command, timeout))
 
     def _execute(self, command: str, timeout: int | None) -> Flow[ExecuteResponse]:

@@ -157,7 +157,7 @@ class ContextHubBackend(BackendProtocol):
             raise RuntimeError(message)
 
     def ls(self, path: str) -> LsResult:
-        """See `BackendProtocol.ls`."""
+        """List the entries of a folder, not of folders in it; see `BackendProtocol.ls`."""
         folder = path.rstrip("/") + "/"
 
         def listed() -> LsResult:
@@ -169,7 +169,7 @@ class ContextHubBackend(BackendProtocol):
         return _told(LsResult, listed)
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `BackendProtocol.read`."""
+        """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
 
         def window() -> ReadResult:
             data = self._load().get(file_path)
@@ -187,18 +187,21 @@ class ContextHubBackend(BackendProtocol):
         *,
         max_count: int | None = None,
     ) -> GrepResult:
-        """See `BackendProtocol.grep`."""
+        """Find the lines that contain a text; see `BackendProtocol.grep`."""
         return _told(
             GrepResult,
             lambda: grep_matches_from_files(self._load(), pattern, path, glob, max_count=max_count),
         )
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `BackendProtocol.glob`."""
+        """Find files, and never folders, by their paths; see `BackendProtocol.glob`."""
         return _told(GlobResult, lambda: glob_matches_from_files(self._load(), pattern, path))
 
     def write(self, file_path: str, content: str) -> WriteResult:
-        """See `BackendProtocol.write`."""
+        """Write or replace a file, and create missing folders.
+
+        See `BackendProtocol.write`.
+        """
 
         def written() -> WriteResult:
             path = validate_path(file_path)
@@ -235,7 +238,7 @@ class ContextHubBackend(BackendProtocol):
         return _told(EditResult, done)
 
     def delete(self, file_path: str) -> DeleteResult:
-        """See `BackendProtocol.delete`."""
+        """Delete a file, or a folder and everything in it; see `BackendProtocol.delete`."""
         path = file_path.rstrip("/")
 
         def plan(files: Mapping[str, FileData]) -> Changes:
@@ -274,7 +277,10 @@ class ContextHubBackend(BackendProtocol):
         return WriteResult()
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `BackendProtocol.download_files`."""
+        """Return the bytes of many files; one result for each, in their order.
+
+        See `BackendProtocol.download_files`.
+        """
         loaded = _told(LsResult, lambda: LsResult(entries=[]) if self._load() else LsResult())
         if loaded.error:
             return [FileDownloadResponse(path, error=loaded.error) for path in paths]

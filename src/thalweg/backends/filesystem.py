@@ -140,7 +140,7 @@ class FilesystemBackend(BackendProtocol):
             return target(place)
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `BackendProtocol.read`."""
+        """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
         kind = read_file_type(file_path)
         try:
             with self._at(file_path) as place:
@@ -307,7 +307,10 @@ class FilesystemBackend(BackendProtocol):
         )
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `BackendProtocol.upload_files`."""
+        """Write bytes to many paths; return one result for each, in their order.
+
+        See `BackendProtocol.upload_files`.
+        """
         return [FileUploadResponse(path, self._uploaded(path, raw)) for path, raw in files]
 
     def _uploaded(self, path: str, raw: bytes) -> str | None:
@@ -319,7 +322,10 @@ class FilesystemBackend(BackendProtocol):
         return None
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `BackendProtocol.download_files`."""
+        """Return the bytes of many files; one result for each, in their order.
+
+        See `BackendProtocol.download_files`.
+        """
         return [self._downloaded(path) for path in paths]
 
     def _downloaded(self, path: str) -> FileDownloadResponse:

@@ -102,7 +102,7 @@ class ForeignSandbox(ForeignBackend, OperationSandbox):
 
     @property
     def id(self) -> str:
-        """See `SandboxBackendProtocol.id`."""
+        """Return the unique name of this sandbox; see `SandboxBackendProtocol.id`."""
         return str(getattr(self.backend, "default", self.backend).id)
 
 

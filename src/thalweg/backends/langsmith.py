@@ -41,7 +41,7 @@ class LangSmithSandbox(BaseSandbox):
 
     @property
     def id(self) -> str:
-        """See `SandboxBackendProtocol.id`."""
+        """Return the unique name of this sandbox; see `SandboxBackendProtocol.id`."""
         return self._sandbox.name
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
@@ -87,11 +87,14 @@ class LangSmithSandbox(BaseSandbox):
         return found
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `read`."""
+        """Return a window of lines of a file; see `read`."""
         return await asyncio.to_thread(self.read, file_path, offset, limit)
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `BackendProtocol.upload_files`."""
+        """Write bytes to many paths; return one result for each, in their order.
+
+        See `BackendProtocol.upload_files`.
+        """
         return [FileUploadResponse(path, self._uploaded(path, raw)) for path, raw in files]
 
     def _uploaded(self, path: str, raw: bytes) -> str | None:
@@ -106,7 +109,10 @@ class LangSmithSandbox(BaseSandbox):
         return None
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `BackendProtocol.download_files`."""
+        """Return the bytes of many files; one result for each, in their order.
+
+        See `BackendProtocol.download_files`.
+        """
         return [self._downloaded(path) for path in paths]
 
     def _downloaded(self, path: str) -> FileDownloadResponse:

@@ -205,19 +205,19 @@ class OperationBackend(BackendProtocol):
         """Perform an operation by awaited calls."""
 
     def ls(self, path: str) -> LsResult:
-        """See `BackendProtocol.ls`."""
+        """List the entries of a folder, not of folders in it; see `BackendProtocol.ls`."""
         return self._perform(Ls(path))
 
     async def als(self, path: str) -> LsResult:
-        """See `BackendProtocol.als`."""
+        """List the entries of a folder, not of folders in it; see `BackendProtocol.als`."""
         return await self._aperform(Ls(path))
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `BackendProtocol.read`."""
+        """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
         return self._perform(Read(file_path, offset, limit))
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `BackendProtocol.aread`."""
+        """Return a window of lines, unchanged and without numbers; see `BackendProtocol.aread`."""
         return await self._aperform(Read(file_path, offset, limit))
 
     def grep(
@@ -228,7 +228,7 @@ class OperationBackend(BackendProtocol):
         *,
         max_count: int | None = None,
     ) -> GrepResult:
-        """See `BackendProtocol.grep`."""
+        """Find the lines that contain a text; see `BackendProtocol.grep`."""
         return self._perform(Grep(pattern, path, glob, max_count))
 
     async def agrep(
@@ -239,23 +239,29 @@ class OperationBackend(BackendProtocol):
         *,
         max_count: int | None = None,
     ) -> GrepResult:
-        """See `BackendProtocol.agrep`."""
+        """Find the lines that contain a text; see `BackendProtocol.agrep`."""
         return await self._aperform(Grep(pattern, path, glob, max_count))
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `BackendProtocol.glob`."""
+        """Find files, and never folders, by their paths; see `BackendProtocol.glob`."""
         return self._perform(Glob(pattern, path))
 
     async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `BackendProtocol.aglob`."""
+        """Find files, and never folders, by their paths; see `BackendProtocol.aglob`."""
         return await self._aperform(Glob(pattern, path))
 
     def write(self, file_path: str, content: str) -> WriteResult:
-        """See `BackendProtocol.write`."""
+        """Write or replace a file, and create missing folders.
+
+        See `BackendProtocol.write`.
+        """
         return self._perform(Write(file_path, content))
 
     async def awrite(self, file_path: str, content: str) -> WriteResult:
-        """See `BackendProtocol.awrite`."""
+        """Write or replace a file, and create missing folders.
+
+        See `BackendProtocol.awrite`.
+        """
         return await self._aperform(Write(file_path, content))
 
     def edit(
@@ -265,7 +271,7 @@ class OperationBackend(BackendProtocol):
         new_string: str,
         replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
     ) -> EditResult:
-        """See `BackendProtocol.edit`."""
+        """Replace an exact text in a file that exists; see `BackendProtocol.edit`."""
         return self._perform(Edit(file_path, old_string, new_string, replace_all))
 
     async def aedit(
@@ -275,31 +281,43 @@ class OperationBackend(BackendProtocol):
         new_string: str,
         replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
     ) -> EditResult:
-        """See `BackendProtocol.aedit`."""
+        """Replace an exact text in a file that exists; see `BackendProtocol.aedit`."""
         return await self._aperform(Edit(file_path, old_string, new_string, replace_all))
 
     def delete(self, file_path: str) -> DeleteResult:
-        """See `BackendProtocol.delete`."""
+        """Delete a file, or a folder and everything in it; see `BackendProtocol.delete`."""
         return self._perform(Delete(file_path))
 
     async def adelete(self, file_path: str) -> DeleteResult:
-        """See `BackendProtocol.adelete`."""
+        """Delete a file, or a folder and everything in it; see `BackendProtocol.adelete`."""
         return await self._aperform(Delete(file_path))
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `BackendProtocol.upload_files`."""
+        """Write bytes to many paths; return one result for each, in their order.
+
+        See `BackendProtocol.upload_files`.
+        """
         return self._perform(UploadFiles(files))
 
     async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `BackendProtocol.aupload_files`."""
+        """Write bytes to many paths; return one result for each, in their order.
+
+        See `BackendProtocol.aupload_files`.
+        """
         return await self._aperform(UploadFiles(files))
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `BackendProtocol.download_files`."""
+        """Return the bytes of many files; one result for each, in their order.
+
+        See `BackendProtocol.download_files`.
+        """
         return self._perform(DownloadFiles(paths))
 
     async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `BackendProtocol.adownload_files`."""
+        """Return the bytes of many files; one result for each, in their order.
+
+        See `BackendProtocol.adownload_files`.
+        """
         return await self._aperform(DownloadFiles(paths))
 
 
@@ -307,7 +325,7 @@ class OperationSandbox(OperationBackend, SandboxBackendProtocol):
     """The same for a backend that also runs commands."""
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """See `SandboxBackendProtocol.execute`."""
+        """Run a command of a shell to its end; see `SandboxBackendProtocol.execute`."""
         return self._perform(Execute(command, timeout))
 
     async def aexecute(
@@ -316,5 +334,5 @@ class OperationSandbox(OperationBackend, SandboxBackendProtocol):
         *,
         timeout: int | None = None,  # noqa: ASYNC109  # the protocol's
     ) -> ExecuteResponse:
-        """See `SandboxBackendProtocol.aexecute`."""
+        """Run a command of a shell to its end; see `SandboxBackendProtocol.aexecute`."""
         return await self._aperform(Execute(command, timeout))

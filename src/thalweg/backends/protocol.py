@@ -247,7 +247,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         raise NotImplementedError
 
     async def als(self, path: str) -> LsResult:
-        """See `ls`."""
+        """List the entries of a folder, not of folders in it; see `ls`."""
         return await asyncio.to_thread(self.ls, path)
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
@@ -265,7 +265,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         raise NotImplementedError
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `read`."""
+        """Return a window of lines, unchanged and without numbers; see `read`."""
         return await asyncio.to_thread(self.read, file_path, offset=offset, limit=limit)
 
     def grep(
@@ -276,7 +276,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         *,
         max_count: int | None = None,
     ) -> GrepResult:
-        """Find the lines that hold a text.
+        """Find the lines that contain a text.
 
         Args:
             pattern: The text itself; nothing in it has a special meaning.
@@ -327,11 +327,11 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         raise NotImplementedError
 
     async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `glob`."""
+        """Find files, and never folders, by their paths; see `glob`."""
         return await asyncio.to_thread(self.glob, pattern, path=path)
 
     def write(self, file_path: str, content: str) -> WriteResult:
-        """Write a file, with the folders it needs, over what was there.
+        """Write or replace a file, and create missing folders.
 
         Args:
             file_path: Absolute.
@@ -340,7 +340,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         raise NotImplementedError
 
     async def awrite(self, file_path: str, content: str) -> WriteResult:
-        """See `write`."""
+        """Write or replace a file, and create missing folders; see `write`."""
         return await asyncio.to_thread(self.write, file_path, content)
 
     def edit(
@@ -367,7 +367,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         new_string: str,
         replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
     ) -> EditResult:
-        """See `edit`."""
+        """Replace an exact text in a file that exists; see `edit`."""
         edit = partial(self.edit, file_path, old_string, new_string, replace_all=replace_all)
         return await asyncio.to_thread(edit)
 
@@ -380,7 +380,10 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         raise NotImplementedError
 
     async def adelete(self, file_path: str) -> DeleteResult:
-        """See `delete`."""
+        """Delete a file, or a folder and everything in it. Optional: see `supports_delete`.
+
+        See `delete`.
+        """
         return await asyncio.to_thread(self.delete, file_path)
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
@@ -392,11 +395,14 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         raise NotImplementedError
 
     async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `upload_files`."""
+        """Write bytes to many paths; return one result for each, in their order.
+
+        See `upload_files`.
+        """
         return await asyncio.to_thread(self.upload_files, files)
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """Read the bytes of many files; one answer for each, in their order.
+        """Return the bytes of many files; one result for each, in their order.
 
         Args:
             paths: Absolute.
@@ -404,7 +410,10 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         raise NotImplementedError
 
     async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `download_files`."""
+        """Return the bytes of many files; one result for each, in their order.
+
+        See `download_files`.
+        """
         return await asyncio.to_thread(self.download_files, paths)
 
 
@@ -470,7 +479,7 @@ class SandboxBackendProtocol(BackendProtocol):
         *,
         timeout: int | None = None,  # noqa: ASYNC109  # handed on to the blocking method
     ) -> ExecuteResponse:
-        """See `execute`."""
+        """Run a command of a shell to its end; see `execute`."""
         return await asyncio.to_thread(partial(self.execute, command, **timeout_of(self, timeout)))
 
 

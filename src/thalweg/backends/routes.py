@@ -22,15 +22,15 @@ class Place:
     """What a path of that backend is below, with a `/` at its end; `None` for the default."""
 
     def outer(self, path: str) -> str:
-        """Name a path of that backend as everybody else does."""
+        """Return the outer path of a path of that backend."""
         return path if self.prefix is None else self.prefix + path.lstrip("/")
 
     def outer_info(self, info: FileInfo) -> FileInfo:
-        """See `outer`."""
+        """Return the outer path of a path of that backend; see `outer`."""
         return {**info, "path": self.outer(info["path"])}
 
     def outer_match(self, match: GrepMatch) -> GrepMatch:
-        """See `outer`."""
+        """Return the outer path of a path of that backend; see `outer`."""
         return {**match, "path": self.outer(match["path"])}
 
     def outer_words(self, error: str | None) -> str | None:

@@ -101,11 +101,11 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
     @property
     @abstractmethod
     def id(self) -> str:
-        """See `SandboxBackendProtocol.id`."""
+        """Return the unique name of this sandbox; see `SandboxBackendProtocol.id`."""
 
     @abstractmethod
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """See `SandboxBackendProtocol.execute`."""
+        """Run a command of a shell to its end; see `SandboxBackendProtocol.execute`."""
 
     @abstractmethod
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
@@ -113,7 +113,10 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
 
     @abstractmethod
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `BackendProtocol.download_files`."""
+        """Return the bytes of many files; one result for each, in their order.
+
+        See `BackendProtocol.download_files`.
+        """
 
     # These two are done by the subclass; only the others are commands.
     aupload_files = BackendProtocol.aupload_files
@@ -290,7 +293,10 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         max_capture_bytes: int | None = None,
         timeout: int | None = None,  # noqa: ASYNC109  # the protocol's
     ) -> ExecuteOffloadResult:
-        """See `execute_with_offload`."""
+        """Run a command and store its output remotely if it is large.
+
+        See `execute_with_offload`.
+        """
         return await self._later(
             self._offload(command, capture_path, max_inline_bytes, max_capture_bytes, timeout)
         )

@@ -80,7 +80,7 @@ class SharedSandbox(SharedBackend, OperationSandbox):
 
     @property
     def id(self) -> str:
-        """See `SandboxBackendProtocol.id`."""
+        """Return the unique name of this sandbox; see `SandboxBackendProtocol.id`."""
         return self.backend.id
 
 

@@ -58,14 +58,14 @@ class StateBackend(BackendProtocol):
     def __init__(self) -> None: ...
 
     def ls(self, path: str) -> LsResult:
-        """See `BackendProtocol.ls`."""
+        """List the entries of a folder, not of folders in it; see `BackendProtocol.ls`."""
         if (refused := _refused(path)) is not None:
             return LsResult(error=refused)
         folder = path if path.endswith("/") else f"{path}/"
         return LsResult(entries=entries_of(_files(), folder, _info))
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `BackendProtocol.read`."""
+        """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
         data = _get(_here(), file_path)
         if (refused := _refused(file_path)) is not None:
             return ReadResult(error=refused)
@@ -83,11 +83,11 @@ class StateBackend(BackendProtocol):
         *,
         max_count: int | None = None,
     ) -> GrepResult:
-        """See `BackendProtocol.grep`."""
+        """Find the lines that contain a text; see `BackendProtocol.grep`."""
         return grep_matches_from_files(_files(), pattern, path, glob, max_count=max_count)
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `BackendProtocol.glob`."""
+        """Find files, and never folders, by their paths; see `BackendProtocol.glob`."""
         files = _files()
         found = glob_matches_from_files(files, pattern, path)
         if found.matches is None:
@@ -96,7 +96,10 @@ class StateBackend(BackendProtocol):
         return GlobResult(matches=infos)
 
     def write(self, file_path: str, content: str) -> WriteResult:
-        """See `BackendProtocol.write`."""
+        """Write or replace a file, and create missing folders.
+
+        See `BackendProtocol.write`.
+        """
         at = _here()
         with _held(at):
             if (problem := _refused(file_path) or _ended(at, file_path)) is not None:
@@ -129,7 +132,7 @@ class StateBackend(BackendProtocol):
         return EditResult(path=file_path, occurrences=edited[1])
 
     def delete(self, file_path: str) -> DeleteResult:
-        """See `BackendProtocol.delete`."""
+        """Delete a file, or a folder and everything in it; see `BackendProtocol.delete`."""
         at = _here()
         path = file_path.rstrip("/")
         with _held(at):
@@ -142,7 +145,10 @@ class StateBackend(BackendProtocol):
         return DeleteResult(path=file_path)
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `BackendProtocol.upload_files`."""
+        """Write bytes to many paths; return one result for each, in their order.
+
+        See `BackendProtocol.upload_files`.
+        """
         at = _here()
         with _held(at):
             if (problem := _ended(at, "")) is not None:
@@ -160,7 +166,10 @@ class StateBackend(BackendProtocol):
         ]
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `BackendProtocol.download_files`."""
+        """Return the bytes of many files; one result for each, in their order.
+
+        See `BackendProtocol.download_files`.
+        """
         at = _here()
         return [_download(path, _get(at, path)) for path in paths]
 

@@ -191,7 +191,7 @@ def _one_pass() -> Flow[tuple[dict[tuple[Namespace, str], Placed], bool]]:
 
 
 def read(path: str, offset: int, limit: int) -> Flow[ReadResult]:
-    """See `BackendProtocol.read`."""
+    """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
     try:
         item: Item | None = yield Get(key_of(path))
         if item is None:
@@ -207,7 +207,7 @@ def read(path: str, offset: int, limit: int) -> Flow[ReadResult]:
 
 
 def write(path: str, content: str) -> Flow[WriteResult]:
-    """See `BackendProtocol.write`."""
+    """Write or replace a file, and create missing folders; see `BackendProtocol.write`."""
     try:
         key = key_of(path)
         value = _value(create_file_data(content))
@@ -230,7 +230,7 @@ def _replace(key: str, value: dict[str, Any]) -> Flow[None]:
 
 
 def edit(path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
-    """See `BackendProtocol.edit`."""
+    """Replace an exact text in a file that exists; see `BackendProtocol.edit`."""
     try:
         key = key_of(path)
     except PathError as refused:
@@ -260,7 +260,7 @@ def _edited(
 
 
 def delete(path: str) -> Flow[DeleteResult]:
-    """See `BackendProtocol.delete`."""
+    """Delete a file, or a folder and everything in it; see `BackendProtocol.delete`."""
     try:
         base = validate_path(path).rstrip("/")
     except PathError as refused:
@@ -280,7 +280,10 @@ def delete(path: str) -> Flow[DeleteResult]:
 
 
 def upload(files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
-    """See `BackendProtocol.upload_files`."""
+    """Write bytes to many paths; return one result for each, in their order.
+
+    See `BackendProtocol.upload_files`.
+    """
     answers: list[FileUploadResponse] = []
     for path, content in files:
         key = key_or_none(path)
@@ -292,7 +295,10 @@ def upload(files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
 
 
 def download(paths: list[str]) -> Flow[list[FileDownloadResponse]]:
-    """See `BackendProtocol.download_files`."""
+    """Return the bytes of many files; one result for each, in their order.
+
+    See `BackendProtocol.download_files`.
+    """
     answers: list[FileDownloadResponse] = []
     for path in paths:
         key = key_or_none(path)

@@ -105,7 +105,7 @@ class ThalwegClient:
         agent: str | None = None,
         timeout_s: float = 60.0,
     ) -> None:
-        """See `AsyncThalwegClient`."""
+        """Create a client; see `AsyncThalwegClient`."""
         self._client = AsyncThalwegClient(
             at, key=key, owner=owner, agent=agent, timeout_s=timeout_s
         )

@@ -59,7 +59,7 @@ class ParsedRoute(APIRoute):
     """A route whose handler takes the JSON that `Bodies` parsed, in place of parsing it again."""
 
     def get_route_handler(self) -> Callable[[Request], Any]:
-        """See `APIRoute.get_route_handler`."""
+        """Return the handler of a request; see `APIRoute.get_route_handler`."""
         handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
@@ -70,7 +70,7 @@ class ParsedRoute(APIRoute):
 
 class _ParsedRequest(Request):
     async def json(self) -> Any:  # noqa: ANN401 (as Starlette has it)
-        """See `Request.json`."""
+        """Return the parsed body; see `Request.json`."""
         return self.scope[_PARSED] if _PARSED in self.scope else await super().json()
 
 

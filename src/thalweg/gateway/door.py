@@ -84,7 +84,7 @@ class KeyLock:
     tokens: Tokens | None = None
 
     async def owner(self, headers: Headers, scope: Scope) -> str:
-        """See `Lock.owner`."""
+        """Return the owner of a request; see `Lock.owner`."""
         del scope
         given = headers.get(_KEY_HEADER)
         bearer = _bearer(headers)
@@ -117,7 +117,7 @@ class LoopbackLock:
     """Allowed origins, in addition to the gateway's own."""
 
     async def owner(self, headers: Headers, scope: Scope) -> str:
-        """See `Lock.owner`."""
+        """Return the owner of a request; see `Lock.owner`."""
         client = scope.get("client")
         if client is not None and not is_this_machine(client[0]):
             said = "without a key, only this machine is let in; set gateway.keys"
@@ -147,7 +147,7 @@ class TokenLock:
     machine: LoopbackLock
 
     async def owner(self, headers: Headers, scope: Scope) -> str:
-        """See `Lock.owner`."""
+        """Return the owner of a request; see `Lock.owner`."""
         await self.machine.owner(headers, scope)
         return await self.keys.owner(headers, scope)
 
@@ -159,7 +159,7 @@ class OpenLock:
     whose: str
 
     async def owner(self, headers: Headers, scope: Scope) -> str:
-        """See `Lock.owner`."""
+        """Return the owner of a request; see `Lock.owner`."""
         del headers, scope
         return self.whose
 

@@ -19,17 +19,20 @@ class HeadersInTime(H11Protocol):
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """See `asyncio.Protocol.connection_made`."""
+        """Open the connection, and start the timeout of its headers.
+
+        See `asyncio.Protocol.connection_made`.
+        """
         super().connection_made(transport)
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """See `asyncio.Protocol.data_received`."""
+        """Process data, and update the timeout; see `asyncio.Protocol.data_received`."""
         super().data_received(data)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """See `asyncio.Protocol.connection_lost`."""
+        """Stop the timeout, and close the connection; see `asyncio.Protocol.connection_lost`."""
         self._stop()
         super().connection_lost(exc)
 

@@ -139,6 +139,9 @@ class Origins(CORSMiddleware):
         self._rules = rules
 
     def is_allowed_origin(self, origin: str) -> bool:
-        """See `CORSMiddleware.is_allowed_origin`."""
+        """Return whether the current rules allow an origin.
+
+        See `CORSMiddleware.is_allowed_origin`.
+        """
         origins = self._rules().origins
         return origin in origins or "*" in origins

@@ -216,13 +216,13 @@ class Server(uvicorn.Server):
                 signal.signal(each, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """See `uvicorn.Server.startup`."""
+        """Start the server, and report that it is ready; see `uvicorn.Server.startup`."""
         await super().startup(sockets)
         if self.started and not self.should_exit:
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """See `uvicorn.Server.shutdown`."""
+        """End all streams, and shut the server down; see `uvicorn.Server.shutdown`."""
         self._gateway.streams.closing.set()
         await super().shutdown(sockets)
 

@@ -76,7 +76,7 @@ class ProviderTokens:
         self._keys = _KeySet(provider, fetch or _fetched)
 
     async def owner(self, token: str) -> str:
-        """See `thalweg.gateway.door.Tokens.owner`."""
+        """Return the owner of a token; see `thalweg.gateway.door.Tokens.owner`."""
         try:
             head = jwt.get_unverified_header(token)
         except jwt.InvalidTokenError:

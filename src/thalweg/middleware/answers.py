@@ -82,7 +82,10 @@ class AnswerMiddleware(FlowMiddleware[AgentState[Any]]):
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
     ) -> ToolMessage | Command[Any]:
-        """See `wrap_tool_call`."""
+        """Run a call, and list the tool's arguments in the result if they were invalid.
+
+        See `wrap_tool_call`.
+        """
         return explained(await handler(request), request)
 
     def call(self, request: ModelRequest[Any]) -> Flow[ModelResponse[Any]]:

@@ -39,7 +39,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
 
     @property
     def name(self) -> str:
-        """See `AgentMiddleware.name`."""
+        """Return the name of LangChain's middleware; see `AgentMiddleware.name`."""
         return HumanInTheLoopMiddleware.__name__
 
     def wrap_model_call(
@@ -55,7 +55,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """See `wrap_model_call`."""
+        """Add to the system prompt which calls a person decides about; see `wrap_model_call`."""
         return await handler(self._told(request))
 
     def _told(self, request: ModelRequest[Any]) -> ModelRequest[Any]:

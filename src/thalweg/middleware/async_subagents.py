@@ -307,7 +307,7 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """See `wrap_model_call`."""
+        """Add the text for the system prompt, if there is one; see `wrap_model_call`."""
         return await handler(self._prompted(request))
 
     def _prompted(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
@@ -352,7 +352,7 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
     async def abefore_model(
         self, state: AsyncSubAgentState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
-        """See `before_model`."""
+        """Report the tasks that ended since the last look; see `before_model`."""
         if not _active(state):
             return None
         return await asyncio.to_thread(self.before_model, state, runtime)

@@ -162,7 +162,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ExtendedModelResponse[Any]:
-        """See `wrap_model_call`."""
+        """Fit the request into the window, and send it; see `wrap_model_call`."""
         return await arun_in_thread(take_turn(self._desk, request, get_config()), handler)
 
     def after_agent(self, state: ContextState, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -173,6 +173,9 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     async def aafter_agent(
         self, state: ContextState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
-        """See `after_agent`."""
+        """Log the last messages of the run, and remove from the state what it need not keep.
+
+        See `after_agent`.
+        """
         del runtime
         return await in_thread(end_run, self._desk, state, get_config())

@@ -297,7 +297,7 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> Response:
-        """Show the tools that can be served, and long messages by where they are filed."""
+        """Show the supported tools, and the paths of offloaded long messages."""
         request, tagged = self._run(self._prepared(request))
         try:
             return _told(handler(request), tagged)
@@ -313,7 +313,10 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> Response:
-        """See `wrap_model_call`."""
+        """Show the supported tools, and the paths of offloaded long messages.
+
+        See `wrap_model_call`.
+        """
         request, tagged = await arun(self._prepared(request), self.backend)
         try:
             return _told(await handler(request), tagged)
@@ -374,7 +377,10 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
     ) -> Result:
-        """See `wrap_tool_call`."""
+        """Run a call, offload a long result, and report what other agents changed meanwhile.
+
+        See `wrap_tool_call`.
+        """
         if refused := clash(request):
             return refused
         result = with_notices(await handler(request))

@@ -218,7 +218,10 @@ class _CheckedRequest(ModelRequest[Any]):
         return made
 
     def override(self, **overrides: Any) -> ModelRequest[Any]:  # noqa: ANN401 (LangChain's fields)
-        """See `ModelRequest.override`."""
+        """Return a copy with other fields, whose model is checked, too.
+
+        See `ModelRequest.override`.
+        """
         plain = ModelRequest.__new__(ModelRequest)
         vars(plain).update({k: v for k, v in vars(self).items() if k != "_again"})
         made = plain.override(**overrides)

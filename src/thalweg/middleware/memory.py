@@ -164,7 +164,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     async def abefore_agent(
         self, state: MemoryState, runtime: Runtime[Any], config: RunnableConfig | None = None
     ) -> dict[str, Any] | None:
-        """See `before_agent`."""
+        """Check the files, and recall memory for the user's message; see `before_agent`."""
         del config
         update = await self._files.alook(state) if self._files else None
         if self._user is not None:
@@ -193,7 +193,10 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """See `wrap_model_call`."""
+        """Send the request with the files in its system prompt and the recalled memory.
+
+        See `wrap_model_call`.
+        """
         if self._user is None:
             return await handler(self.modify_request(request))
         user, config = self._user, get_config()
@@ -210,7 +213,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     async def aafter_agent(
         self, state: MemoryState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
-        """See `after_agent`."""
+        """Store the run's messages, to extract facts from them later; see `after_agent`."""
         if self._user is None:
             return None
         return await in_thread(self._user.end, state, runtime, get_config()) or None

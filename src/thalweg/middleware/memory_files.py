@@ -73,7 +73,10 @@ class MemoryFiles:
         return run(self._look(state), self.backend)
 
     async def alook(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
-        """See `look`."""
+        """Read the files when a thread begins, and check for changes when a run does.
+
+        See `look`.
+        """
         return await arun(self._look(state), self.backend)
 
     def _look(self, state: Mapping[str, Any]) -> Steps[dict[str, Any] | None]:

@@ -169,7 +169,7 @@ class RubricMiddleware(AgentMiddleware[RubricState, Any, Any]):
     async def abefore_agent(
         self, state: RubricState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
-        """See `before_agent`."""
+        """Begin a grading, for another rubric or another piece of work; see `before_agent`."""
         return self.before_agent(state, runtime)
 
     @hook_config(can_jump_to=["model"])
@@ -187,7 +187,7 @@ class RubricMiddleware(AgentMiddleware[RubricState, Any, Any]):
     async def aafter_agent(
         self, state: RubricState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
-        """See `after_agent`."""
+        """Grade, and send the work back if a criterion fails; see `after_agent`."""
         if not state.get("rubric"):
             return None
         try:

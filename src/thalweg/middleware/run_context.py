@@ -112,7 +112,7 @@ class RunContextMiddleware(AgentMiddleware[RunContextState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """See `wrap_model_call`."""
+        """Send the request with the date and the reminders; see `wrap_model_call`."""
         now = _known(request)
         if now is None:
             now = await in_thread(self._surroundings, request)

@@ -186,7 +186,10 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     async def abefore_agent(
         self, state: SkillsState, runtime: Runtime[Any], config: RunnableConfig | None = None
     ) -> dict[str, Any] | None:
-        """See `before_agent`."""
+        """Load the skills when a thread begins, and what changed of them when a run does.
+
+        See `before_agent`.
+        """
         del runtime, config
         if (steps := self._look(state)) is None:
             return None
@@ -227,7 +230,10 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     async def abefore_model(
         self, state: SkillsState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
-        """See `before_model`."""
+        """Put the skills that were named into the conversation, each as a message of its own.
+
+        See `before_model`.
+        """
         del runtime
         if not (names := state.get("pinned_skills")):
             return None
@@ -276,7 +282,10 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """See `wrap_model_call`."""
+        """Add the skills to the system prompt, and the tools of those that the model has read.
+
+        See `wrap_model_call`.
+        """
         read, names = self._read(request)
         given = [aresolved(self._resolver, name, request.runtime) for name in names]
         found = dict(zip(names, await asyncio.gather(*given), strict=True))
@@ -317,7 +326,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
     ) -> ToolMessage | Command[Any]:
-        """Run a tool that a skill brought into view; any other unknown one is an error."""
+        """Run a tool that a skill revealed; any other unknown one is an error."""
         if (name := _brought_by(request)) is None:
             return handler(request)
         return handler(_running(request, name, resolved(self._resolver, name, get_runtime())))
@@ -327,7 +336,10 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
     ) -> ToolMessage | Command[Any]:
-        """See `wrap_tool_call`."""
+        """Run a tool that a skill revealed; any other unknown one is an error.
+
+        See `wrap_tool_call`.
+        """
         if (name := _brought_by(request)) is None:
             return await handler(request)
         tools = await aresolved(self._resolver, name, get_runtime())

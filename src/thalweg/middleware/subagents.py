@@ -270,7 +270,10 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """See `wrap_model_call`."""
+        """Add the subagents to the system prompt, and record the requested tasks in the ledger.
+
+        See `wrap_model_call`.
+        """
         with self._overhear() as overheard:
             response = await handler(self._introduced(request))
         return self._entered(request, response, overheard)

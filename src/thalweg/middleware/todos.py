@@ -70,7 +70,7 @@ class TodoListMiddleware(LangChainTodoList):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """See `wrap_model_call`."""
+        """Add to the system prompt how the list is maintained; see `wrap_model_call`."""
         return await handler(with_text(request, self.system_prompt))
 
 

@@ -48,7 +48,7 @@ class ToolProfileMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """See `wrap_model_call`."""
+        """Send the tools that the model is to see; see `wrap_model_call`."""
         return await handler(self._shown(request))
 
     def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
@@ -78,7 +78,7 @@ class ToolProfileMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
     ) -> Result:
-        """See `wrap_tool_call`."""
+        """Refuse a call of a tool that the model does not see; see `wrap_tool_call`."""
         return self._refusal(request) or await handler(request)
 
     def _refusal(self, request: ToolCallRequest) -> ToolMessage | None:

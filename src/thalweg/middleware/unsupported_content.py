@@ -45,7 +45,7 @@ class UnsupportedContentMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """See `wrap_model_call`."""
+        """Send what the model takes; see `wrap_model_call`."""
         return await handler(_accepted(request))
 
 

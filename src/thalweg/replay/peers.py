@@ -30,7 +30,7 @@ class NoPolicy(Policy):
     """Send everything, always."""
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
-        """See `Policy.prepare`."""
+        """Yield edits before a model call, in batches; see `Policy.prepare`."""
         del scene, cold
         return iter(())
 
@@ -61,7 +61,7 @@ class FixedTrigger(Policy):
     """Arguments of old writes longer than this are cut when it acts."""
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
-        """See `Policy.prepare`."""
+        """Yield edits before a model call, in batches; see `Policy.prepare`."""
         del cold
         if self.result_chars is not None:
             yield list(self._offloads(scene, self.result_chars))

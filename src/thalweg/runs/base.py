@@ -92,7 +92,7 @@ class Journal(Protocol):
     """
 
     async def create(self, key: RunKey, request: str, *, worker: str = "") -> Run:
-        """Note a new run.
+        """Store a new run.
 
         Args:
             key: Its id is the caller's to choose.
@@ -127,11 +127,11 @@ class Journal(Protocol):
         ...
 
     async def claim(self, key: RunKey) -> Claim | None:
-        """Take a run to perform it; `None` where it has ended. Earlier claims are void."""
+        """Claim a run to perform it; `None` if it has ended. Earlier claims become void."""
         ...
 
     async def workers(self) -> Collection[str]:
-        """Return the processes that have runs which have not ended, of all owners."""
+        """Return the processes with runs that have not ended, of all owners."""
         ...
 
     async def take_over(
@@ -219,5 +219,5 @@ class Journal(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Release all connections."""
         ...

@@ -50,25 +50,31 @@ class TableJournal:
         return self
 
     async def create(self, key: RunKey, request: str, *, worker: str = "") -> Run:
-        """See `Journal.create`."""
+        """Store a new run; see `Journal.create`."""
         return await self._tables.create(key, sound(request), worker)
 
     async def get(self, key: RunKey) -> Run | None:
-        """See `Journal.get`."""
+        """Return one run; `None` if the owner has no such run.
+
+        See `Journal.get`.
+        """
         return await self._tables.get(key)
 
     async def list(
         self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
     ) -> Sequence[Run]:
-        """See `Journal.list`."""
+        """Return the newest runs, newest first; see `Journal.list`."""
         return await self._tables.list(owner, thread, limit, before)
 
     async def count_active(self, owner: str) -> int:
-        """See `Journal.count_active`."""
+        """Return how many runs of an owner have not ended; see `Journal.count_active`."""
         return await self._tables.count_active(owner)
 
     async def claim(self, key: RunKey) -> Claim | None:
-        """See `Journal.claim`."""
+        """Claim a run to perform it; `None` if it has ended. Earlier claims become void.
+
+        See `Journal.claim`.
+        """
         run = await self._tables.claim(key)
         if run is None:
             return None
@@ -79,43 +85,55 @@ class TableJournal:
         return claim
 
     async def workers(self) -> Collection[str]:
-        """See `Journal.workers`."""
+        """Return the processes with runs that have not ended, of all owners.
+
+        See `Journal.workers`.
+        """
         return await self._tables.workers()
 
     async def take_over(
         self, workers: Collection[str], worker: str, limit: int
     ) -> Sequence[RunKey]:
-        """See `Journal.take_over`."""
+        """Assign runs of some processes, of all owners, to another one; see `Journal.take_over`."""
         return await self._tables.take_over(workers, worker, limit)
 
     async def release(self, claim: Claim) -> bool:
-        """See `Journal.release`."""
+        """Release a claim for another process; return False if it was void.
+
+        See `Journal.release`.
+        """
         is_given_back = await self._tables.release(claim)
         self._commits.let_go(claim)
         self._note([claim.key])
         return is_given_back
 
     def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
-        """See `Journal.hold`."""
+        """Lock a claim inside the context: another process that claims the run waits.
+
+        See `Journal.hold`.
+        """
         return self._tables.hold(claim)
 
     async def append(self, claim: Claim, drafts: Sequence[Draft]) -> int:
-        """See `Journal.append`."""
+        """Write events durably, in order; see `Journal.append`."""
         return await self._commits.add(claim, _checked(drafts))
 
     async def finish(
         self, claim: Claim, status: Status, drafts: Sequence[Draft], *, error: str | None = None
     ) -> None:
-        """See `Journal.finish`."""
+        """Write the last events and the end of a run, both or neither; see `Journal.finish`."""
         end = End(status, None if error is None else sound(error))
         await self._commits.add(claim, _checked(drafts), end)
 
     async def read(self, key: RunKey, after: int = 0, limit: int = 1000) -> Sequence[Event]:
-        """See `Journal.read`."""
+        """Return events after a number, oldest first; see `Journal.read`."""
         return await self._tables.read(key, after, limit)
 
     async def follow(self, key: RunKey, after: int = 0) -> AsyncIterator[Event]:
-        """See `Journal.follow`."""
+        """Yield events after a number as they are written, up to the end of the run.
+
+        See `Journal.follow`.
+        """
         with self._following(key) as feed:
             while feed.end is None or after < feed.end:
                 if feed.is_gone:
@@ -133,7 +151,7 @@ class TableJournal:
                     yield event
 
     async def called_off(self, claim: Claim) -> bool:
-        """See `Journal.called_off`."""
+        """Wait until the process that performs a run has to stop; see `Journal.called_off`."""
         done = self._awaited.get(claim)
         if done is None:
             done = asyncio.get_running_loop().create_future()
@@ -148,13 +166,16 @@ class TableJournal:
                 self._unname(claim.key)
 
     async def ask_cancel(self, key: RunKey) -> bool:
-        """See `Journal.ask_cancel`."""
+        """Request cancellation of a run; return False if it has ended.
+
+        See `Journal.ask_cancel`.
+        """
         is_asked = await self._tables.ask_cancel(key)
         self._note([key])
         return is_asked
 
     async def delete(self, owner: str, thread: str) -> int:
-        """See `Journal.delete`."""
+        """Delete the runs of a thread, events and all; see `Journal.delete`."""
         return await self._tables.delete(owner, thread)
 
     async def close(self) -> None:

@@ -50,12 +50,12 @@ class PostgresTables(Tables):
         self._connections = Connections(url, most)
 
     async def open(self, heard: Heard, is_awaited: Callable[[], bool]) -> None:
-        """See `Tables.open`."""
+        """Create missing tables, and begin to listen for changes; see `Tables.open`."""
         del is_awaited  # a notice costs nothing to hear
         await self._connections.open(heard)
 
     async def _read(self, owner: str, statement: str, values: Sequence[Any]) -> Sequence[Any]:
-        """See `Tables`."""
+        """Run a `SELECT` on rows of an owner and return its rows; see `Tables`."""
         return await self._connections.ask([owner], statement, values)
 
     async def _change(
@@ -67,7 +67,10 @@ class PostgresTables(Tables):
         claims: bool = False,
         notifies: bool = True,
     ) -> Sequence[Any]:
-        """See `Tables`."""
+        """Change a run in a transaction of its own, and return the rows of the statement.
+
+        See `Tables`.
+        """
         first = (_TAKE, (mark(key),)) if claims else None
         notified = [key] if notifies else []
         return await self._connections.ask(
@@ -75,19 +78,25 @@ class PostgresTables(Tables):
         )
 
     async def workers(self) -> Collection[str]:
-        """See `Tables.workers`."""
+        """Return the processes with runs that have not ended, of all owners.
+
+        See `Tables.workers`.
+        """
         return {name for (name,) in await self._connections.ask([], _WORKERS, ())}
 
     async def take_over(
         self, workers: Collection[str], worker: str, limit: int
     ) -> Sequence[RunKey]:
-        """See `Tables.take_over`."""
+        """Assign runs of some processes, of all owners, to another one; see `Tables.take_over`."""
         rows = await self._connections.ask([], _TAKE_OVER, (list(workers), worker, limit))
         return [RunKey(*row) for row in rows]
 
     @asynccontextmanager
     async def hold(self, claim: Claim) -> AsyncIterator[None]:
-        """See `Tables.hold`."""
+        """Lock a claim inside the context: another process that claims the run waits.
+
+        See `Tables.hold`.
+        """
         key = claim.key
         async with self._connections.transaction([key.owner], is_held=True) as connection:
             await connection.execute(_HOLD, (mark(key),))
@@ -96,7 +105,10 @@ class PostgresTables(Tables):
             yield
 
     async def write(self, writes: Sequence[Write]) -> Sequence[bool]:
-        """See `Tables.write`."""
+        """Write all or, if the database fails, nothing; a void claim's part is skipped.
+
+        See `Tables.write`.
+        """
         keys = [write.claim.key for write in writes]
         owners = [key.owner for key in keys]
         rows = await self._connections.write(owners, WRITE, _arrays(writes), keys)
@@ -104,7 +116,10 @@ class PostgresTables(Tables):
         return [number in good for number in range(1, len(writes) + 1)]
 
     async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, State]:
-        """See `Tables.states`."""
+        """Return the states of runs; missing runs are omitted.
+
+        See `Tables.states`.
+        """
         owners = [key.owner for key in keys]
         rows = await self._connections.ask(owners, _STATES, _key_arrays(keys))
         return {RunKey(*row[:3]): State(*row[3:]) for row in rows}
@@ -112,7 +127,10 @@ class PostgresTables(Tables):
     async def read_each(
         self, after: Mapping[RunKey, int], limit: int
     ) -> Mapping[RunKey, Sequence[Event]]:
-        """See `Tables.read_each`."""
+        """Return the events of many runs, after a number each; at most `limit` of each.
+
+        See `Tables.read_each`.
+        """
         values = (*_key_arrays(list(after)), list(after.values()), limit)
         rows = await self._connections.ask([key.owner for key in after], _READ_EACH, values)
         found: dict[RunKey, list[Event]] = {}
@@ -121,7 +139,7 @@ class PostgresTables(Tables):
         return found
 
     async def delete(self, owner: str, thread: str) -> int:
-        """See `Tables.delete`."""
+        """Delete the runs of a thread, events and all; see `Tables.delete`."""
         lock = "SELECT run, status FROM runs WHERE owner = %s AND thread = %s FOR UPDATE"
         async with self._connections.transaction([owner]) as connection:
             runs = await _rows(connection, lock, (owner, thread))
@@ -135,7 +153,7 @@ class PostgresTables(Tables):
         return len(runs)
 
     async def close(self) -> None:
-        """See `Tables.close`."""
+        """Stop listening and release connections; see `Tables.close`."""
         await self._connections.close()
 
 

@@ -176,21 +176,27 @@ class Runs:
         return await self._start(key, request)
 
     def follow(self, key: RunKey, after: int = 0) -> AsyncIterator[Event]:
-        """See `Journal.follow`."""
+        """Yield events after a number as they are written, up to the end of the run.
+
+        See `Journal.follow`.
+        """
         return self._journal.follow(key, after)
 
     async def get(self, key: RunKey) -> Run | None:
-        """See `Journal.get`."""
+        """Return one run; `None` if the owner has no such run.
+
+        See `Journal.get`.
+        """
         return await self._journal.get(key)
 
     async def list(
         self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
     ) -> Sequence[Run]:
-        """See `Journal.list`."""
+        """Return the newest runs, newest first; see `Journal.list`."""
         return await self._journal.list(owner, thread, limit=limit, before=before)
 
     async def count_active(self, owner: str) -> int:
-        """See `Journal.count_active`."""
+        """Return how many runs of an owner have not ended; see `Journal.count_active`."""
         return await self._journal.count_active(owner)
 
     async def cancel(self, key: RunKey) -> bool:

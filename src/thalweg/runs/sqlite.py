@@ -49,7 +49,7 @@ class SqliteTables(Tables):
         self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self, heard: Heard, is_awaited: Callable[[], bool]) -> None:
-        """See `Tables.open`."""
+        """Create missing tables, and begin to listen for changes; see `Tables.open`."""
         make_private_folder(self._path.parent)
         await self._writer.use(_keep_log)
         self._tasks = [
@@ -58,7 +58,7 @@ class SqliteTables(Tables):
         ]
 
     async def _read(self, owner: str, statement: str, values: Sequence[Any]) -> Sequence[Any]:
-        """See `Tables`."""
+        """Run a `SELECT` on rows of an owner and return its rows; see `Tables`."""
         del owner  # the statement names it
         return await self._reader.use(
             lambda database: database.execute(statement, values).fetchall()
@@ -78,13 +78,16 @@ class SqliteTables(Tables):
         return await self._writer.change(lambda rows: [*rows.rows(statement, values)])
 
     async def workers(self) -> Collection[str]:
-        """See `Tables.workers`."""
+        """Return the processes with runs that have not ended, of all owners.
+
+        See `Tables.workers`.
+        """
         return {name for (name,) in await self._read("", WORKERS, ())}
 
     async def take_over(
         self, workers: Collection[str], worker: str, limit: int
     ) -> Sequence[RunKey]:
-        """See `Tables.take_over`."""
+        """Assign runs of some processes, of all owners, to another one; see `Tables.take_over`."""
         given = (worker, json.dumps(list(workers)), limit)
         taken = await self._writer.change(lambda rows: [*rows.rows(TAKE_OVER, given)])
         return [RunKey(*row) for row in taken]
@@ -102,28 +105,37 @@ class SqliteTables(Tables):
         yield
 
     async def write(self, writes: Sequence[Write]) -> Sequence[bool]:
-        """See `Tables.write`."""
+        """Write all or, if the database fails, nothing; a void claim's part is skipped.
+
+        See `Tables.write`.
+        """
         self._is_untidy = True
         return await self._writer.change(lambda rows: _write(rows, writes))
 
     async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, State]:
-        """See `Tables.states`."""
+        """Return the states of runs; missing runs are omitted.
+
+        See `Tables.states`.
+        """
         return await self._reader.use(lambda database: _states(database, keys))
 
     async def read_each(
         self, after: Mapping[RunKey, int], limit: int
     ) -> Mapping[RunKey, Sequence[Event]]:
-        """See `Tables.read_each`."""
+        """Return the events of many runs, after a number each; at most `limit` of each.
+
+        See `Tables.read_each`.
+        """
         return await self._reader.use(
             lambda database: {key: _events(database, key, seq, limit) for key, seq in after.items()}
         )
 
     async def delete(self, owner: str, thread: str) -> int:
-        """See `Tables.delete`."""
+        """Delete the runs of a thread, events and all; see `Tables.delete`."""
         return await self._writer.change(lambda rows: _delete(rows, owner, thread))
 
     async def close(self) -> None:
-        """See `Tables.close`."""
+        """Stop listening and release connections; see `Tables.close`."""
         for task in self._tasks:
             task.cancel()
         if self._tasks:

@@ -108,7 +108,7 @@ class Tables(ABC):
         """
 
     async def create(self, key: RunKey, request: str, worker: str) -> Run:
-        """See `Journal.create`."""
+        """Store a new run; see `Journal.create`."""
         while True:
             values = (*columns(key), request, worker)
             if rows := await self._change(key, self._create, values, notifies=False):
@@ -120,14 +120,17 @@ class Tables(ABC):
             # What was in the way ended in between.
 
     async def get(self, key: RunKey) -> Run | None:
-        """See `Journal.get`."""
+        """Return one run; `None` if the owner has no such run.
+
+        See `Journal.get`.
+        """
         rows = await self._read(key.owner, _GET, columns(key))
         return _run(rows[0]) if rows else None
 
     async def list(
         self, owner: str, thread: str | None, limit: int, before: str | None
     ) -> Sequence[Run]:
-        """See `Journal.list`."""
+        """Return the newest runs, newest first; see `Journal.list`."""
         statement = _LIST
         values: list[str | int] = [owner]
         if thread is not None:
@@ -140,7 +143,7 @@ class Tables(ABC):
         return [_run(row) for row in await self._read(owner, statement, [*values, limit])]
 
     async def count_active(self, owner: str) -> int:
-        """See `Journal.count_active`."""
+        """Return how many runs of an owner have not ended; see `Journal.count_active`."""
         ((count,),) = await self._read(owner, _COUNT_ACTIVE, (owner,))
         return int(count)
 
@@ -150,32 +153,44 @@ class Tables(ABC):
         return _run(rows[0]) if rows else None
 
     async def release(self, claim: Claim) -> bool:
-        """See `Journal.release`."""
+        """Release a claim for another process; return False if it was void.
+
+        See `Journal.release`.
+        """
         values = (*columns(claim.key), claim.attempt)
         return bool(await self._change(claim.key, _RELEASE, values))
 
     async def ask_cancel(self, key: RunKey) -> bool:
-        """See `Journal.ask_cancel`."""
+        """Request cancellation of a run; return False if it has ended.
+
+        See `Journal.ask_cancel`.
+        """
         return bool(await self._change(key, _CANCEL, columns(key)))
 
     async def read(self, key: RunKey, after: int, limit: int) -> Sequence[Event]:
-        """See `Journal.read`."""
+        """Return events after a number, oldest first; see `Journal.read`."""
         rows = await self._read(key.owner, READ, (*columns(key), after, limit))
         return [Event(*row) for row in rows]
 
     @abstractmethod
     async def workers(self) -> Collection[str]:
-        """See `Journal.workers`."""
+        """Return the processes with runs that have not ended, of all owners.
+
+        See `Journal.workers`.
+        """
 
     @abstractmethod
     async def take_over(
         self, workers: Collection[str], worker: str, limit: int
     ) -> Sequence[RunKey]:
-        """See `Journal.take_over`."""
+        """Assign runs of some processes, of all owners, to another one; see `Journal.take_over`."""
 
     @abstractmethod
     def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
-        """See `Journal.hold`."""
+        """Lock a claim inside the context: another process that claims the run waits.
+
+        See `Journal.hold`.
+        """
 
     @abstractmethod
     async def write(self, writes: Sequence[Write]) -> Sequence[bool]:
@@ -199,7 +214,7 @@ class Tables(ABC):
 
     @abstractmethod
     async def delete(self, owner: str, thread: str) -> int:
-        """See `Journal.delete`."""
+        """Delete the runs of a thread, events and all; see `Journal.delete`."""
 
     @property
     def _create(self) -> str:

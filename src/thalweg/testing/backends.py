@@ -101,12 +101,12 @@ class Files:
     home: str
 
     def ls(self, path: str) -> LsResult:
-        """See `BackendProtocol.ls`."""
+        """List the entries of a folder, not of folders in it; see `BackendProtocol.ls`."""
         path = self._at(path)
         return self._one(lambda: self.backend.ls(path), lambda: self.backend.als(path))
 
     def read(self, path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `BackendProtocol.read`."""
+        """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
         path = self._at(path)
         return self._one(
             lambda: self.backend.read(path, offset, limit),
@@ -114,14 +114,17 @@ class Files:
         )
 
     def write(self, path: str, content: str) -> WriteResult:
-        """See `BackendProtocol.write`."""
+        """Write or replace a file, and create missing folders.
+
+        See `BackendProtocol.write`.
+        """
         path = self._at(path)
         return self._one(
             lambda: self.backend.write(path, content), lambda: self.backend.awrite(path, content)
         )
 
     def edit(self, path: str, old: str, new: str, *, replace_all: bool = False) -> EditResult:
-        """See `BackendProtocol.edit`."""
+        """Replace an exact text in a file that exists; see `BackendProtocol.edit`."""
         path = self._at(path)
         return self._one(
             lambda: self.backend.edit(path, old, new, replace_all),
@@ -138,7 +141,7 @@ class Files:
     def grep(
         self, text: str, path: str = "", glob: str | None = None, max_count: int | None = None
     ) -> GrepResult:
-        """See `BackendProtocol.grep`."""
+        """Find the lines that contain a text; see `BackendProtocol.grep`."""
         path = self._at(path) or "/"
         return self._one(
             lambda: self.backend.grep(text, path, glob, max_count=max_count),
@@ -146,21 +149,27 @@ class Files:
         )
 
     def glob(self, pattern: str, path: str = "") -> GlobResult:
-        """See `BackendProtocol.glob`."""
+        """Find files, and never folders, by their paths; see `BackendProtocol.glob`."""
         path = self._at(path) or "/"
         return self._one(
             lambda: self.backend.glob(pattern, path), lambda: self.backend.aglob(pattern, path)
         )
 
     def upload(self, files: Iterable[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `BackendProtocol.upload_files`."""
+        """Write bytes to many paths; return one result for each, in their order.
+
+        See `BackendProtocol.upload_files`.
+        """
         named = [(self._at(path), content) for path, content in files]
         return self._one(
             lambda: self.backend.upload_files(named), lambda: self.backend.aupload_files(named)
         )
 
     def download(self, *paths: str) -> list[FileDownloadResponse]:
-        """See `BackendProtocol.download_files`."""
+        """Return the bytes of many files; one result for each, in their order.
+
+        See `BackendProtocol.download_files`.
+        """
         named = [self._at(path) for path in paths]
         return self._one(
             lambda: self.backend.download_files(named),

@@ -40,11 +40,11 @@ class ThreadBackend(BackendProtocol):
 
     @abstractmethod
     def stat(self, path: str) -> Kept | None:
-        """Look at a file; `None` where there is none that could be read."""
+        """Return the metadata of a file; `None` if it is missing or not readable."""
 
     @abstractmethod
     def read_range(self, path: str, start: int, stop: int) -> bytes | None:
-        """Read some bytes of a file, and not the rest of it.
+        """Return a range of bytes of a file.
 
         Args:
             path: Of the file.
@@ -69,7 +69,7 @@ class ThreadBackend(BackendProtocol):
 
     @abstractmethod
     def annotate(self, path: str, note: str) -> None:
-        """Keep a note about a file as it is now; an agent does not see it."""
+        """Store a note about the current version of a file; agents do not see it."""
 
     @abstractmethod
     def notes(self, folder: str) -> dict[str, str]:
@@ -92,5 +92,5 @@ class Places(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Release all connections."""
         ...

@@ -61,11 +61,14 @@ class DiskPlaces:
         self._root = Path(os.path.realpath(root))
 
     def backend(self, owner: str, thread: str) -> "DiskFiles":
-        """See `Places.backend`."""
+        """Return the files of one thread; a cheap call that creates nothing.
+
+        See `Places.backend`.
+        """
         return DiskFiles(self._root / tag(owner) / tag(thread))
 
     def forget(self, owner: str, thread: str) -> None:
-        """See `Places.forget`."""
+        """Delete all files of a thread, and all their metadata; see `Places.forget`."""
         folder = self._root / tag(owner) / tag(thread)
         for one in (folder, folder.with_name(folder.name + _NOTES)):
             try:
@@ -97,12 +100,15 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
         self._notes_folder = folder.with_name(folder.name + _NOTES)
 
     def stat(self, path: str) -> Kept | None:
-        """See `ThreadBackend.stat`."""
+        """Return the metadata of a file; `None` if it is missing or not readable.
+
+        See `ThreadBackend.stat`.
+        """
         with self._opened(path) as file:
             return None if file is None else _kept(validate_path(path), os.fstat(file))
 
     def read_range(self, path: str, start: int, stop: int) -> bytes | None:
-        """See `ThreadBackend.read_range`."""
+        """Return a range of bytes of a file; see `ThreadBackend.read_range`."""
         with self._opened(path) as file:
             if file is None:
                 return None
@@ -140,7 +146,10 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
         return sorted(kept, key=lambda one: one.path)
 
     def create(self, path: str, content: bytes) -> bool:
-        """See `ThreadBackend.create`."""
+        """Write a new file; return False and change nothing if it exists.
+
+        See `ThreadBackend.create`.
+        """
         try:
             with self._at(path, make=True, follow=False) as place, turn(place):
                 return create_bytes(place, content)
@@ -152,7 +161,10 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
             raise _storage(self.folder, problem) from None
 
     def annotate(self, path: str, note: str) -> None:
-        """See `ThreadBackend.annotate`."""
+        """Store a note about the current version of a file; agents do not see it.
+
+        See `ThreadBackend.annotate`.
+        """
         kept = self.stat(path)
         if kept is None:
             return

@@ -62,17 +62,20 @@ class PostgresPlaces:
         self._database = PostgresDatabase(url, PostgresRows, _closed, as_owner=_of)
 
     def backend(self, owner: str, thread: str) -> "PostgresFiles":
-        """See `Places.backend`."""
+        """Return the files of one thread; a cheap call that creates nothing.
+
+        See `Places.backend`.
+        """
         return PostgresFiles(self._database, tag(owner), tag(thread))
 
     def forget(self, owner: str, thread: str) -> None:
-        """See `Places.forget`."""
+        """Delete all files of a thread, and all their metadata; see `Places.forget`."""
         with self._database.writing(tag(owner)) as rows:
             gone = "DELETE FROM thread_file WHERE owner = ? AND thread = ?"
             rows.run(gone, (tag(owner), tag(thread)))
 
     def close(self) -> None:
-        """See `Places.close`."""
+        """Release all connections; see `Places.close`."""
         self._database.close()
 
 
@@ -210,43 +213,55 @@ class PostgresFiles(ThreadBackend):
             yield _Files(rows, *self._whose)
 
     def stat(self, path: str) -> Kept | None:
-        """See `ThreadBackend.stat`."""
+        """Return the metadata of a file; `None` if it is missing or not readable.
+
+        See `ThreadBackend.stat`.
+        """
         key = validate_path(path)
         with self._reading() as files:
             row = files.find(key)
             return None if row is None else row.kept
 
     def read_range(self, path: str, start: int, stop: int) -> bytes | None:
-        """See `ThreadBackend.read_range`."""
+        """Return a range of bytes of a file; see `ThreadBackend.read_range`."""
         key = validate_path(path)
         with self._reading() as files:
             row = files.find(key)
             return None if row is None else files.part(row, start, stop)
 
     def files(self, most: int) -> list[Kept]:
-        """See `ThreadBackend.files`."""
+        """Return files in all folders, by their paths; see `ThreadBackend.files`."""
         with self._reading() as files:
             return [row.kept for row in files.all(most=most)]
 
     def create(self, path: str, content: bytes) -> bool:
-        """See `ThreadBackend.create`."""
+        """Write a new file; return False and change nothing if it exists.
+
+        See `ThreadBackend.create`.
+        """
         key = _key(path)
         with self._writing() as files:
             return files.put(key, content, over=False)
 
     def annotate(self, path: str, note: str) -> None:
-        """See `ThreadBackend.annotate`."""
+        """Store a note about the current version of a file; agents do not see it.
+
+        See `ThreadBackend.annotate`.
+        """
         key = _key(path)
         with self._writing() as files:
             files.annotate(key, note)
 
     def notes(self, folder: str) -> dict[str, str]:
-        """See `ThreadBackend.notes`."""
+        """Read the notes about files directly in a folder that have not changed since, by path.
+
+        See `ThreadBackend.notes`.
+        """
         with self._reading() as files:
             return files.notes(folder)
 
     def ls(self, path: str) -> LsResult:
-        """See `BackendProtocol.ls`."""
+        """List the entries of a folder, not of folders in it; see `BackendProtocol.ls`."""
         try:
             folder = validate_path(path or "/").rstrip("/") + "/"
             with self._reading() as files:
@@ -261,7 +276,7 @@ class PostgresFiles(ThreadBackend):
         return LsResult(entries=[entries[at] for at in sorted(entries)])
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """See `BackendProtocol.read`."""
+        """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
         is_text = read_file_type(file_path) == "text"
         try:
             raw = self._content(file_path)
@@ -283,7 +298,10 @@ class PostgresFiles(ThreadBackend):
             return None if row is None else files.content(row)
 
     def write(self, file_path: str, content: str) -> WriteResult:
-        """See `BackendProtocol.write`."""
+        """Write or replace a file, and create missing folders.
+
+        See `BackendProtocol.write`.
+        """
         try:
             key, raw = _key(file_path), content.encode()
             with self._writing() as files:
@@ -316,7 +334,7 @@ class PostgresFiles(ThreadBackend):
         return EditResult(path=file_path, occurrences=edited[1])
 
     def delete(self, file_path: str) -> DeleteResult:
-        """See `BackendProtocol.delete`."""
+        """Delete a file, or a folder and everything in it; see `BackendProtocol.delete`."""
         try:
             key = validate_path(file_path)
             if key == "/":
@@ -360,7 +378,7 @@ class PostgresFiles(ThreadBackend):
         return GrepResult(matches=found.matches, truncated=found.truncated or bool(late))
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """See `BackendProtocol.glob`."""
+        """Find files, and never folders, by their paths; see `BackendProtocol.glob`."""
         try:
             with self._reading() as files:
                 return GlobResult(matches=[row.info for row in _chosen(files, path, pattern)])
@@ -370,7 +388,10 @@ class PostgresFiles(ThreadBackend):
             return GlobResult(error=str(problem))
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `BackendProtocol.upload_files`."""
+        """Write bytes to many paths; return one result for each, in their order.
+
+        See `BackendProtocol.upload_files`.
+        """
         return [FileUploadResponse(path, self._uploaded(path, raw)) for path, raw in files]
 
     def _uploaded(self, path: str, raw: bytes) -> str | None:
@@ -385,7 +406,10 @@ class PostgresFiles(ThreadBackend):
         return None
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """See `BackendProtocol.download_files`."""
+        """Return the bytes of many files; one result for each, in their order.
+
+        See `BackendProtocol.download_files`.
+        """
         return [self._downloaded(path) for path in paths]
 
     def _downloaded(self, path: str) -> FileDownloadResponse:

@@ -36,11 +36,14 @@ class Files(Protocol):
         ...
 
     def recall(self, question: str) -> str:
-        """See `Contestant.recall`."""
+        """Search once, by a question's words, in what the last request can reach.
+
+        See `Contestant.recall`.
+        """
         ...
 
     def close(self) -> None:
-        """Throw the files away."""
+        """Delete the files."""
         ...
 
 
@@ -89,7 +92,7 @@ class Agent(Contestant):
         self.layout, self.talk = Layout(self.count), Conversation(self.count)
 
     def receive(self, message: Message) -> None:
-        """See `Contestant.receive`."""
+        """Receive the recording's next message; see `Contestant.receive`."""
         self.layout.receive(message)
 
     def request(self, *, cold: bool) -> Request:
@@ -201,18 +204,27 @@ class Agent(Contestant):
         return self._own[1]
 
     def recall(self, question: str) -> str:
-        """See `Contestant.recall`."""
+        """Search once, by a question's words, in what the last request can reach.
+
+        See `Contestant.recall`.
+        """
         return self.files.recall(question) if self.files else ""
 
     def holds(self, position: int) -> bool:
-        """See `Contestant.holds`."""
+        """Return whether the last request has a reference to read a whole message.
+
+        See `Contestant.holds`.
+        """
         if self.files is None:
             return False
         block, text = self.talk.words(position)
         return self.files.holds(block, text)
 
     def shown(self, item: Item) -> tuple[str, str]:
-        """See `Contestant.shown`."""
+        """Return how the last request shows a message, and the reference that reads it in full.
+
+        See `Contestant.shown`.
+        """
         if item.position < 0:
             return ("record" if item.section == "summary" else "note"), ""
         if item.section == "system" or self.talk.is_given(item):
@@ -220,7 +232,10 @@ class Agent(Contestant):
         return ("elide" if item.message.role == "assistant" else "evict"), ""
 
     def close(self) -> None:
-        """See `Contestant.close`."""
+        """Release all resources; no further calls are made.
+
+        See `Contestant.close`.
+        """
         if self.loop is not None:
             self.loop.close()
         if self.files is not None:

@@ -50,7 +50,7 @@ class Contestant(Protocol):
     """A context manager that keeps one thread inside a window."""
 
     def receive(self, message: Message) -> None:
-        """Take in the recording's next message."""
+        """Receive the recording's next message."""
         ...
 
     def request(self, *, cold: bool) -> Request:
@@ -70,7 +70,7 @@ class Contestant(Protocol):
         ...
 
     def holds(self, position: int) -> bool:
-        """Whether the agent can read a whole message back through what the last request shows."""
+        """Return whether the last request has a reference to read a whole message."""
         ...
 
     def steps(self, needle: Needle, position: int, named: str) -> int:

@@ -105,5 +105,5 @@ class DeepFiles:
             self.shelf.put(map(html.unescape, blocks or [text]))
 
     def close(self) -> None:
-        """See `Files.close`."""
+        """Delete the files; see `Files.close`."""
         self.folder.cleanup()

@@ -95,12 +95,15 @@ class Headroom(Contestant):
         reset_toin()
 
     def receive(self, message: Message) -> None:
-        """See `Contestant.receive`."""
+        """Receive the recording's next message; see `Contestant.receive`."""
         with self._watch:
             self._layout.receive(message)
 
     def request(self, *, cold: bool) -> Request:
-        """See `Contestant.request`."""
+        """Return the current request; called before each assistant message, and at the end.
+
+        See `Contestant.request`.
+        """
         del cold  # it knows of no cache
         with self._watch:
             items = [*self._system, *self._read(self._compressed())]
@@ -228,7 +231,10 @@ class Headroom(Contestant):
         return self._named
 
     def shown(self, item: Item) -> tuple[str, str]:
-        """See `Contestant.shown`."""
+        """Return how the last request shows a message, and the reference that reads it in full.
+
+        See `Contestant.shown`.
+        """
         if item.position < 0:
             return "note", ""
         for index, (_, changed) in self._changed.items():

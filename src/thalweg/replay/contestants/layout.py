@@ -29,7 +29,7 @@ class Layout:
         self._window = Window(self.count)
 
     def receive(self, message: Message) -> None:
-        """Take in the recording's next message."""
+        """Receive the recording's next message."""
         self._window.add(self._reader.read(message))
 
     def new(self) -> list[Item]:

@@ -55,7 +55,7 @@ class Ours(Contestant):
         )
 
     def receive(self, message: Message) -> None:
-        """See `Contestant.receive`."""
+        """Receive the recording's next message; see `Contestant.receive`."""
         with self._watch:
             self.entries.append(self.engine.receive(message))
 
@@ -127,7 +127,10 @@ class Ours(Contestant):
         self._logged = self.archive.append(self.key, logged, expected=self._logged)
 
     def recall(self, question: str) -> str:
-        """See `Contestant.recall`."""
+        """Search once, by a question's words, in what the last request can reach.
+
+        See `Contestant.recall`.
+        """
         spans = self._reached()
         found: list[Passage] = []
         if spans:
@@ -181,7 +184,10 @@ class Ours(Contestant):
         return needle.answer in render_passages(inside)
 
     def shown(self, item: Item) -> tuple[str, str]:
-        """See `Contestant.shown`."""
+        """Return how the last request shows a message, and the reference that reads it in full.
+
+        See `Contestant.shown`.
+        """
         edit: Edit | None = self.engine.window.rewrites.get(item.position)
         how = "whole" if edit is None else type(edit).__name__.lower()
         if item.position < 0:

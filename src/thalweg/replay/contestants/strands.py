@@ -176,12 +176,15 @@ class Strands(Contestant):
         return SlidingWindowConversationManager(proactive_compression=early) if early else None
 
     def receive(self, message: Message) -> None:
-        """See `Contestant.receive`."""
+        """Receive the recording's next message; see `Contestant.receive`."""
         with self._watch:
             self._layout.receive(message)
 
     def request(self, *, cold: bool) -> Request:
-        """See `Contestant.request`."""
+        """Return the current request; called before each assistant message, and at the end.
+
+        See `Contestant.request`.
+        """
         del cold  # it knows of no cache
         with self._watch:
             asyncio.run(self._turn(self._layout.new()))
@@ -318,7 +321,10 @@ class Strands(Contestant):
         return frozenset(reached)
 
     def shown(self, item: Item) -> tuple[str, str]:
-        """See `Contestant.shown`."""
+        """Return how the last request shows a message, and the reference that reads it in full.
+
+        See `Contestant.shown`.
+        """
         if item.position < 0:
             return ("record" if item.section == "summary" else "note"), ""
         named = _REFERENCES.search(item.message.text)

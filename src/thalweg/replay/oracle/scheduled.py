@@ -20,7 +20,7 @@ class Scheduled(Policy):
     oracle: Oracle
 
     def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
-        """See `Policy.prepare`."""
+        """Yield edits before a model call, in batches; see `Policy.prepare`."""
         del cold
         if self.oracle.bounds_arrivals:
             yield plan_arrivals(scene)

@@ -50,7 +50,10 @@ class AnthropicDialect:
     body_bytes = 32 * 1024 * 1024
 
     def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
-        """See `Dialect.missing_key`."""
+        """Return the problem of a request without the headers that its client always sends.
+
+        See `Dialect.missing_key`.
+        """
         if not headers.get("x-api-key") and not headers.get("authorization"):
             return Problem("x-api-key header is required", 401, "authentication_error")
         if not headers.get("anthropic-version"):
@@ -58,7 +61,7 @@ class AnthropicDialect:
         return None
 
     def too_large(self) -> Problem:
-        """See `Dialect.too_large`."""
+        """Refuse a body for its size; see `Dialect.too_large`."""
         return Problem("Request exceeds the maximum size", 413, "request_too_large")
 
     def problems(
@@ -67,7 +70,10 @@ class AnthropicDialect:
         headers: Mapping[str, str] = NO_HEADERS,
         traits: Traits = PLAIN,
     ) -> Iterable[Problem]:
-        """See `Dialect.problems`."""
+        """Return the problems of a body, except for its length in tokens.
+
+        See `Dialect.problems`.
+        """
         found = [*problems(body, takes_system=traits.takes_system)]
         if found or not traits.binds:
             return found
@@ -75,11 +81,14 @@ class AnthropicDialect:
         return found if drops(body) else [*found, *(one.problem for one in unbound(body))]
 
     def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
-        """See `Dialect.dropped`."""
+        """Return the paths of what is dropped from a valid body before the model sees it.
+
+        See `Dialect.dropped`.
+        """
         return tuple(one.path for one in unbound(body)) if traits.binds else ()
 
     def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:
-        """See `Dialect.overflow`."""
+        """Refuse a body that the window does not hold; see `Dialect.overflow`."""
         total, asked = measured.total, body["max_tokens"]
         if total > window:
             return Problem(f"prompt is too long: {total} tokens > {window} maximum")
@@ -91,24 +100,27 @@ class AnthropicDialect:
         return None
 
     def items(self, body: Object) -> tuple[Any, ...]:
-        """See `Dialect.items`."""
+        """Return the messages of a valid body, its system prompt as one of them.
+
+        See `Dialect.items`.
+        """
         system = [{"role": "system", "content": body["system"]}] if body.get("system") else []
         return (*system, *body["messages"])
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
-        """See `Dialect.tools`."""
+        """Return the tools of a valid body; see `Dialect.tools`."""
         return tuple(
             Tool(tool["name"], tool.get("description") or "", tool.get("input_schema") or {})
             for tool in body.get("tools") or ()
         )
 
     def max_tokens(self, body: Object) -> int | None:
-        """See `Dialect.max_tokens`."""
+        """Return the maximum tokens of output in a body; see `Dialect.max_tokens`."""
         most: int = body["max_tokens"]
         return most
 
     def pieces(self, body: Object) -> list[Piece]:
-        """See `Dialect.pieces`."""
+        """Render a valid body for counting; see `Dialect.pieces`."""
         tools = [
             replace(piece, keep=_keep(tool))
             for tool in body.get("tools") or ()
@@ -124,7 +136,7 @@ class AnthropicDialect:
         return pieces
 
     def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
-        """See `Dialect.spend`."""
+        """Look a request up in the prompt cache, and store it there; see `Dialect.spend`."""
         return cache.marked(model, measured, now)
 
     def said(self, body: Object, answer: Answer) -> Answer:
@@ -135,11 +147,11 @@ class AnthropicDialect:
         return answer
 
     def whole(self, reply: Reply) -> Object:
-        """See `Dialect.whole`."""
+        """Write the body of an answer; see `Dialect.whole`."""
         return {**_head(reply), "content": _content(reply), **_end(reply), **_transformed(reply)}
 
     def events(self, reply: Reply) -> Iterator[Event]:
-        """See `Dialect.events`."""
+        """Write an answer as a stream; see `Dialect.events`."""
         start = {**_head(reply), "content": [], "stop_reason": None, "stop_sequence": None}
         start |= _transformed(reply)
         start["usage"] = {**_usage(reply.spent), "output_tokens": 1}
@@ -157,7 +169,7 @@ class AnthropicDialect:
         yield _event("message_stop")
 
     def error(self, problem: Problem, request_id: str) -> Object:
-        """See `Dialect.error`."""
+        """Write the body of an error; see `Dialect.error`."""
         error = {"type": problem.kind, "message": problem.message}
         return {"type": "error", "error": error, "request_id": request_id}
 

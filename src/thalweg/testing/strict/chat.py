@@ -46,15 +46,21 @@ class ChatDialect:
     body_bytes = BODY_BYTES
 
     def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
-        """See `Dialect.missing_key`."""
+        """Return the problem of a request without the headers that its client always sends.
+
+        See `Dialect.missing_key`.
+        """
         return missing_key(headers)
 
     def too_large(self) -> Problem:
-        """See `Dialect.too_large`."""
+        """Refuse a body for its size; see `Dialect.too_large`."""
         return too_large()
 
     def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
-        """See `Dialect.dropped`."""
+        """Return the paths of what is dropped from a valid body before the model sees it.
+
+        See `Dialect.dropped`.
+        """
         del body, traits
         return ()
 
@@ -64,12 +70,15 @@ class ChatDialect:
         headers: Mapping[str, str] = NO_HEADERS,
         traits: Traits = PLAIN,
     ) -> Iterable[Problem]:
-        """See `Dialect.problems`."""
+        """Return the problems of a body, except for its length in tokens.
+
+        See `Dialect.problems`.
+        """
         del headers, traits
         return problems(body)
 
     def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:
-        """See `Dialect.overflow`."""
+        """Refuse a body that the window does not hold; see `Dialect.overflow`."""
         total, asked = measured.total, self.max_tokens(body) or 0
         if total + asked <= window:
             return None
@@ -90,11 +99,14 @@ class ChatDialect:
         )
 
     def items(self, body: Object) -> tuple[Any, ...]:
-        """See `Dialect.items`."""
+        """Return the messages of a valid body, its system prompt as one of them.
+
+        See `Dialect.items`.
+        """
         return tuple(body["messages"])
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
-        """See `Dialect.tools`."""
+        """Return the tools of a valid body; see `Dialect.tools`."""
         functions = [tool["function"] for tool in body.get("tools") or ()]
         return tuple(
             Tool(f["name"], f.get("description") or "", f.get("parameters") or {})
@@ -102,25 +114,28 @@ class ChatDialect:
         )
 
     def max_tokens(self, body: Object) -> int | None:
-        """See `Dialect.max_tokens`."""
+        """Return the maximum tokens of output in a body; see `Dialect.max_tokens`."""
         asked = body.get("max_completion_tokens", body.get("max_tokens"))
         return asked if isinstance(asked, int) else None
 
     def pieces(self, body: Object) -> list[Piece]:
-        """See `Dialect.pieces`."""
+        """Render a valid body for counting; see `Dialect.pieces`."""
         messages = [piece for message in body["messages"] for piece in _pieces(message)]
         return tool_pieces(tool["function"] for tool in body.get("tools") or ()) + messages
 
     def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
-        """See `Dialect.spend`."""
+        """Look a request up in the prompt cache, and store it there; see `Dialect.spend`."""
         return cache.automatic(model, measured, now)
 
     def said(self, body: Object, answer: Answer) -> Answer:  # noqa: ARG002 (it depends on nothing)
-        """See `Dialect.said`."""
+        """Return an answer in the form that a model of this API would use for a body.
+
+        See `Dialect.said`.
+        """
         return answer
 
     def whole(self, reply: Reply) -> Object:
-        """See `Dialect.whole`."""
+        """Write the body of an answer; see `Dialect.whole`."""
         answer = reply.answer
         message: Object = {"role": "assistant", "content": answer.text or None, "refusal": None}
         if answer.finish == "refusal":
@@ -142,7 +157,7 @@ class ChatDialect:
         }
 
     def events(self, reply: Reply) -> Iterator[Event]:
-        """See `Dialect.events`."""
+        """Write an answer as a stream; see `Dialect.events`."""
         head = _head(reply, "chat.completion.chunk")
         options = reply.request.body.get("stream_options") or {}
         with_usage: Object = {"usage": None} if options.get("include_usage") else {}
@@ -154,7 +169,7 @@ class ChatDialect:
         yield "", "[DONE]"
 
     def error(self, problem: Problem, request_id: str) -> Object:  # noqa: ARG002 (in a header)
-        """See `Dialect.error`."""
+        """Write the body of an error; see `Dialect.error`."""
         return error_body(problem)
 
 

@@ -70,7 +70,7 @@ class Dialect(Protocol):
         ...
 
     def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
-        """Look a request up in the prompt cache and remember it there."""
+        """Look a request up in the prompt cache, and store it there."""
         ...
 
     def said(self, body: Object, answer: Answer) -> Answer:

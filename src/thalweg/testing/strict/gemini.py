@@ -63,29 +63,38 @@ class GeminiDialect:
     body_bytes = 20_971_520
 
     def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
-        """See `Dialect.missing_key`."""
+        """Return the problem of a request without the headers that its client always sends.
+
+        See `Dialect.missing_key`.
+        """
         if headers.get("x-goog-api-key"):
             return None
         return Problem("Method doesn't allow unregistered callers.", 403)
 
     def too_large(self) -> Problem:
-        """See `Dialect.too_large`."""
+        """Refuse a body for its size; see `Dialect.too_large`."""
         return Problem(f"Request payload size exceeds the limit: {self.body_bytes} bytes.")
 
     def problems(
         self, body: Object, headers: Mapping[str, str] = NO_HEADERS, traits: Traits = PLAIN
     ) -> Iterable[Problem]:
-        """See `Dialect.problems`."""
+        """Return the problems of a body, except for its length in tokens.
+
+        See `Dialect.problems`.
+        """
         del headers, traits
         return problems(body)
 
     def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
-        """See `Dialect.dropped`."""
+        """Return the paths of what is dropped from a valid body before the model sees it.
+
+        See `Dialect.dropped`.
+        """
         del body, traits
         return ()
 
     def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:
-        """See `Dialect.overflow`."""
+        """Refuse a body that the window does not hold; see `Dialect.overflow`."""
         del body
         if measured.total <= window:
             return None
@@ -95,25 +104,28 @@ class GeminiDialect:
         )
 
     def items(self, body: Object) -> tuple[Any, ...]:
-        """See `Dialect.items`."""
+        """Return the messages of a valid body, its system prompt as one of them.
+
+        See `Dialect.items`.
+        """
         instruction = body.get("systemInstruction")
         head = ({**instruction, "role": "system"},) if instruction else ()
         return (*head, *body["contents"])
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
-        """See `Dialect.tools`."""
+        """Return the tools of a valid body; see `Dialect.tools`."""
         return tuple(
             Tool(f["name"], f.get("description") or "", f.get("parameters") or {})
             for f in _functions(body)
         )
 
     def max_tokens(self, body: Object) -> int | None:
-        """See `Dialect.max_tokens`."""
+        """Return the maximum tokens of output in a body; see `Dialect.max_tokens`."""
         asked = (body.get("generationConfig") or {}).get("maxOutputTokens")
         return asked if isinstance(asked, int) else None
 
     def pieces(self, body: Object) -> list[Piece]:
-        """See `Dialect.pieces`."""
+        """Render a valid body for counting; see `Dialect.pieces`."""
         return tool_pieces(_functions(body)) + [
             _piece(item["role"], part, MESSAGE_TOKENS * (k == 0))
             for item in self.items(body)
@@ -121,26 +133,29 @@ class GeminiDialect:
         ]
 
     def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
-        """See `Dialect.spend`."""
+        """Look a request up in the prompt cache, and store it there; see `Dialect.spend`."""
         return cache.automatic(model, measured, now)
 
     def said(self, body: Object, answer: Answer) -> Answer:  # noqa: ARG002 (it depends on nothing)
-        """See `Dialect.said`."""
+        """Return an answer in the form that a model of this API would use for a body.
+
+        See `Dialect.said`.
+        """
         return answer
 
     def whole(self, reply: Reply) -> Object:
-        """See `Dialect.whole`."""
+        """Write the body of an answer; see `Dialect.whole`."""
         text = [{"text": reply.answer.text}] if reply.answer.text else []
         return _chunk(reply, [*text, *_calls(reply)], is_last=True)
 
     def events(self, reply: Reply) -> Iterator[Event]:
-        """See `Dialect.events`."""
+        """Write an answer as a stream; see `Dialect.events`."""
         for text in deltas(reply.answer.text):
             yield "", _chunk(reply, [{"text": text}])
         yield "", _chunk(reply, _calls(reply), is_last=True)
 
     def error(self, problem: Problem, request_id: str) -> Object:  # noqa: ARG002 (in a header)
-        """See `Dialect.error`."""
+        """Write the body of an error; see `Dialect.error`."""
         status = _STATUSES.get(problem.status, "UNKNOWN")
         return {"error": {"code": problem.status, "message": problem.message, "status": status}}
 

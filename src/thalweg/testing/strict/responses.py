@@ -53,15 +53,21 @@ class ResponsesDialect:
         self._issued = Issued()
 
     def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
-        """See `Dialect.missing_key`."""
+        """Return the problem of a request without the headers that its client always sends.
+
+        See `Dialect.missing_key`.
+        """
         return missing_key(headers)
 
     def too_large(self) -> Problem:
-        """See `Dialect.too_large`."""
+        """Refuse a body for its size; see `Dialect.too_large`."""
         return too_large()
 
     def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
-        """See `Dialect.dropped`."""
+        """Return the paths of what is dropped from a valid body before the model sees it.
+
+        See `Dialect.dropped`.
+        """
         del body, traits
         return ()
 
@@ -71,7 +77,10 @@ class ResponsesDialect:
         headers: Mapping[str, str] = NO_HEADERS,
         traits: Traits = PLAIN,
     ) -> Iterable[Problem]:
-        """See `Dialect.problems`."""
+        """Return the problems of a body, except for its length in tokens.
+
+        See `Dialect.problems`.
+        """
         del headers, traits
         return problems(body, self._issued)
 
@@ -81,7 +90,7 @@ class ResponsesDialect:
         measured: Measured,
         window: int,
     ) -> Problem | None:
-        """See `Dialect.overflow`."""
+        """Refuse a body that the window does not hold; see `Dialect.overflow`."""
         if measured.total <= window:
             return None
         return Problem(
@@ -92,13 +101,16 @@ class ResponsesDialect:
         )
 
     def items(self, body: Object) -> tuple[Any, ...]:
-        """See `Dialect.items`."""
+        """Return the messages of a valid body, its system prompt as one of them.
+
+        See `Dialect.items`.
+        """
         given, instructions = body["input"], body.get("instructions")
         head = [{"role": "system", "content": instructions}] if instructions else []
         return (*head, *([{"role": "user", "content": given}] if isinstance(given, str) else given))
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
-        """See `Dialect.tools`."""
+        """Return the tools of a valid body; see `Dialect.tools`."""
         return tuple(
             Tool(tool["name"], tool.get("description") or "", tool.get("parameters") or {})
             for tool in body.get("tools") or ()
@@ -106,7 +118,7 @@ class ResponsesDialect:
         )
 
     def max_tokens(self, body: Object) -> int | None:
-        """See `Dialect.max_tokens`."""
+        """Return the maximum tokens of output in a body; see `Dialect.max_tokens`."""
         asked = body.get("max_output_tokens")
         return asked if isinstance(asked, int) else None
 
@@ -122,26 +134,29 @@ class ResponsesDialect:
         return pieces
 
     def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
-        """See `Dialect.spend`."""
+        """Look a request up in the prompt cache, and store it there; see `Dialect.spend`."""
         return cache.automatic(model, measured, now)
 
     def said(self, body: Object, answer: Answer) -> Answer:  # noqa: ARG002 (it depends on nothing)
-        """See `Dialect.said`."""
+        """Return an answer in the form that a model of this API would use for a body.
+
+        See `Dialect.said`.
+        """
         return answer
 
     def whole(self, reply: Reply) -> Object:
-        """See `Dialect.whole`."""
+        """Write the body of an answer; see `Dialect.whole`."""
         return _response(reply, self._output(reply))
 
     def events(self, reply: Reply) -> Iterator[Event]:
-        """See `Dialect.events`."""
+        """Write an answer as a stream; see `Dialect.events`."""
         output = self._output(reply)
         numbers = count()
         for name, data in _events(reply, output):
             yield name, {"type": name, "sequence_number": next(numbers), **data}
 
     def error(self, problem: Problem, request_id: str) -> Object:  # noqa: ARG002 (in a header)
-        """See `Dialect.error`."""
+        """Write the body of an error; see `Dialect.error`."""
         return error_body(problem)
 
     def _output(self, reply: Reply) -> list[Object]:
