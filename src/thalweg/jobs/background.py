@@ -27,17 +27,17 @@ def background(
     tariff: Tariff | None = None,
     told: Tell = tell,
 ) -> Worker:
-    """Give the worker of this process for a store; call its `wake` when a turn was noted.
+    """Return this process's worker for a store; call its `wake` when a turn was recorded.
 
-    It has threads only while there are jobs, and whatever it leaves when the process ends is
-    done by the next one. Whoever closes the store stops it first.
+    It has threads only while there are jobs, and another process resumes unfinished ones. Stop it
+    before the store is closed.
 
     Args:
-        store: Where the jobs are.
-        model: Who is asked. The first that is given for a store learns for all who share it.
-        settings: The same.
-        tariff: The model's prices, where they are known.
-        told: Is told of every job.
+        store: The store of the jobs.
+        model: The model to call. The first one passed for a store serves all callers.
+        settings: Likewise.
+        tariff: The model's prices, if available.
+        told: Called with the report of every job.
     """
     with _LOCK:
         worker = _WORKERS.get(id(store))

@@ -6,7 +6,7 @@ NO_MODEL_S = 600.0
 
 
 def backoff_s(attempt: int) -> float:
-    """Tell how many seconds a job waits after its attempt failed; `attempt` is from 1.
+    """Return the seconds that a job waits after a failed attempt; `attempt` is from 1.
 
     Example:
         >>> [backoff_s(attempt) for attempt in (1, 2, 3, 40)]

@@ -1,4 +1,4 @@
-"""What learning tells the world: counts, reasons and what it cost, and no word of a thread.
+"""Events of fact extraction: counts, reasons and cost, without any text of a thread.
 
 The logger is `thalweg.memory`: one sentence a job at INFO, at WARNING that one failed.
 """
@@ -19,7 +19,7 @@ EVENT = "thalweg.memory"
 MINE = "learned:"
 """Begins the actor of a learner's commits."""
 MOST_RACES = 100
-"""How often a plan is made anew for one answer. Each time somebody else's commit went through."""
+"""Maximum plans for one answer. Each retry follows another process's commit."""
 _log = logging.getLogger("thalweg.memory")
 
 
@@ -38,14 +38,14 @@ class Report:
     """Changes that were made: statuses of facts, `dropped`, `section`."""
     confidences: list[float] = field(default_factory=list)
     races: int = 0
-    """How often somebody else changed the memory first."""
+    """How often another writer changed the memory first."""
     unreadable: int = 0
     """Answers of which something could not be read."""
     skipped: int = 0
     """Turns that were passed over, since no answer about them could ever be read."""
     spent: Spent = field(default_factory=Spent)
     cost: float | None = None
-    """What the calls cost in the tariff's unit; `None` where no price is known."""
+    """Cost of the calls in the tariff's unit; `None` if no price is available."""
     failed: str = ""
     """Class of the error that ended it; empty where it came to its end."""
     retry_s: float | None = None
@@ -73,7 +73,7 @@ Tell = Callable[[Report], None]
 
 
 def tell(report: Report) -> None:
-    """Tell of a job in the log and in a trace."""
+    """Log and trace a job."""
     event = event_of(report)
     level = logging.WARNING if report.failed or report.skipped else logging.INFO
     _log.log(level, "%s", sentence(report), extra={"thalweg": event})
@@ -107,7 +107,7 @@ def event_of(report: Report) -> dict[str, Any]:
 
 
 def sentence(report: Report) -> str:
-    """Say it to a person, on one line."""
+    """Return a report as one line for a person."""
     made = ", ".join(f"{n} {what}" for what, n in sorted(report.changed.items())) or "no change"
     why = ", ".join(f"{n} {what}" for what, n in sorted(report.refused.items()))
     spent = report.spent
@@ -124,5 +124,5 @@ def sentence(report: Report) -> str:
 
 
 def cost_of(spent: Spent, tariff: Tariff | None) -> float | None:
-    """Price what was spent; `None` where no price is known."""
+    """Return the cost of usage; `None` if no price is available."""
     return None if tariff is None else tariff.cost_of(spent.price(tariff))

@@ -1,8 +1,7 @@
-"""Learning from one thread: its turns since the watermark, in portions, each committed at once.
+"""Fact extraction from one thread: its turns since the watermark, in portions, each one commit.
 
-Whatever happens, a turn is learned from exactly once: what was learned from it and the watermark
-behind it are one commit, which goes wrong as a whole when the memory was changed, the thread was
-learned from by somebody else, or the lease ran out.
+Facts are extracted from each turn exactly once: they and the new watermark are one commit, which
+fails as a whole if the memory changed, another worker processed the thread, or the lease expired.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -42,8 +41,8 @@ from thalweg.memory.room import plan_room
 from thalweg.tokens import Counter, exact_counter
 
 SHRINK_AFTER, SKIP_AFTER = 2, 6
-"""Attempts after which less is asked at once; and after which a turn about which no answer could
-be read is passed over. It stays among the turns that are recalled."""
+"""Attempts after which portions become smaller; and after which a turn is skipped whose answers
+could not be parsed. It remains among the turns for recall."""
 
 
 AROUND = 40
@@ -91,16 +90,16 @@ class Learner:
     count: Counter = field(default_factory=exact_counter)
     tell: Tell = tell
     tariff: Tariff | None = None
-    """The model's prices, where they are known."""
+    """The model's prices, if available."""
 
     def learn(self, job: Job, until: str = "") -> Report:
-        """Do a job to its end, and give it back.
+        """Run a job to its end, and return it to the store.
 
-        Whatever goes wrong, the job is given back to be done later, from where it stands.
+        After any error, the job is returned to continue later from its current position.
 
         Args:
             job: The job.
-            until: No more is begun after it; the rest is left to the next lease.
+            until: No portion begins after this time; the rest waits for the next lease.
         """
         report = Report(job.thread, job.attempt)
         try:
@@ -121,7 +120,7 @@ class Learner:
             return
         while (portion := self._next(job)) is not None:
             if until and self.clock() > until:
-                # Noted before it is given back, the rest is nobody's loss in between.
+                # Recorded before it is returned, so that no turn in between is lost.
                 now = self.clock()
                 self.store.note(job.scope, job.thread, now=now, debounce_s=0, max_wait_s=0)
                 return
@@ -171,7 +170,7 @@ class Learner:
     def _learn_from(
         self, portion: Portion, job: Job, respondent: Respondent, report: Report
     ) -> bool:
-        """Learn from a portion; `False` where somebody else does."""
+        """Process a portion; return `False` if another worker has the thread."""
         asked = self._look(portion, job)
         proposals: list[Proposal] = []
         if portion.learnable:
@@ -235,7 +234,7 @@ class Learner:
         return _Judged(left, removed, refused, verdicts, vectors)
 
     def _around(self, portion: Portion, job: Job) -> list[Turn]:
-        """Read a portion's turns and those around it, which tell whether it was meant so."""
+        """Return a portion's turns and those around it, which show its meaning."""
         first = max(0, portion.turns[0].seq - AROUND)
         return self.store.turns(job.scope, job.thread, first, portion.turns[-1].seq + AROUND)
 
@@ -247,9 +246,9 @@ class Learner:
         respondent: Respondent,
         report: Report,
     ) -> Verdicts:
-        """Ask what candidates are to the known facts that they may touch; nothing for none.
+        """Ask for the relation of candidates to existing facts; empty if there are none.
 
-        An answer that cannot be read leaves all of them beside each other.
+        If the answer cannot be parsed, all of them are kept side by side.
         """
         touching: list[Candidate] = []
         near: dict[FactId, Fact] = {}
@@ -274,7 +273,7 @@ class Learner:
     def _commit(
         self, portion: Portion, judged: _Judged, asked: _Asked, job: Job, report: Report
     ) -> bool:
-        """Commit what a portion gave, and plan anew as often as somebody else was first."""
+        """Commit the facts of a portion; plan again after each conflict."""
         for _ in range(MOST_RACES):
             with self.store.view(job.scope):
                 version = self.store.version(job.scope)
@@ -306,10 +305,10 @@ class Learner:
         return False
 
     def _reached(self, portion: Portion, job: Job) -> tuple[Learned, frozenset[str]] | None:
-        """Tell how far a portion brings the thread, and which of its turns are still there.
+        """Return the watermark after a portion, and which of its turns still exist.
 
         Returns:
-            `None` where it was learned from meanwhile, or all of it was forgotten.
+            `None` if another worker processed it, or all of it was forgotten.
         """
         learned = self.store.learned(job.scope, job.thread)
         asked = {turn.uid for turn in portion.turns}

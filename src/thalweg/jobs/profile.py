@@ -1,4 +1,4 @@
-"""Writing the profile anew, from facts that hold and are trusted, and from nothing else."""
+"""Rewriting of the profile, only from facts that are valid and trusted."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -27,10 +27,10 @@ def write_profile(
     clock: Callable[[], str],
     report: Report,
 ) -> None:
-    """Write the profile of a scope anew.
+    """Rewrite the profile of a scope.
 
-    Sections that rest on what does not hold any more are taken out in any case; the others are
-    written where the settings say so.
+    Sections whose facts are no longer valid are removed in any case; the others are written if the
+    settings enable it.
     """
     now = clock()
     profile = store.profile(job.scope)

@@ -7,11 +7,11 @@ from thalweg.tokens import Counter
 
 
 def spent_on(said: AIMessage, words: str, model: str, count: Counter) -> Spent:
-    """Tell what an answer cost.
+    """Return the usage of an answer.
 
     Args:
         said: The answer.
-        words: What it says; they are counted where the provider tells nothing.
+        words: Its text, which is counted if the provider reports no usage.
         model: `provider:name` of the model.
         count: Counts tokens.
     """

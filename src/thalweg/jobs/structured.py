@@ -25,12 +25,12 @@ from thalweg.undocumented import trace_params
 T = TypeVar("T", bound=BaseModel)
 Way = Literal["schema", "default", "tool", "text"]
 WAYS: tuple[Way, ...] = ("schema", "default", "tool", "text")
-"""`schema`: the provider holds the model to it. `default`: however LangChain does it for this
-model. `tool`: as the arguments of a tool. `text`: the schema stands in the prompt."""
+"""`schema`: the provider enforces it. `default`: LangChain's way for this model. `tool`: as the
+arguments of a tool. `text`: the schema is part of the prompt."""
 _REFUSALS = frozenset({400, 404, 405, 415, 422, 501})
 """HTTP statuses that mean that a request is not understood, and not that it came too soon."""
 PROBLEMS = 5
-"""Problems of an answer that a model is told when it is asked again."""
+"""Problems of an answer that a repeated request lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +43,26 @@ class Told(Generic[T]):
 
 @dataclass(slots=True)
 class Respondent:
-    """A chat model that is asked questions, and what is known of how it takes them."""
+    """A chat model for questions, and its supported ways of structured output."""
 
     model: BaseChatModel
     count: Counter
     name: str = ""
-    """`provider:name`, as it is told in events."""
+    """`provider:name`, for events."""
     _ways: list[Way] = field(default_factory=list)
     """Ways that may work, the best first."""
 
     def __post_init__(self) -> None:
-        """Leave out what the model is not known to do."""
+        """Remove the ways that the model does not support."""
         profile = getattr(self.model, "profile", None)
         holds = isinstance(profile, dict) and profile.get("structured_output") is True
         self._ways = [way for way in WAYS if way != "schema" or holds]
         self.name = self.name or named(self.model)
 
     def ask(self, question: Question, kind: Kind, item: type[T]) -> Told[T]:
-        """Ask, and once more where the answer cannot be read whole.
+        """Ask, and retry once if the answer cannot be parsed completely.
 
-        Whatever the model raises goes to the caller, unless it is another way that helps.
+        The model's errors are raised, unless another way may succeed.
         """
         sent: list[BaseMessage] = [SystemMessage(question.rules)]
         for asked, answered in question.examples:
@@ -74,7 +74,7 @@ class Respondent:
             return Told(answer, spent)
         problem = "; ".join(answer.problems[:PROBLEMS])
         again = HumanMessage(prompt("learn_again").render(problem=problem))
-        # In plain words: an answer with tool calls would want their results behind it.
+        # As plain text: an answer with tool calls would need their results after it.
         shown = AIMessage(written(said) or "nothing")
         said, more = self._send([*sent, shown, again], kind)
         second = read_answer(written(said), kind, item)
@@ -115,7 +115,7 @@ def _sent(model: BaseChatModel, messages: Sequence[BaseMessage], way: Way, kind:
 
 
 def written(said: AIMessage) -> str:
-    """Give what a model wrote: the arguments of its first tool call, or its text."""
+    """Return the model's output: the arguments of its first tool call, or its text."""
     for call in said.tool_calls:
         return json.dumps(call["args"], ensure_ascii=False)
     for broken in said.invalid_tool_calls:
@@ -148,6 +148,6 @@ def _status(error: Exception) -> int | None:
 
 
 def named(model: BaseChatModel) -> str:
-    """Name a chat model as `provider:name`, as far as its integration tells."""
+    """Return a chat model's name as `provider:name`, as far as its integration has it."""
     params = trace_params(model)
     return f"{params.get('ls_provider', '')}:{params.get('ls_model_name', '')}".strip(":")

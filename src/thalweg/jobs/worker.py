@@ -1,7 +1,7 @@
-"""Workers: who takes the jobs of a store, one after the other or on some threads at once.
+"""Workers: they run the jobs of a store, one after the other or on several threads.
 
-Work is found in the store alone, so that any number of processes may share it, and whatever one
-of them leaves when it is killed another takes when the lease ran out.
+Jobs are in the store alone, so that any number of processes may share them, and another worker
+resumes a crashed one's job when its lease has expired.
 """
 
 import logging
@@ -18,7 +18,7 @@ from thalweg.memory.clock import utc_now
 
 _log = logging.getLogger("thalweg.memory")
 LEASE_S = 900.0
-"""A job that was taken and not given back for so long is taken by somebody else."""
+"""Seconds until a job that was leased and not returned may be leased again."""
 POLL_S = 5.0
 """How often a worker looks for jobs that other processes noted."""
 
@@ -30,26 +30,26 @@ class Learns(Protocol):
     """Who does the jobs; see `Learner.learn`."""
 
     def __call__(self, job: Job, until: str = "") -> object:
-        """Do a job and give it back to the store."""
+        """Run a job and return it to the store."""
 
 
 class Worker:
-    """Does the jobs of a store that are due, on threads of this process.
+    """Runs the due jobs of a store, on threads of this process.
 
-    Jobs of different threads are done at once, those of one thread never. A job that is not due
-    yet stays in the store when the process ends.
+    Jobs of different threads run concurrently, those of one thread never. A job that is not yet due
+    is kept in the store when the process ends.
 
     Args:
-        store: Where the jobs are.
-        learn: Does one.
-        threads: How many are done at once.
-        clock: Tells the time.
-        wait: Waits some seconds or until an event is set; what `threading.Event.wait` does.
+        store: The store of the jobs.
+        learn: Runs one.
+        threads: Number of concurrent jobs.
+        clock: Returns the time.
+        wait: Waits some seconds or until an event is set, like `threading.Event.wait`.
         lease_s: See `LEASE_S`; longer than a model takes for one answer.
         poll_s: See `POLL_S`.
-        rests: Its threads end where no job is left, due or not, and begin again when it is woken:
-            an agent that is idle costs no thread.
-        name: Who takes the jobs; made of the machine and the process where it is empty.
+        rests: Its threads end when no job remains, due or not, and start again at `wake`: an idle
+            agent has no thread.
+        name: The owner of leases; by default derived from the machine and the process.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Worker:
                 thread.start()
 
     def wake(self) -> None:
-        """Say that there may be a job: nobody need wait for the next look."""
+        """Signal that there may be a job, without a wait for the next poll."""
         self._woken.set()
         if self._rests:
             self.start()
@@ -104,7 +104,7 @@ class Worker:
             return bool(self._threads)
 
     def stop(self, timeout_s: float | None = None) -> bool:
-        """End after the jobs that are under way; what is left stays in the store.
+        """Stop after the active jobs; the others are kept in the store.
 
         Returns:
             Whether all ended within the time.
@@ -158,7 +158,7 @@ class Worker:
                 break
             if self._is_idle(failures):
                 with self._lock:
-                    # Whoever wakes it from here on starts another thread.
+                    # A later `wake` starts another thread.
                     if not self._woken.is_set():
                         self._threads.remove(threading.current_thread())
                         return
@@ -167,16 +167,16 @@ class Worker:
             self._threads.remove(threading.current_thread())
 
     def _is_idle(self, failures: int) -> bool:
-        """Tell whether a thread of a worker that rests has nothing to wait for."""
+        """Return whether a thread of a resting worker has nothing to wait for."""
         if not self._rests:
             return False
         return failures >= MOST_FAILURES or (not failures and self._due() is None)
 
     def _tries(self, failures: int) -> bool | None:
-        """Do one job; what fails outside of it (a full disk) fails again later, if at all.
+        """Run one job; an error outside of it (a full disk) is retried later.
 
         Returns:
-            Whether there was one; `None` where that could not be told.
+            Whether there was one; `None` if unknown.
         """
         try:
             return self.step()
@@ -186,7 +186,7 @@ class Worker:
             return None
 
     def _due(self) -> str | None:
-        """Tell when the next job is due; where that fails, the next look will tell why."""
+        """Return when the next job is due; an error is reported by the next poll."""
         try:
             return self._store.next_due()
         except Exception as error:  # noqa: BLE001 (as above)
@@ -194,7 +194,7 @@ class Worker:
             return self._clock()
 
     def _rest_s(self) -> float:
-        """Tell how long there is nothing to do, as far as this process knows."""
+        """Return the seconds without work, as far as this process can determine."""
         due = self._due()
         if due is None:
             return self._poll_s
@@ -203,12 +203,12 @@ class Worker:
 
 
 def _told(error: Exception) -> str:
-    """Tell an error in the log; only ours are known to hold no word of a thread."""
+    """Return an error for the log; only our own ones are certain to contain no text of a thread."""
     return str(error) if isinstance(error, ThalwegError) else type(error).__name__
 
 
 def later(moment: str, seconds: float) -> str:
-    """Tell the time some seconds after another.
+    """Return the time some seconds after another.
 
     Example:
         >>> later("2026-03-01T10:00:00Z", 90)

@@ -1,7 +1,7 @@
 """The flight recorder: sessions of other agents in the archive, searched and read back.
 
-Two rules: what a source once held stays in the archive, whatever becomes of the source; no row
-of a source is stored twice.
+Two rules: what a source once contained remains in the archive, even if the source is deleted; no
+row of a source is stored twice.
 """
 
 from thalweg.recorder.importing import Imported, import_recording, import_sessions

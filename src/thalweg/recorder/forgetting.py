@@ -1,4 +1,4 @@
-"""Forgetting sessions: chosen by thread, project, time or words, and gone to the byte."""
+"""Forgetting of sessions: selected by thread, project, time or words, and erased to the byte."""
 
 from collections.abc import Sequence
 
@@ -17,14 +17,14 @@ def plan_forgetting(
     words: str = "",
     owner: str = OWNER,
 ) -> list[str]:
-    """List the threads of the sessions that all conditions choose.
+    """Return the threads of the sessions that match all conditions.
 
     Args:
-        archive: Where they are.
+        archive: The archive of the sessions.
         only: Projects, agents and times.
-        threads: Names; where none is given, of any name.
-        words: A text that stands in one of the messages, in any case.
-        owner: Whose threads.
+        threads: Names; empty for any name.
+        words: A text in one of the messages, ignoring case.
+        owner: The owner of the threads.
     """
     return [
         thread
@@ -42,16 +42,16 @@ def _holds(archive: Archive, key: ThreadKey, words: str) -> bool:
 def forget(
     archive: Archive, threads: Sequence[str], forgotten: Forgotten, *, owner: str = OWNER
 ) -> int:
-    """Delete threads with all that only they hold, and keep imports from bringing them back.
+    """Delete threads with all their own data, and prevent another import of them.
 
-    That they are forgotten is written first: after a crash in between, forget them again. A
-    SQLite file keeps copies of deleted rows in its pages until it is written anew.
+    The record of forgotten sessions is written first: after a crash in between, call it again. A
+    SQLite file contains copies of deleted rows in its pages until it is rewritten.
 
     Returns:
         Bytes that were freed.
 
     Raises:
-        OSError: It cannot be written that they are forgotten; nothing was deleted.
+        OSError: The record cannot be written; nothing was deleted.
         StorageError: The archive cannot be written.
     """
     forgotten.add(threads)

@@ -41,7 +41,7 @@ DIGEST_BYTES = 12
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What one source gave."""
+    """The result of one source."""
 
     source: str
     thread: str = ""
@@ -79,17 +79,17 @@ def import_sessions(
     exclude: Sequence[str] = (),
     forgotten: Forgotten | None = None,
 ) -> Iterator[Imported]:
-    """Import recorded sessions, those whose source did not change left out.
+    """Import recorded sessions, except for those whose source did not change.
 
     Args:
-        archive: Where to.
+        archive: The target.
         paths: The sources.
-        owner: Whose threads they become.
+        owner: The owner of the new threads.
         exclude: Patterns (`*`, `?`, `[…]`) of sources and projects that are not imported.
-        forgotten: What a person had forgotten, which is not imported again.
+        forgotten: Forgotten sessions, which are not imported again.
 
     Yields:
-        What each source gave, in their order. One that cannot be read does not stop the others.
+        The result of each source, in their order. One that cannot be read does not stop the others.
 
     Raises:
         StorageError: The archive cannot be written, such as on a full disk. What was yielded is
@@ -121,7 +121,7 @@ def import_sessions(
 
 
 def _with_project(recording: Recording, path: Path) -> Recording:
-    """Add the project that Gemini CLI writes beside its sessions, where the log has none."""
+    """Add the project that Gemini CLI stores next to its sessions, if the log has none."""
     place = path.parent.parent / _PROJECT_FILE
     if recording.session.project or not place.is_file():
         return recording
@@ -238,7 +238,7 @@ def plan_import(
 def _new_compactions(
     compactions: Sequence[RecordedCompaction], before: RecordedSession | None
 ) -> Sequence[RecordedCompaction]:
-    """Pick those after the newest known one; by their number where the source has no times."""
+    """Return those after the newest existing one; by number if the source has no times."""
     if before is None:
         return compactions
     if all(compaction.at for compaction in compactions):
@@ -299,7 +299,7 @@ def _session_after(
     appended: Sequence[Message],
     placed: Sequence[tuple[int, RecordedCompaction]],
 ) -> RecordedSession:
-    """Bring what is known of a session up to date; what a source lost stays as it was."""
+    """Return the updated metadata of a session; data that a source lost is kept."""
     info, was = recording.session, before or RecordedSession(agent=recording.format)
     times = [message.at for message in appended if message.at]
     usages = [message.usage for message in appended if message.usage]

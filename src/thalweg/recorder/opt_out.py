@@ -1,4 +1,4 @@
-"""Projects that are not recorded: those with a file of the user's that says so."""
+"""Projects that are not recorded: those with the user's opt-out file."""
 
 from pathlib import Path
 

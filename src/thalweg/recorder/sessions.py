@@ -1,4 +1,4 @@
-"""What is known of a recorded session, kept in the journal of its thread."""
+"""Metadata of a recorded session, stored in the journal of its thread."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
@@ -75,7 +75,7 @@ def session_of(page: Page) -> RecordedSession | None:
 
 
 def session_to_plain(session: RecordedSession) -> dict[str, str | int]:
-    """Turn a session into plain values, what is empty left out."""
+    """Return a session as plain values, without empty ones."""
     return {name: value for name, value in asdict(session).items() if value}
 
 
