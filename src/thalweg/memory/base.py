@@ -14,7 +14,7 @@ from thalweg.facts.values import Fact, FactId, Mode, Profile, Scope, Status, Tur
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One commit, as it is told to people."""
+    """One commit, in the form for people."""
 
     id: int
     """Ascending in its scope."""
@@ -77,7 +77,7 @@ class Receipt:
     hashes: tuple[str, ...]
     """Tombstones: keyed digests that keep the same from being learned again."""
     remaining: tuple[tuple[str, int], ...] = ()
-    """Threads and positions of their logs where it was said, which memory does not delete."""
+    """Threads and positions in their logs of the same text, which memory does not delete."""
     left: tuple[str, ...] = ()
     """Where its bytes may still be, in words for people; empty where they are in no file. A file
     that could not be erased yet is, with a later write or when it is opened."""
@@ -103,18 +103,18 @@ class MemoryStore(Protocol):
         upto: int | None = None,
         begun: int | None = None,
     ) -> int:
-        """Keep turns of a thread, oldest first; those whose `uid` is there are passed over.
+        """Store turns of a thread, oldest first; those with an existing `uid` are skipped.
 
-        A turn with a tombstone is not kept. `seq` is given by the store. They can be recalled
-        at once.
+        A turn with a tombstone is not stored. The store assigns `seq`. They are available for
+        recall immediately.
 
         Args:
-            scope: Whose.
-            thread: Which.
-            turns: What was said.
-            upto: Length of the thread's log that was looked at; see `captured`.
-            begun: The scope's version when the run began that said them. Turns of a run that
-                began before the memory was cleared are kept hidden.
+            scope: The scope.
+            thread: The thread's id.
+            turns: The turns.
+            upto: Length of the thread's log that was read; see `captured`.
+            begun: The scope's version when their run began. Turns of a run that began before the
+                memory was cleared are stored hidden.
 
         Returns:
             How many turns were new.
@@ -122,13 +122,13 @@ class MemoryStore(Protocol):
         ...
 
     def captured(self, scope: Scope, thread: str) -> int:
-        """Tell up to which length the thread's log was looked at."""
+        """Return the length up to which the thread's log was read."""
         ...
 
     def turns(
         self, scope: Scope, thread: str, first: int = 0, last: int | None = None
     ) -> list[Turn]:
-        """Read turns of a thread by `seq`, `last` included; hidden ones are left out."""
+        """Return turns of a thread by `seq`, `last` included, without hidden ones."""
         ...
 
     def learned(self, scope: Scope, thread: str) -> int:
@@ -149,12 +149,12 @@ class MemoryStore(Protocol):
         statuses: Sequence[Status] | None = ("active",),
         limit: int | None = None,
     ) -> list[Fact]:
-        """Read facts, oldest first; `None` means any id, any status.
+        """Return facts, oldest first; `None` means any id, any status.
 
         Args:
-            scope: Whose.
-            ids: Which; those that are not there are left out.
-            statuses: Of which status.
+            scope: The scope.
+            ids: Their ids; missing ones are skipped.
+            statuses: Their statuses.
             limit: At most so many, the newest. Not with `ids`.
         """
         ...
@@ -181,20 +181,20 @@ class MemoryStore(Protocol):
     ) -> Operation | None:
         """Change a memory, all or nothing, and log it.
 
-        A fact with a tombstone is passed over, unless the user says it again by hand. `None` is
-        returned where nothing was left to do; `learned` is taken in all the same.
+        A fact with a tombstone is skipped, unless the user adds it again manually. `None` is
+        returned if there was nothing to do; `learned` is stored in any case.
 
-        What `user` drops or rewords is hidden in the turns behind it as well, and taken out of
-        the profile: such turns are neither recalled nor learned from until the commit is undone.
+        If `user` drops or rewords a fact, its source turns are hidden, and it is removed from the
+        profile: hidden turns are excluded from recall and extraction until the commit is undone.
 
         Raises:
-            StaleWriteError: The scope's version is not `expected`, the thread was learned from
-                by somebody else, or the lease is void: read again and plan again.
+            StaleWriteError: The scope's version is not `expected`, another worker processed the
+                thread, or the lease is void: read again and plan again.
         """
         ...
 
     def is_forgotten(self, scope: Scope, texts: Sequence[str]) -> list[bool]:
-        """Tell of each text (content of a fact, `uid` of a turn) whether it has a tombstone."""
+        """Return for each text (content of a fact, `uid` of a turn) whether it has a tombstone."""
         ...
 
     # -- recall --------------------------------------------------------------------------
@@ -225,20 +225,20 @@ class MemoryStore(Protocol):
         An item is found by its `facts.recall.found.item_words`.
 
         Args:
-            scope: Whose.
-            words: Of the question, as `index_words` gives them, each once, the most telling first.
+            scope: The scope.
+            words: Words of the question from `index_words`, each once, the rarest first.
             vector: Of the question: float32, little endian, of length 1; empty for none.
-            limit: About how many items are worth a look.
+            limit: Approximate number of items to return.
             most_words: Words that are looked up at most: those that the fewest items have.
         """
         ...
 
     def items(self, scope: Scope, numbers: Sequence[int]) -> list[Item]:
-        """Read items; numbers that name nothing are left out."""
+        """Return items; unknown numbers are skipped."""
         ...
 
     def beside(self, scope: Scope, numbers: Sequence[int], reach: int = 2) -> dict[int, list[int]]:
-        """List for each turn the numbers of those said within `reach` before and after it."""
+        """Return for each turn the numbers of those within `reach` before and after it."""
         ...
 
     def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
@@ -246,11 +246,11 @@ class MemoryStore(Protocol):
         ...
 
     def keep_told(self, scope: Scope, thread: str, told: Told) -> None:
-        """Keep what was told before a message of a thread, and why; of many the newest."""
+        """Store what was shown before a message of a thread, and why; the newest ones are kept."""
         ...
 
     def told(self, scope: Scope, thread: str) -> list[Told]:
-        """List what was told in a thread and why, newest first. `forget` takes all of it."""
+        """Return what was shown in a thread and why, newest first. `forget` deletes all of it."""
         ...
 
     # -- control -------------------------------------------------------------------------
@@ -289,7 +289,7 @@ class MemoryStore(Protocol):
         ...
 
     def mode(self, scope: Scope, thread: str) -> Mode:
-        """Tell what memory does with a thread; `on` where nothing was set."""
+        """Return what memory does with a thread; `on` by default."""
         ...
 
     def scopes(self, owner: str) -> list[Scope]:
@@ -301,7 +301,7 @@ class MemoryStore(Protocol):
     def note(
         self, scope: Scope, thread: str, *, now: str, debounce_s: float, max_wait_s: float
     ) -> None:
-        """Say that a thread has turns to learn from, once it is quiet or has waited enough."""
+        """Record that a thread has turns to process, once it is quiet or has waited long enough."""
         ...
 
     def lease(self, *, now: str, lease_s: float, worker: str) -> Job | None:
@@ -309,14 +309,14 @@ class MemoryStore(Protocol):
         ...
 
     def finish(self, job: Job, *, now: str, retry_s: float | None = None) -> None:
-        """Give a job back: done if nothing came since, or due again in `retry_s`.
+        """Return a job: done if there are no new turns, or due again in `retry_s`.
 
-        A lease that is void is passed over.
+        A void lease is ignored.
         """
         ...
 
     def next_due(self) -> str | None:
-        """Tell when the next job is due; `None` where there is none."""
+        """Return when the next job is due; `None` if there is none."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Turns: kept as they were said, each message once, and read again."""
+"""Turns: stored verbatim, each message once, and read again."""
 
 import hashlib
 from collections.abc import Collection, Sequence
@@ -17,7 +17,7 @@ _ENDLESS = 1 << 60
 
 
 def with_uid(turn: Turn, thread: str) -> Turn:
-    """Give a turn that has no id of its own one that the same message has again.
+    """Return a turn with an id; one derived from the message if it has none of its own.
 
     Example:
         >>> from thalweg.facts.values import Trust
@@ -77,7 +77,7 @@ def texts(turns: Sequence[Turn]) -> list[str]:
 
 
 def _unknown(scoped: Scoped, thread: int, uids: Collection[str]) -> set[str]:
-    """Leave out what the thread has, and what has a tombstone."""
+    """Return the ids that are neither in the thread nor have a tombstone."""
     digests = {scoped.digests.of("uid", uid): uid for uid in uids}
     rows = scoped.db.rows_by(
         "SELECT uid FROM memory_turn WHERE scope = ? AND thread = ? AND uid",

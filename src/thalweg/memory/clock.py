@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from thalweg.facts.values import FactId
 
 Clock = Callable[[], str]
-"""Tells the time: aware UTC in ISO 8601, to the second."""
+"""Returns the time: aware UTC in ISO 8601, to the second."""
 
 
 def utc_now() -> str:
-    """Tell the time as memory has it."""
+    """Return the current time in memory's format."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 

@@ -14,10 +14,10 @@ from thalweg.memory.steps import FactStep, SectionStep, Step, TurnsStep
 
 
 def plan(scoped: Scoped, changes: Sequence[Change]) -> list[Step]:
-    """Tell what changes come to, in their order.
+    """Return the steps of changes, in their order.
 
-    Passed over are facts with a tombstone, what rests on forgotten turns alone, sections that
-    cite facts that are not there, and what changes nothing: nothing forgotten comes back.
+    Facts with a tombstone, facts with only forgotten turns as evidence, sections that cite missing
+    facts, and changes without effect are skipped, so that nothing forgotten is restored.
     """
     current = {id_: kept.fact for id_, kept in scoped.kept(_named(changes)).items()}
     steps: dict[int, FactStep | SectionStep] = dict(_of_facts(scoped, changes, current))
@@ -27,7 +27,7 @@ def plan(scoped: Scoped, changes: Sequence[Change]) -> list[Step]:
 
 
 def unearth(scoped: Scoped, changes: Sequence[Change]) -> None:
-    """Let the user say again what was forgotten: only a learner is not to bring it back."""
+    """Remove tombstones of what the user states again: they only bind extraction."""
     said = [change.fact for change in changes if isinstance(change, Put)]
     texts = {fact.content for fact in said if fact.written_by == "user" and not fact.evidence}
     scoped.db.run_each(
@@ -54,7 +54,7 @@ def _named(changes: Sequence[Change]) -> set[FactId]:
 def _of_facts(
     scoped: Scoped, changes: Sequence[Change], current: dict[FactId, Fact]
 ) -> Iterator[tuple[int, FactStep]]:
-    """Tell what happens to facts; `current` is brought up to date."""
+    """Yield the steps of facts; `current` is updated."""
     buried = scoped.buried(told(change.fact for change in changes if isinstance(change, Put)))
     for place, change in enumerate(changes):
         match change:
@@ -94,9 +94,9 @@ def told(facts: Iterable[Fact]) -> set[tuple[Kind, str]]:
 
 
 def allowed(fact: Fact, buried: Collection[tuple[Kind, str]]) -> Fact | None:
-    """Take what was forgotten out of a fact; `None` where nothing may stay.
+    """Return a fact without forgotten content; `None` if nothing remains.
 
-    Evidence without a quote may: it is what `forget` leaves of the evidence of other facts.
+    Evidence without a quote remains: `forget` reduces the evidence of other facts to it.
     """
     if ("fact", fact.id) in buried or ("content", fact.content) in buried:
         return None
@@ -110,16 +110,16 @@ def allowed(fact: Fact, buried: Collection[tuple[Kind, str]]) -> Fact | None:
 def by_hand(
     scoped: Scoped, steps: Sequence[Step], *, hides: str = "", shown: TurnsStep | None = None
 ) -> list[Step]:
-    """Add to a person's steps what has to go with them, and hide the turns.
+    """Return a person's steps with their required additions, and hide the turns.
 
-    What was taken out is told neither by the turns behind it nor by a section of the profile that
-    cites it.
+    Removed content is shown neither by its source turns nor by a section of the profile that cites
+    it.
 
     Args:
         scoped: A writing transaction.
-        steps: What the person does.
-        hides: Why every turn of the scope is hidden, also those of runs under way; empty where
-            only those behind facts are.
+        steps: The person's steps.
+        hides: Why every turn of the scope is hidden, also those of active runs; empty to hide only
+            the source turns of facts.
         shown: Turns that an undo showed again.
     """
     operation = scoped.row.operation + 1
@@ -168,10 +168,10 @@ def make(
 
 
 def take_in(scoped: Scoped, learned: Learned) -> None:
-    """Note how far a thread was learned from.
+    """Store the watermark of a thread's extraction.
 
     Raises:
-        StaleWriteError: Somebody else learned from it.
+        StaleWriteError: Another worker processed it.
     """
     thread = threads.grasp(scoped.db, scoped.row, scoped.digests, learned.thread)
     if thread.learned != learned.expected:
@@ -182,10 +182,10 @@ def take_in(scoped: Scoped, learned: Learned) -> None:
 
 
 def check_version(row: scopes.Row, expected: int) -> None:
-    """See that nobody changed the scope since it was read.
+    """Raise if the scope changed since it was read.
 
     Raises:
-        StaleWriteError: Somebody did.
+        StaleWriteError: It changed.
     """
     if row.version != expected:
         problem = f"it is at version {row.version}, not {expected}"

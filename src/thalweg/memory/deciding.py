@@ -1,4 +1,4 @@
-"""Changing a memory by hand: decide on what is there, commit, and decide anew if it was changed."""
+"""Manual changes of a memory: decide on its current content, commit, and retry on conflict."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from thalweg.memory.base import MemoryStore, Operation
 from thalweg.memory.clock import Clock
 
 RACES = 100
-"""How often a decision is made anew. Each time, somebody else's commit went through."""
+"""Maximum retries of a decision. Each follows another writer's commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,19 @@ class Decider:
         why: str = "",
         ids: Sequence[FactId] | None = None,
     ) -> Operation | None:
-        """Decide and commit, until nobody was first.
+        """Decide and commit; retry while other writers are first.
 
         Args:
-            decide: Returns the changes, from the memory as it is.
+            decide: Returns the changes, from the current memory.
             actor: Who decides.
             why: Logged with the commit.
             ids: The facts that are decided on; all where it is `None`.
 
         Returns:
-            `None` where there was nothing to do.
+            The commit; `None` if there was nothing to do.
 
         Raises:
-            StaleWriteError: Others were first every time.
+            StaleWriteError: Other writers were first at each attempt.
         """
 
         def plan() -> Sequence[Change]:

@@ -1,7 +1,7 @@
-"""The file of a memory document: read, written whole or not at all, and told when it was edited.
+"""The file of a memory document: read, written atomically, and checked for edits.
 
-Beside `memory.json` lie `.memory.json.lock`, which is held while the file is read and written,
-and `.memory.json.seen`, which holds digests of what was written last, and no word of it.
+Next to `memory.json` are `.memory.json.lock`, which is locked while the file is read and written,
+and `.memory.json.seen`, which contains digests of the last write, without any text.
 """
 
 import hashlib
@@ -51,9 +51,9 @@ class DocumentFile:
         self._look: _Look | None = None
 
     def is_as_seen(self) -> bool:
-        """Tell whether it is as it was when this object read or wrote it last.
+        """Return whether it is unchanged since this object's last read or write.
 
-        No lock is needed, and mostly one look at the directory.
+        It needs no lock, and usually one lookup in the directory.
         """
         look, stamp = self._look, self._stamp()
         if look is None or look.stamp != stamp:
@@ -109,7 +109,7 @@ class DocumentFile:
         return self._look.digest if self._look else ""
 
     def seen(self) -> Seen | None:
-        """Tell what was written last, by whatever process; `None` where that is not known."""
+        """Return the last write of any process; `None` if unknown."""
         try:
             plain = json.loads(self._beside("seen").read_bytes())
             marks = Marks(plain["facts"], plain["sections"])
@@ -118,13 +118,13 @@ class DocumentFile:
             return None  # nothing goes from a memory for want of it: see `picked_up`
 
     def write(self, text: str, version: int, marks: Marks) -> bool:
-        """Put a text in the place of the one that was read.
+        """Replace the text that was read.
 
         Returns:
-            Whether it was put there: not where somebody changed the file since.
+            Whether it was written: not if the file was changed since.
 
         Raises:
-            StorageError: It cannot be written; the file is as it was.
+            StorageError: It cannot be written; the file did not change.
         """
         raw = text.encode()
         try:
@@ -165,7 +165,7 @@ class DocumentFile:
             file.write(json.dumps(told))
 
     def _beside(self, what: str) -> Path:
-        """Name a file of ours beside the document, on the same file system."""
+        """Return the path of an auxiliary file next to the document, on the same file system."""
         place = Path(os.path.realpath(self.path))
         return place.with_name(f".{place.name}.{what}")
 

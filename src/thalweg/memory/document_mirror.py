@@ -1,7 +1,7 @@
-"""The document that people edit beside a memory: `storage: json`.
+"""The editable document of a memory: `storage: json`.
 
-The database stays the memory, with all that a document has no place for. A store that has a mirror
-calls it before it reads a scope and around each change. What was edited by hand is committed as the
+The database remains the memory, with all data that a document cannot represent. A store with a
+mirror calls it before it reads a scope and around each change. Manual edits are committed as the
 user's own change, which can be undone like any other.
 """
 
@@ -36,19 +36,19 @@ _EMPTIED = Document("seeds", (), tuple(Section(name, "") for name in USER_CONTEX
 
 
 class DocumentMirror:
-    """Keeps one document for each scope in step with a store.
+    """Synchronizes one document for each scope with a store.
 
-    A document that cannot be read is left as it is, and a warning is logged: reads and changes use
-    the database alone until it is repaired; `reload` and `forgetting` raise instead. A document
-    that was deleted clears the memory, as it does with DeerFlow; `undo` restores both.
+    An invalid document is not changed, and a warning is logged: reads and changes use the database
+    alone until it is repaired; `reload` and `forgetting` raise instead. A document that was deleted
+    clears the memory, as it does with DeerFlow; `undo` restores both.
 
     Safe to share between threads. Processes exclude each other with a lock file beside each
     document, which is taken before a transaction of the store begins, never inside one.
 
     Args:
         store: The memory. It calls this mirror: see `TableMemory.mirror_to`.
-        path: Document of the owner's shared memory. Others are in `owners` beside it.
-        owner: Whose memory `path` is.
+        path: Document of the owner's shared memory. Others are in the folder `owners` next to it.
+        owner: The owner of the memory in `path`.
     """
 
     def __init__(self, store: MemoryStore, path: Path, *, owner: str = "local") -> None:
@@ -118,7 +118,7 @@ class DocumentMirror:
         """Erase from the document what the store forgets; the store lists it in the block.
 
         Raises:
-            DocumentError: The document cannot be read, so that its content is not known.
+            DocumentError: The document cannot be read, so its content is unknown.
         """
         file = self._file(scope)
         with self._locked(file):
@@ -215,7 +215,7 @@ class DocumentMirror:
             self._parsed[scope] = file.digest, document
 
     def _is_deleted(self, scope: Scope, grace_s: float) -> bool:
-        """Return whether a missing document is gone for good, and not about to be replaced."""
+        """Return whether a missing document was deleted, and is not about to be replaced."""
         with self._lock:
             since = self._missing.setdefault(scope, monotonic())
         return monotonic() - since >= grace_s

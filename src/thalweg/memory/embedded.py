@@ -7,7 +7,7 @@ Embed = Callable[[Sequence[str]], Sequence[bytes]]
 
 
 class Embedding:
-    """The vectors that a transaction needs, made before it begins as far as they are known."""
+    """The vectors that a transaction needs, computed before it begins as far as possible."""
 
     def __init__(self, embed: Embed | None = None, texts: Iterable[str] = ()) -> None:
         self._embed = embed
@@ -15,7 +15,7 @@ class Embedding:
         self._make(texts)
 
     def by_number(self, numbers: Sequence[int], texts: Sequence[str]) -> dict[int, bytes]:
-        """Give the vectors of texts by the numbers of their items; none where nobody makes any."""
+        """Return the vectors of texts by the numbers of their items; none without an embedder."""
         self._make(texts)
         if self._embed is None:
             return {}

@@ -104,11 +104,11 @@ class SentenceEmbedder:
 def embedder(
     source: Embedder | Embeddings | Callable[[list[str]], Vectors] | None = None,
 ) -> Embedder:
-    """Make an embedder of what somebody has.
+    """Return an embedder from another object.
 
     Args:
-        source: LangChain's embeddings; a function that makes rows of numbers of texts; or an
-            embedder, which is returned. `None` takes the encoder of the extra `vectors`.
+        source: LangChain's embeddings; a function that returns rows of numbers for texts; or an
+            embedder, which is returned. `None` uses the encoder of the extra `vectors`.
 
     Raises:
         ConfigError: The extra is not installed.
@@ -117,7 +117,7 @@ def embedder(
         return SentenceEmbedder()
     if isinstance(source, Embeddings):
         return FunctionEmbedder(source.embed_documents, source.embed_query)
-    # A function has no such method; it cannot be told from an embedder by its type.
+    # A function has no such method; its type does not distinguish it from an embedder.
     if hasattr(source, "question"):
         return cast("Embedder", source)
     return FunctionEmbedder(source)

@@ -1,4 +1,4 @@
-"""Forgetting, done: what the plan says is taken out of every table."""
+"""Execution of forgetting: the plan is applied to every table."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from thalweg.memory.scoped import Scoped
 
 
 def plan(scoped: Scoped, selection: Selection) -> forgetting.Plan:
-    """Read all that a scope has, and tell what forgetting comes to."""
+    """Read all data of a scope, and return the plan of forgetting."""
     names = threads.names(scoped.db, scoped.id)
     rows = scoped.db.rows(
         "SELECT thread, seq, body FROM memory_turn WHERE scope = ? ORDER BY thread, seq",
@@ -32,7 +32,7 @@ def plan(scoped: Scoped, selection: Selection) -> forgetting.Plan:
 def receipt(
     scoped: Scoped, planned: forgetting.Plan, *, left: tuple[str, ...] = (), dry_run: bool = False
 ) -> Receipt:
-    """Tell what a plan does, without any content."""
+    """Return the effects of a plan, without any content."""
     hashes = {scoped.digests.of(kind, text).hex() for kind, text in planned.buried}
     return Receipt(
         facts=tuple(planned.gone),
@@ -50,12 +50,12 @@ def receipt(
 def erase(
     scoped: Scoped, planned: forgetting.Plan, selection: Selection, *, now: str, at: int
 ) -> None:
-    """Do what a plan says, and give the scope another version.
+    """Execute a plan, and increment the scope's version.
 
     Args:
         scoped: A writing transaction.
-        planned: What to do, of this same transaction.
-        selection: What was asked for.
+        planned: The plan, from the same transaction.
+        selection: The selection.
         now: The time.
         at: The same in microseconds.
     """

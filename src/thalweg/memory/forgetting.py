@@ -1,7 +1,7 @@
-"""What forgetting comes to: a plan over all that a scope has. Pure.
+"""The plan of forgetting, over all data of a scope. Pure.
 
-What is forgotten leaves the log of operations, too, and each image there is changed as the
-fact itself is: so whatever is left of a commit can still be undone.
+Forgotten content is removed from the log of operations, too, and each image there is changed like
+the fact itself: so the rest of a commit can still be undone.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +25,7 @@ class Plan:
     gone: Sequence[FactId]
     """Facts that go, those included that only the log still had, oldest first."""
     facts: Mapping[FactId, Fact | None]
-    """What becomes of facts, where they do not stay as they are; `None` for those that go."""
+    """New versions of changed facts; `None` for deleted ones."""
     turns: Sequence[Turn]
     """That go."""
     sections: Sequence[SectionName]
@@ -33,22 +33,21 @@ class Plan:
     log: Sequence[tuple[Logged, Step | None]]
     """Steps in the log that change, and `None` for those that go."""
     operations: Sequence[int]
-    """Those that lose content, and so what was said of why."""
+    """Operations that lose content, and so their reason."""
     reopened: Sequence[FactId]
     buried: Collection[tuple[Kind, str]]
     """What gets a tombstone."""
     remaining: Sequence[tuple[str, int]]
     """See `Receipt.remaining`."""
     sayings: Sayings
-    """What the facts that go say, for copies outside of the tables."""
+    """Texts of the deleted facts, for copies outside of the tables."""
 
 
 def plan(known: Known, selection: Selection) -> Plan:
-    """Tell what forgetting a selection comes to.
+    """Return the plan to forget a selection.
 
-    With a fact go the turns it was learned from, with a turn the facts that rest on nothing
-    else, and with both whatever says the same word for word. The evidence that other facts
-    have in such a turn loses its quotation.
+    A fact is deleted with its source turns, a turn with the facts that have no other evidence, and
+    both with all verbatim copies. Other facts' evidence in such a turn loses its quotation.
     """
     sought = frozenset(index_words(selection.words))
     gone = _facts_gone(known, selection, sought)
@@ -103,7 +102,7 @@ def plan(known: Known, selection: Selection) -> Plan:
 def _hidden_for_nothing(
     whole: Sequence[Logged], log: Sequence[tuple[Logged, Step | None]]
 ) -> list[Logged]:
-    """List the steps that hid turns with changes of which nothing is left."""
+    """Return the steps that hid turns for changes that are all forgotten."""
     gone = {(logged.operation, logged.place) for logged, step in log if step is None}
     left = {
         logged.operation
@@ -119,7 +118,7 @@ def _hidden_for_nothing(
 
 
 def _is_chosen(said: Turn | Evidence, selection: Selection) -> bool:
-    """Say whether a turn, or where a fact was learned, was named by whoever forgets."""
+    """Return whether a turn, or the source of a fact, is in the selection."""
     return selection.everything or said.thread in selection.threads or said.uid in selection.uids
 
 
@@ -153,7 +152,7 @@ def _facts_gone(known: Known, selection: Selection, sought: Collection[str]) -> 
 
 
 def _rests_on(fact: Fact, selection: Selection) -> bool:
-    """Say whether a fact was learned from what was named, and from nothing else."""
+    """Return whether all evidence of a fact is in the selection."""
     if not fact.evidence:
         return fact.source in selection.threads
     return all(_is_chosen(evidence, selection) for evidence in fact.evidence)
@@ -168,7 +167,7 @@ def _buried(images: Sequence[Fact], uids: Collection[str]) -> set[tuple[Kind, st
 
 
 def _said(images: Sequence[Fact], turns: Sequence[Turn]) -> list[tuple[str, int]]:
-    """List the places in logs of threads where it was said."""
+    """Return the positions in logs of threads with the same text."""
     places = {(turn.thread, turn.position) for turn in turns}
     places |= {(each.thread, each.position) for fact in images for each in fact.evidence}
     return sorted(place for place in places if place[1] >= 0)

@@ -52,15 +52,15 @@ MOST_WAITING = 100
 class Memory:
     """The memory of one owner, or of one agent for one owner.
 
-    It is bound to its scope: nothing it is asked can read or change another. Its methods block;
-    each has a twin to be awaited, with an `a` before its name.
+    It is bound to its scope: no call can read or change another. Its methods block; each has an
+    async twin, with an `a` before its name.
 
     Args:
-        store: Where it is kept; see `open_memory`.
-        scope: Whose it is, from the authenticated caller.
+        store: The store; see `open_memory`.
+        scope: The scope of the authenticated caller.
         settings: See `MemorySettings`.
         count: Counts tokens.
-        clock: Tells the time.
+        clock: Returns the time.
 
     Example:
         >>> from thalweg.memory import Scope, open_memory
@@ -100,25 +100,26 @@ class Memory:
         until: str = "",
         protected: bool = False,
     ) -> Fact:
-        """Remember a statement on the user's own word, however it is worded.
+        """Store a statement of the user, in any wording.
 
-        The same words are kept once. Nothing is superseded: what may be about the same is linked,
-        and recalled together, newer first, with both dates. `edit` puts a fact right.
+        The same words are stored once. Nothing is superseded: facts that may be about the same
+        subject are linked, and recalled together, newer first, with both dates. `edit` corrects a
+        fact.
 
         Args:
             content: One statement, in any language: "User prefers tea".
-            category: What it is about.
+            category: Its category.
             confidence: 0 to 1.
-            said_at: When it was said; now where it is empty.
-            since: The day since when it holds (`2026-03-02`, `2026-03`), where that is known.
-            until: The last day on which it holds. After it the fact is not recalled as current.
-            protected: Never let go of for want of room, never changed by what is learned.
+            said_at: The time of the statement; now by default.
+            since: The first day on which it is valid (`2026-03-02`, `2026-03`), if available.
+            until: The last day on which it is valid. After it the fact is not recalled as current.
+            protected: Never dropped for lack of room, never changed by extraction.
 
         Returns:
-            The fact as it is remembered.
+            The stored fact.
 
         Raises:
-            FactRefusedError: It may not be remembered; the error says why.
+            FactRefusedError: It is not allowed; the error has the reason.
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
@@ -137,19 +138,19 @@ class Memory:
     def remember_as_agent(
         self, content: str, *, category: Category, turns: Sequence[Turn], least: Trust
     ) -> Fact:
-        """Remember what an agent wants remembered: it waits for the user's word, if need be.
+        """Store an agent's statement; it waits for the user's review if necessary.
 
         Args:
             content: One statement.
-            category: What it is about.
-            turns: What was said in the run.
-            least: The least trust of anything that the run had read.
+            category: Its category.
+            turns: The turns of the run.
+            least: The least trust of all content that the run had read.
 
         Returns:
-            The fact as it is remembered; `quarantined` where the user has to look at it.
+            The stored fact; `quarantined` if it needs the user's review.
 
         Raises:
-            FactRefusedError: It may not be remembered; the error says why.
+            FactRefusedError: It is not allowed; the error has the reason.
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
@@ -165,7 +166,7 @@ class Memory:
         return self._take_in(new, actor="agent")
 
     def _take_in(self, new: Fact, *, actor: str) -> Fact:
-        """Merge a fact in, and read it as it stands then."""
+        """Merge a fact, and return its resulting version."""
         vector = self.store.vector(new.content)
         done = self._decider.take_in(lambda: self._planned(new, vector), actor=actor, why="told")
         if done is not None:
@@ -221,16 +222,16 @@ class Memory:
         thread: str = "",
         is_known: IsKnown = nothing_is_known,
     ) -> Recalled:
-        """Find what answers a question, or what a conversation is about.
+        """Return the items that answer a question, or relate to a conversation.
 
         Args:
             query: A question or some words; or the newest messages of a thread, oldest first.
-            budget_tokens: Bound on `Recalled.text`; `max_injection_tokens` where it is not given.
-            as_of: A time in ISO 8601: what held then, instead of what holds now.
-            explain: Tell what was left out, too, and why.
-            thread: The thread that asks: what was said there lately is left out.
-            is_known: Tells of an item that whoever asks has it before them: it is left out, and
-                no room is kept for it.
+            budget_tokens: Bound on `Recalled.text`; `max_injection_tokens` by default.
+            as_of: A time in ISO 8601: facts valid then, instead of now.
+            explain: Include omitted items with the reasons.
+            thread: The current thread, whose latest turns are omitted.
+            is_known: Returns whether the caller already has an item: it is omitted, and no room is
+                reserved for it.
         """
         if not self.settings.enabled:
             return Recalled.nothing()
@@ -257,10 +258,10 @@ class Memory:
         thread: str = "",
         is_known: IsKnown = nothing_is_known,
     ) -> Recalled:
-        """Recall what a run is given that begins with the last of some messages.
+        """Recall memory for a run that begins with the last of some messages.
 
         An agent gets its block here, and `search` and `explain` show the same: facts and turns that
-        answer, best first, then the facts that matter whatever is asked, in `max_injection_tokens`
+        answer, best first, then the facts that matter for any question, in `max_injection_tokens`
         with the message around them. See `recall` for the arguments.
         """
         return self.recall(
@@ -273,11 +274,11 @@ class Memory:
         )
 
     def search(self, words: str, *, as_of: str = "") -> Recalled:
-        """Return what a run is given that begins with these words; see `recall_for_run`."""
+        """Return the recalled memory for a run that begins with words; see `recall_for_run`."""
         return self.recall_for_run([_asked(words)], as_of=as_of)
 
     def explain(self, query: str | Sequence[Message], *, as_of: str = "") -> Recalled:
-        """Return what `search` returns, and what else was looked at with the reason it is left out.
+        """Return the result of `search`, and omitted candidates with the reasons.
 
         Args:
             query: Words, or the newest messages of a thread, oldest first.
@@ -287,18 +288,18 @@ class Memory:
         return self.recall_for_run(messages, as_of=as_of, explain=True)
 
     def told(self, thread: str) -> list[Told]:
-        """Tell of the newest messages of a thread what was recalled for them, and why it was told.
+        """Return what was recalled for the newest messages of a thread, and why.
 
-        What an agent was told of a fact that was forgotten since is not told of any more.
+        Facts that were forgotten since are not included.
         """
         return self.store.told(self.scope, thread)
 
     def facts(self, *statuses: Status) -> list[Fact]:
-        """Read facts of some statuses, oldest first; those that hold where none is given."""
+        """Return facts of some statuses, oldest first; the valid ones by default."""
         return self.store.facts(self.scope, statuses=statuses or ("active",))
 
     def fact(self, id_: str) -> Fact:
-        """Read one fact, whatever its status, with its evidence.
+        """Return one fact of any status, with its evidence.
 
         Raises:
             NoSuchFactError: There is none.
@@ -316,11 +317,11 @@ class Memory:
         confidence: float | None = None,
         protected: bool | None = None,
     ) -> Fact:
-        """Edit a fact. What it said before stays in the history.
+        """Edit a fact. The history keeps its former text.
 
         Raises:
             NoSuchFactError: There is none.
-            FactRefusedError: The new content may not be remembered.
+            FactRefusedError: The new content is not allowed.
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
@@ -343,7 +344,7 @@ class Memory:
         return self.fact(id_)
 
     def _clean(self, text: str) -> str:
-        """Judge a text of the user's, and give it as it may be stored."""
+        """Validate a text of the user's, and return it as stored."""
         verdict = judge_told(text)
         if verdict.decision == "drop":
             raise FactRefusedError(text, f"it {verdict.why}")
@@ -362,14 +363,13 @@ class Memory:
         return self._change(lambda known: plan_delete(known.facts, ids), why="deleted", ids=ids)
 
     def clear(self) -> Operation | None:
-        """Take out all facts and the profile, and recall no turn that was said before.
+        """Remove all facts and the profile, and exclude all earlier turns from recall.
 
-        What waits to be learned from is not learned from any more. `undo` brings all of it back,
-        and `forget` is for good.
+        Pending turns are not processed any more. `undo` restores everything; `forget` is permanent.
 
         Returns:
-            What was done: a `Drop` for each fact, a `Write` for each section, a `Hide` with the
-            number of turns. `None` where the memory was empty.
+            The operation: a `Drop` for each fact, a `Write` for each section, a `Hide` with the
+            number of turns. `None` if the memory was empty.
 
         Raises:
             MemoryOffError: Memory is off or read-only.
@@ -439,7 +439,7 @@ class Memory:
         return self.store.undo(self.scope, operation, now=self.clock())
 
     def restore(self, operation: int) -> list[Operation]:
-        """Put the memory back to how one change left it; see `MemoryStore.restore`."""
+        """Restore the memory's state after one change; see `MemoryStore.restore`."""
         self._check_writable()
         return self.store.restore(self.scope, operation, now=self.clock())
 
@@ -452,20 +452,20 @@ class Memory:
         everything: bool = False,
         dry_run: bool = False,
     ) -> Receipt:
-        """Delete for good. Works where memory is off or read-only, too.
+        """Delete permanently, also if memory is off or read-only.
 
         Args:
             facts: Ids of facts.
-            threads: Threads whose turns go, and what was learned from nothing else.
+            threads: Threads whose turns are deleted, with facts that have no other evidence.
             messages: Ids of messages (`Turn.uid`), likewise.
             query: Facts of every status, deleted ones included, and turns that have every word of
                 it. Word forms are folded, as in a search.
             everything: The whole memory of this scope.
-            dry_run: Change nothing, and tell what would go.
+            dry_run: Change nothing, and return what would be deleted.
 
         Raises:
-            ConfigError: Nothing is named.
-            NoSuchFactError: A fact that is named is not there.
+            ConfigError: Nothing is selected.
+            NoSuchFactError: A selected fact does not exist.
         """
         if not (facts or threads or messages or query or everything):
             problem, mend = "nothing to forget is named", "name facts, threads or a query"
@@ -483,7 +483,7 @@ class Memory:
         return self.store.forget(self.scope, selection, now=self.clock(), dry_run=dry_run)
 
     def set_mode(self, thread: str, mode: Mode) -> None:
-        """Say what memory does with a thread: `on`, `read_only`, `incognito` or `off`."""
+        """Set what memory does with a thread: `on`, `read_only`, `incognito` or `off`."""
         self.store.set_mode(self.scope, thread, mode)
 
     # -- documents -------------------------------------------------------------------------
@@ -494,17 +494,17 @@ class Memory:
         return document.text
 
     def import_(self, text: str, *, where: str = "memory.json") -> Operation | None:
-        """Take a document in: what it has is added, or takes the place of what has its id.
+        """Import a document: its items are added, or replace those with the same id.
 
         Args:
             text: The document, in either shape.
-            where: What an error calls it.
+            where: Its name in errors.
 
         Returns:
-            `None` where it tells nothing new.
+            The operation; `None` if there is nothing new.
 
         Raises:
-            DocumentError: It cannot be read; nothing was changed.
+            DocumentError: It is invalid; nothing was changed.
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
@@ -518,16 +518,16 @@ class Memory:
         )
 
     def reload(self) -> Operation | None:
-        """Take in what was edited in the document by hand, and write it anew (`storage: json`).
+        """Import manual edits of the document, and rewrite it (`storage: json`).
 
-        Every reading does so as well. This tells what it was, and raises what is wrong with it.
+        Every read does so as well. This returns the operation, and raises errors of the document.
 
         Returns:
-            `None` where nothing was edited.
+            The operation; `None` if nothing was edited.
 
         Raises:
             ConfigError: This memory has no document.
-            DocumentError: It cannot be read; memory and document are as they were.
+            DocumentError: It is invalid; memory and document did not change.
         """
         mirror = mirror_of(self.store)
         if mirror is None:

@@ -1,7 +1,7 @@
-"""Turns that are neither recalled nor learned from, until the operation that hid them is undone.
+"""Turns excluded from recall and extraction, until the operation that hid them is undone.
 
-A fact that a person took out must not come back from the words it was learned from. So a commit of
-a person's that drops or rewords facts hides, in the same transaction, the turns behind them.
+A fact that a person removed must not be extracted again. So a person's commit that drops or rewords
+facts hides their source turns, in the same transaction.
 """
 
 from collections.abc import Collection, Iterable
@@ -17,7 +17,7 @@ _NO_CONTENT = {stem(word) for word in STOP_WORDS} | set(index_words("user users 
 _LEAST_WORDS = 2
 """A fact with fewer words of content states too little to be found by them."""
 _ANSWERS = 4
-"""Messages behind a turn that are looked at for an answer to it."""
+"""Messages after a turn that are searched for an answer to it."""
 _ALL = 1_000_000
 
 

@@ -17,7 +17,7 @@ from thalweg.memory.vectors import Vectors
 from thalweg.memory.word_rows import LENGTHS, TOTALS, VECTORS, Row, WordRows
 
 FACTS = 0
-"""What stands for the thread of an item that is a fact; threads are numbered from 1."""
+"""The thread number of items that are facts; threads are numbered from 1."""
 MOST_WORDS = 64
 """So many words of a question are looked up at most: those that the fewest items have."""
 
@@ -49,11 +49,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class _Totals:
-    """What is known of a scope as a whole."""
+    """The totals of a scope."""
 
     items: int = 0
     following: int = 1
-    """Number of the next item: none is given twice."""
+    """Number of the next item; numbers are never reused."""
     words: int = 0
     """Of all items."""
 
@@ -85,10 +85,10 @@ class Index:
     # -- writing -------------------------------------------------------------------------
 
     def add(self, entries: Sequence[Entry]) -> list[int]:
-        """Take items in, oldest first, pieces of one turn in a row.
+        """Add items, oldest first, pieces of one turn in a row.
 
         Returns:
-            Their numbers, which ascend and are never given twice.
+            Their numbers, which ascend and are never reused.
         """
         totals = self._totals()
         numbers = range(totals.following, totals.following + len(entries))
@@ -188,7 +188,7 @@ class Index:
         )
 
     def places(self, numbers: Sequence[int]) -> list[Place]:
-        """Tell what items are; numbers that name nothing are left out."""
+        """Return the kinds of items; unknown numbers are skipped."""
         rows = self._db.rows_by(
             "SELECT number, thread, seq, start, stop FROM memory_item WHERE scope = ? AND number",
             numbers,
@@ -215,7 +215,7 @@ class Index:
 def _chosen(
     blocks: Mapping[int, Mapping[int, Posting]], counts: Mapping[int, int], total: int, limit: int
 ) -> dict[int, set[int]]:
-    """Choose the items to tell of, by block: all, or those with the most telling words."""
+    """Choose the items to return, by block: all, or those with the rarest words."""
     if sum(counts.values()) <= limit:
         return {
             block: {at for posting in words.values() for at in posting.offsets()}

@@ -1,4 +1,4 @@
-"""All that a scope knows, its log of operations included."""
+"""All data of a scope, its log of operations included."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

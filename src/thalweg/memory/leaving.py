@@ -1,4 +1,4 @@
-"""What becomes of what stays, and of every image of it, when facts and turns are forgotten."""
+"""What remains, and every image of it, when facts and turns are forgotten."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,21 +11,21 @@ from thalweg.memory.steps import Logged, SectionStep, Step, TurnsStep
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """What is forgotten. One function changes what stays and its images in the log alike."""
+    """The forgotten data. One function changes remaining data and its images in the log alike."""
 
     gone: frozenset[FactId]
     uids: Collection[str]
     """Turns that go."""
     sayings: Sayings
-    """What the facts that go say."""
+    """Texts of the deleted facts."""
     is_chosen: Mapping[Evidence, bool]
-    """Whether whoever forgets named the turn or the thread that it is from."""
+    """Whether the selection contains the turn or the thread of the evidence."""
     lineage: Lineage
     whole_profile: bool
-    """Whether no section stays."""
+    """Whether no section remains."""
 
     def fact(self, fact: Fact | None) -> Fact | None:
-        """Tell what stays of a fact."""
+        """Return the remaining part of a fact."""
         if fact is None or fact.id in self.gone or self.sayings.are_in(fact.content):
             return None
         left = replace(
@@ -48,13 +48,13 @@ class Leaving:
         return replace(evidence, quote="") if is_told else evidence
 
     def section(self, section: Section | None) -> Section | None:
-        """Tell what stays of a section."""
+        """Return the remaining part of a section."""
         if section is None or self.whole_profile or not self.gone.isdisjoint(section.cites):
             return None
         return None if self.sayings.are_in(section.text) else section
 
     def log(self, log: Collection[Logged]) -> Iterator[tuple[Logged, Step | None]]:
-        """Give the steps of a log that change, and what becomes of each; `None` for nothing."""
+        """Yield the steps of a log that change, and their new versions; `None` for deleted ones."""
         for logged in log:
             step, left = logged.step, self._step(logged.step)
             if isinstance(left, TurnsStep):

@@ -6,14 +6,14 @@ from thalweg.database.base import Rows
 from thalweg.memory.word_rows import LENGTHS, RECENT, Row, WordRows, read_times, write_times
 
 MOST = 255
-"""An item with more words is said to have so many."""
+"""Maximum number of words of an item; longer items are stored with this."""
 _BITS = 12
-"""The lengths of 2**12 items stand in a row of `memory_posting`."""
+"""The lengths of 2**12 items are in a row of `memory_posting`."""
 _IN_ROW = (1 << _BITS) - 1
 
 
 class Lengths:
-    """The lengths of the items of one scope, in a transaction; of those that are gone 0."""
+    """The lengths of the items of one scope, in a transaction; 0 for deleted ones."""
 
     def __init__(self, db: Rows, scope: int, rows: WordRows) -> None:
         self._db = db

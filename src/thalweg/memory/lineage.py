@@ -23,11 +23,11 @@ class Lineage:
                 self._older[newer][older] = None
 
     def heir(self, fact: Fact) -> FactId:
-        """Find what stays and superseded a fact, itself or by others; `NO_FACT` for nothing."""
+        """Return the remaining fact that superseded a fact, directly or not; `NO_FACT` for none."""
         return next(iter(self._staying(fact.superseded_by, self._newer, fact.id)), NO_FACT)
 
     def superseded(self, fact: Fact) -> tuple[FactId, ...]:
-        """List what a fact superseded, itself or by others that go; what goes is left out."""
+        """Return what a fact superseded, directly or through forgotten facts, without those."""
         found = (
             each for id_ in fact.supersedes for each in self._staying(id_, self._older, fact.id)
         )
@@ -36,7 +36,7 @@ class Lineage:
     def _staying(
         self, id_: FactId, links: dict[FactId, dict[FactId, None]], but: FactId
     ) -> list[FactId]:
-        """Follow links over what goes to what stays. What is not there counts as staying."""
+        """Follow links over forgotten facts to remaining ones. Missing facts count as remaining."""
         if id_ not in self._gone:
             return [id_]
         waiting, seen, found = [id_], {id_, but}, []

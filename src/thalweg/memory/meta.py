@@ -14,7 +14,7 @@ Kind = Literal["content", "fact", "thread", "uid"]
 
 @dataclass(frozen=True, slots=True)
 class Digests:
-    """Short keyed digests, which tell nothing to whoever lacks the store's secret."""
+    """Short keyed digests, which reveal nothing without the store's secret."""
 
     secret: bytes
     scope: int
@@ -28,7 +28,7 @@ class Digests:
 
 
 def normal(text: str) -> str:
-    """Write a text without what does not change what it says: case, spaces, punctuation.
+    """Return a text without differences of form: case, spaces, punctuation.
 
     Example:
         >>> normal("Ada  likes TEA.") == normal("ada likes tea")

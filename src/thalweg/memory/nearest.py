@@ -17,7 +17,7 @@ _FLOAT = np.dtype("<f4")
 
 @dataclass(slots=True)
 class _Matrix:
-    """The vectors of one scope that have one size; rows beyond `count` are room to grow."""
+    """The vectors of one scope that have one size; rows beyond `count` are spare capacity."""
 
     state: State
     vectors: npt.NDArray[np.float32]

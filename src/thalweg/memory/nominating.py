@@ -1,4 +1,4 @@
-"""Which known facts a new statement may have to do with, at a cost that does not grow with them."""
+"""The existing facts that a new statement may relate to, at a cost independent of their number."""
 
 import math
 from collections.abc import Sequence
@@ -72,10 +72,10 @@ MOST_STANDING = 200
 
 
 def standing_facts(store: MemoryStore, scope: Scope, profile: Profile) -> list[Fact]:
-    """List the active facts that matter whatever is asked, oldest first.
+    """Return the active facts that matter for any question, oldest first.
 
-    They are the newest ones, and those that the profile was written from. A memory of the default
-    size is listed whole; what this costs does not grow with a larger one.
+    They are the newest ones, and those cited by the profile. A memory of the default size is
+    returned whole; the cost does not grow with a larger one.
     """
     found = {fact.id: fact for fact in store.facts(scope, limit=MOST_STANDING)}
     cited = {id_ for section in profile.sections for id_ in section.cites} - found.keys()

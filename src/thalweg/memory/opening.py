@@ -1,4 +1,4 @@
-"""Opening a memory by its address, and the document beside it."""
+"""Opening of a memory by its address, and of its document."""
 
 from os import PathLike, fspath
 from pathlib import Path
@@ -56,14 +56,14 @@ def _open_postgres(url: str, secret: bytes | None, embed: Embed | None) -> Memor
 
 
 def attach_document(store: MemoryStore, settings: MemorySettings, *, owner: str = "local") -> None:
-    """Keep the document that the settings name in step with a store, from now on.
+    """Synchronize the document of the settings with a store, from now on.
 
-    A store has one document: where it has one already, that one stays.
+    A store has one document: an existing one is kept.
 
     Args:
         store: The memory.
-        settings: `storage` and `storage_path` of them.
-        owner: Whose document `storage_path` is; see `DocumentMirror`.
+        settings: The settings `storage` and `storage_path`.
+        owner: The owner of the document; see `DocumentMirror`.
 
     Raises:
         ConfigError: The store has no tables of ours, and so no place for what a document lacks.

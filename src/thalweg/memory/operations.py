@@ -12,7 +12,7 @@ from thalweg.memory.steps import FactStep, Logged, SectionStep, Step, TurnsStep
 
 
 def log(scoped: Scoped, steps: Sequence[Step], *, actor: str, now: str, why: str) -> Operation:
-    """Log what happened, and give the scope another version."""
+    """Log an operation, and increment the scope's version."""
     scoped.row.version += 1
     scoped.row.operation += 1
     number = scoped.row.operation

@@ -1,10 +1,10 @@
-"""Erasing from a PostgreSQL server what was deleted from tables, as far as a client can.
+"""Erasing deleted rows from a PostgreSQL server, as far as a client can.
 
-What a `DELETE` leaves in a table's files a plain `VACUUM` frees, and does not overwrite: bytes
-stay until a new row takes their place. `VACUUM FULL` writes the tables anew and gives the old
-files up, while everybody waits, so it is for tables that are not large. Neither reaches rows that
-a transaction older than the deletion may still see, nor what only the server's operator has:
-its write-ahead log, its archives, backups and replicas, and free blocks of its disk.
+After a `DELETE`, a plain `VACUUM` frees the space in a table's files, and does not overwrite it:
+bytes remain until a new row replaces them. `VACUUM FULL` rewrites the tables and removes the old
+files under an exclusive lock, so it is for small tables. Neither reaches rows that a transaction
+older than the deletion may still see, nor what only the server's operator has: its write-ahead log,
+its archives, backups and replicas, and free blocks of its disk.
 """
 
 import time
@@ -40,15 +40,15 @@ FAILED = _IN_FILES.format(why="the server failed")
 
 
 def erase(connection: psycopg.Connection, timeout_s: float, rewrite_bytes: int) -> tuple[str, ...]:
-    """Write the tables anew where they are not larger than so many bytes, or free the place.
+    """Rewrite tables up to a size, or free the space of deleted rows in larger ones.
 
     Args:
         connection: Outside of any transaction, begun after the deletion was committed.
-        timeout_s: How long to wait for older transactions, and then for who uses the tables.
-        rewrite_bytes: Most that is written anew.
+        timeout_s: Seconds to wait for older transactions, and then for the lock of the tables.
+        rewrite_bytes: Maximum bytes to rewrite.
 
     Returns:
-        Where the bytes may still be.
+        Where the bytes may remain.
     """
     try:
         left = _erase(connection, timeout_s, rewrite_bytes)
@@ -73,7 +73,7 @@ def _erase(connection: psycopg.Connection, timeout_s: float, rewrite_bytes: int)
 
 
 def _is_seen_by_older(connection: psycopg.Connection, timeout_s: float) -> bool:
-    """Wait until no transaction sees what was deleted, and tell whether one still does."""
+    """Wait until no transaction sees the deleted rows; return whether one still does."""
     (now,) = connection.execute("SELECT txid_current() % 4294967296").fetchone() or (0,)
     deadline = time.monotonic() + timeout_s
     while connection.execute(_OLDER, (str(now),)).fetchone() != (0,):

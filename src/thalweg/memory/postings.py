@@ -1,7 +1,7 @@
-"""Where one word stands in a block of items, and how often: packed into bytes, and read again.
+"""The postings of one word in a block of items, with counts, as packed bytes.
 
-A word that stands in few items of a block is kept as a list of them, one that stands in many as
-a bitmap. The list costs two bytes an item, the bitmap one bit for any item of the block.
+A word in few items of a block is stored as a list of them, one in many as a bitmap. The list has
+two bytes per item, the bitmap one bit for each item of the block.
 """
 
 import struct
@@ -13,7 +13,7 @@ BLOCK_BITS = 15
 """A block is 2**15 items with numbers in a row: a bitmap is at most 4 kB."""
 BLOCK = 1 << BLOCK_BITS
 MOST_TIMES = 255
-"""A word that stands in an item more often is said to stand in it so often."""
+"""Maximum count of a word in an item; higher ones are stored as this."""
 _DENSE = 16
 """With more than one item for so many bytes of a bitmap, the bitmap is used. It is the larger
 one then for a while, but read faster."""
@@ -22,15 +22,15 @@ _HEAD = struct.Struct("<?H")
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """The items of one block in which a word stands, each named by its offset in the block."""
+    """The items of one block that contain a word, each as its offset in the block."""
 
     times: Mapping[int, int]
-    """How often it stands in each; those of the bitmap with once are left out."""
+    """The count in each; items of the bitmap with a count of one are omitted."""
     bitmap: bytes = b""
-    """Bit `i % 8` of byte `i // 8` stands for the item at offset `i`. Empty: `times` has all."""
+    """Bit `i % 8` of byte `i // 8` is the item at offset `i`. Empty: `times` has all."""
 
     def bits(self) -> int:
-        """Give the items as the bits of a number."""
+        """Return the items as the bits of a number."""
         return int.from_bytes(self.bitmap or _bitmap_of(self.times), "little")
 
     def offsets(self) -> Collection[int]:
@@ -38,11 +38,11 @@ class Posting:
         return [*offsets_of(self.bits())] if self.bitmap else self.times
 
     def among(self, offsets: set[int], base: int = 0) -> dict[int, int]:
-        """Tell which items are among some, and how often the word stands in them.
+        """Return the counts of the word in those of some items that contain it.
 
         Args:
-            offsets: Of some items.
-            base: Is added to the offsets that are returned.
+            offsets: Offsets of the items.
+            base: Added to the returned offsets.
         """
         times = self.times
         if not self.bitmap:
@@ -75,7 +75,7 @@ class Posting:
         return Posting(left, _bytes_of(self.bits() & ~gone))
 
     def __bool__(self) -> bool:
-        """Say whether the word stands anywhere."""
+        """Return whether any item contains the word."""
         return bool(self.times) or any(self.bitmap)
 
 
@@ -131,7 +131,7 @@ def _bytes_of(bits: int) -> bytes:
 
 
 def offsets_of(bits: int) -> Iterator[int]:
-    """Give the bits that are set, the highest first.
+    """Yield the bits that are set, the highest first.
 
     Example:
         >>> list(offsets_of(0b1000_0000_0101))

@@ -102,13 +102,13 @@ def lease(db: MemoryRows, now: int, lease_s: float, worker: str) -> Job | None:
 
 
 def is_any_due(db: MemoryRows, now: int) -> bool:
-    """Tell whether there may be something to lease."""
+    """Return whether there may be a job to lease."""
     (due,) = db.row(db.next_due)
     return due is not None and due <= now
 
 
 def is_live(scoped: Scoped, lease: str, now: int) -> bool:
-    """Tell whether a lease of this scope still holds, and hold its job to the end."""
+    """Return whether a lease of this scope is valid, and lock its job for the transaction."""
     row = scoped.db.row(
         f"SELECT due FROM memory_job WHERE scope = ? AND lease = ?{scoped.db.for_update}",  # noqa: S608 (fixed text)
         (scoped.id, lease),

@@ -12,7 +12,7 @@ from thalweg.memory.scoped import Scoped
 
 
 def items(scoped: Scoped, numbers: Sequence[int]) -> list[Item]:
-    """Read items in the order of their numbers as given; see `MemoryStore.items`."""
+    """Return items in the order of their numbers; see `MemoryStore.items`."""
     wanted = [*dict.fromkeys(numbers)]
     found = _turns(scoped, wanted)
     if len(found) < len(wanted):
@@ -63,7 +63,7 @@ def _names(scoped: Scoped, threads: Collection[int]) -> dict[int, str]:
 
 
 def _facts(scoped: Scoped, numbers: Sequence[int]) -> dict[int, Item]:
-    # Not asked for by its thread: all facts have the same, and would be gone through.
+    # Not selected by thread: all facts have the same one, and would all be scanned.
     rows = scoped.db.rows_by(
         "SELECT i.number, i.thread, f.body FROM memory_item i JOIN memory_fact f"
         " ON f.scope = i.scope AND f.fact = i.seq WHERE i.scope = ? AND i.number",

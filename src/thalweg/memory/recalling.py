@@ -32,21 +32,21 @@ DAY_CHARS = len("2026-03-02")
 MOST_STANDING = 50
 """Facts that are looked at of those which nothing asked for."""
 EARLIER = 8
-"""Messages before the newest that tell what a conversation is about."""
+"""Messages before the newest one that define the subject of a conversation."""
 
 
 HITS = 20
-"""First hits that the start of a thread is told more about."""
+"""First hits for which the start of the thread is added."""
 _CHARS = 4
 """Characters of a token, at the most on the average (English prose, o200k)."""
 OWN = 500
 """Pieces of the thread that asks which it is taken to show: the newest."""
 IsKnown = Callable[[Item], bool]
-"""Tells of an item that whoever asks has it before them."""
+"""Returns whether the caller already has an item."""
 
 
 def nothing_is_known(item: Item) -> bool:
-    """Tell that whoever asks has nothing before them."""
+    """Return False: the caller has no items yet."""
     del item
     return False
 
@@ -60,8 +60,8 @@ class Recalled:
     tokens: int
     """Of the block."""
     placed: tuple[Placed, ...] = ()
-    """What is in the block, best first, each with the features of its score; with `explain`
-    also what was left out, and why."""
+    """The content of the block, best first, each with the features of its score; with `explain`
+    also omitted items, with the reasons."""
     profile: Profile = field(default_factory=Profile)
     """The sections that are in the block."""
 
@@ -205,9 +205,9 @@ def _with_newer(
 
 
 def _standing(known: Sequence[Fact], ranked: Sequence[Ranked], now: str) -> list[Ranked]:
-    """List what a conversation is told whatever it is about: the most valuable facts first.
+    """Return what any conversation is shown: the most valuable facts first.
 
-    How the user wants to be answered, and who they are, seldom shares a word with a question.
+    The user's identity and preferred style of answers seldom share a word with a question.
     """
     told = {one.item.fact.id for one in ranked if one.item.fact is not None}
     facts, _ = current((fact for fact in known if fact.id not in told), now=now)
@@ -217,7 +217,7 @@ def _standing(known: Sequence[Fact], ranked: Sequence[Ranked], now: str) -> list
 
 
 def _may_be_shown(item: Item, as_of: str) -> bool:
-    """Return whether an item is trusted and was said before the time that is asked about."""
+    """Return whether an item is trusted and from before the requested time."""
     if item.turn is not None:
         upto = f"{as_of}T99" if len(as_of) == DAY_CHARS else as_of
         is_trusted = item.turn.trust >= Trust.ASSISTANT
@@ -226,7 +226,7 @@ def _may_be_shown(item: Item, as_of: str) -> bool:
 
 
 def _stale(items: Sequence[Item], as_of: str, now: str) -> dict[str, list[str]]:
-    """List what was said that holds no more, by the id of its message."""
+    """Return statements that are no longer valid, by the id of their message."""
     gone: dict[str, list[str]] = {}
     for item in items:
         fact = item.fact
@@ -244,7 +244,7 @@ def _as_seeds(
     budget: int,
     count: Counter,
 ) -> Packed:
-    """Recall as DeerFlow's documents say; see `facts.recall.seeds`."""
+    """Recall like DeerFlow's documents; see `facts.recall.seeds`."""
     top = top_facts(
         facts,
         " ".join(reversed(said)),

@@ -1,4 +1,4 @@
-"""How values stand in rows: JSON in UTF-8, every text in it as it was said."""
+"""The format of values in rows: JSON in UTF-8, with verbatim texts."""
 
 import json
 from dataclasses import fields

@@ -1,7 +1,7 @@
-"""Indexing the facts of a scope anew, where an earlier version indexed them under other words.
+"""Reindexing of a scope's facts, if an earlier version indexed them under other words.
 
-An item leaves the index by the words it came in under. Format 1 derived some of a fact's words from
-tables that are gone, so the index of such a scope is cleared as a whole, and made again.
+An item is removed from the index by the words of its insertion. Format 1 derived some of a fact's
+words from tables that no longer exist, so the index of such a scope is cleared and rebuilt.
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ from thalweg.memory.scoped import Scoped
 
 
 def reindex(scoped: Scoped) -> None:
-    """Make the index of a scope anew, in a writing transaction, unless its format is this one."""
+    """Rebuild the index of a scope, in a writing transaction, unless its format is current."""
     if scoped.row.format >= scopes.FORMAT:
         return
     scoped.index.clear()

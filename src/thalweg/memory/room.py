@@ -1,4 +1,4 @@
-"""Room for facts: what is let go of when a scope has more than its settings allow."""
+"""The limit of facts: which are dropped when a scope exceeds its settings."""
 
 from collections.abc import Sequence
 
@@ -17,10 +17,10 @@ often."""
 def plan_room(
     store: MemoryStore, scope: Scope, changes: Sequence[Change], settings: MemorySettings, now: str
 ) -> list[Put]:
-    """Plan what is let go of so that there is room for some changes.
+    """Plan which facts to drop so that there is room for some changes.
 
-    Facts are read only where there may be too many. So many go at once that the cost for one does
-    not grow with how many there are.
+    Facts are read only if there may be too many. They are dropped in batches, so that the cost per
+    change does not grow with their number.
     """
     most = settings.max_facts
     added = sum(isinstance(change, Put) and change.fact.status == "active" for change in changes)

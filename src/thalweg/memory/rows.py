@@ -1,4 +1,4 @@
-"""What a memory asks of a transaction, beside what an archive asks."""
+"""The statements of a memory's transaction, in addition to those of an archive's."""
 
 from typing import Protocol
 
@@ -9,8 +9,8 @@ class MemoryRows(Rows, Protocol):
     """A transaction on the tables of a memory."""
 
     due_job: str
-    """The `SELECT` of the scope, the thread and the attempt of the job that is the next to be
-    leased at a time, whosever it is. Nobody else has it to the end; those held are passed over."""
+    """The `SELECT` of the scope, the thread and the attempt of the next job to lease at a time, of
+    any owner. It locks the row; locked ones are skipped."""
     next_due: str
     """The `SELECT` of the time at which the first job of all is due."""
     bound: str

@@ -1,4 +1,4 @@
-"""Telling whether a text says what another says, word for word."""
+"""Comparison of texts for verbatim copies."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ TELLING_WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Sayings:
-    """What some facts say, without case, spaces and punctuation."""
+    """Texts of facts, without case, spaces and punctuation."""
 
     whole: frozenset[str]
     """Contents and other wordings."""
@@ -26,7 +26,7 @@ class Sayings:
 
     @classmethod
     def of(cls, facts: Iterable[Fact]) -> Self:
-        """Collect what facts say, and what they quote."""
+        """Collect the contents of facts, and their quotations."""
         whole: set[str] = set()
         quotes: set[str] = set()
         for fact in facts:
@@ -37,7 +37,7 @@ class Sayings:
         return cls(frozenset(whole - {""}), frozenset(inside), frozenset(hints))
 
     def are_in(self, text: str) -> bool:
-        """Tell whether a text is one of them, or has one of the long ones in it.
+        """Return whether a text is one of them, or contains one of the long ones.
 
         Example:
             >>> from thalweg.facts.values import FactId

@@ -21,8 +21,8 @@ CONTENT = (
     "memory_change",
     "memory_told",
 )
-"""Tables with anything in them that somebody may want forgotten. The index has no words in it,
-only keyed digests of them."""
+"""Tables with content that a user may want forgotten. The index has no words, only keyed digests of
+them."""
 SCOPED = (
     *CONTENT,
     "memory_tombstone",

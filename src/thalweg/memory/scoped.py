@@ -21,7 +21,7 @@ _STATUSES: tuple[Status, ...] = ("active", "superseded", "quarantined", "expired
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A fact as it stands in its row."""
+    """A fact with the data of its row."""
 
     number: int
     item: int
@@ -170,7 +170,7 @@ class Scoped:
     # -- tombstones ----------------------------------------------------------------------
 
     def buried(self, texts: Collection[tuple[Kind, str]]) -> set[tuple[Kind, str]]:
-        """Tell which texts have a tombstone."""
+        """Return the texts that have a tombstone."""
         told = {self.digests.of(kind, text): (kind, text) for kind, text in texts}
         rows = self.db.rows_by(
             "SELECT digest FROM memory_tombstone WHERE scope = ? AND digest",

@@ -1,4 +1,4 @@
-"""The row of a scope: who holds it is its only writer, and knows what numbers come next."""
+"""The row of a scope: its lock makes a writer exclusive, and it has the next numbers."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ FORMAT = 2
 
 @dataclass(slots=True)
 class Row:
-    """A scope as it stands in its row. What a writer counts up goes back with `save`."""
+    """The row of a scope. `save` writes a writer's counters back."""
 
     id: int
     version: int
@@ -60,7 +60,7 @@ def save(db: MemoryRows, row: Row) -> None:
 
 
 def named(db: MemoryRows, number: int) -> Scope:
-    """Tell whose scope has a number, and make it the transaction's."""
+    """Return the scope with a number, and set it as the transaction's owner."""
     owner, agent, _ = db.row(
         f"SELECT owner, agent, {db.bound} FROM memory_scope WHERE id = ?",  # noqa: S608 (fixed text)
         (number,),

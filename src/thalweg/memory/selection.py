@@ -1,6 +1,6 @@
-"""Choosing the items with the most telling words, among any number of them.
+"""Selection of the items with the rarest words, among any number of them.
 
-The items of a block that have a word are the bits of one number, so that a few operations on
+The items of a block that contain a word are the bits of one number, so that a few operations on
 long numbers weigh all of them at once.
 """
 
@@ -31,11 +31,11 @@ def weights(counts: Sequence[int], total: int) -> list[int]:
 
 
 def heaviest(blocks: Mapping[int, Sequence[tuple[int, int]]], limit: int) -> dict[int, set[int]]:
-    """Choose the items whose words weigh most together; of the last ones the newest.
+    """Return the items with the highest sum of weights; among equals the newest.
 
     Args:
-        blocks: Of each block, for words that stand in it, their items as bits, and their weight.
-        limit: Items to choose; fewer are returned only where there are fewer with any word.
+        blocks: For each block, its words' items as bits, with the weight of the word.
+        limit: Items to choose; fewer are returned only if fewer contain any word.
 
     Returns:
         Offsets of items, by block.

@@ -36,7 +36,7 @@ class SqliteMemory(TableMemory):
             path, "memory", _Transaction, _closed, busy_timeout_s=busy_timeout_s
         )
         with database.connection() as connection:
-            # What is deleted is overwritten, and no copy of it goes to a file of its own.
+            # Deleted content is overwritten, and no copy of it is written to a file of its own.
             connection.execute("PRAGMA secure_delete = ON").fetchall()
             connection.execute("PRAGMA temp_store = MEMORY")
         super().__init__(database, secret, embed=embed, version=_FORMAT)

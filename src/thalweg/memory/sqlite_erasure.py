@@ -1,9 +1,9 @@
-"""Erasing from a SQLite file, and from the log before it, what was deleted from tables.
+"""Erasing deleted rows from a SQLite file, and from its write-ahead log.
 
-SQLite's `secure_delete` overwrites a row where it is deleted. It does not overwrite the copies
-that stay behind in a page when rows move to another one as pages are split and joined: of these
-some are left after a few hundred writes. So the tables are written anew, whole pages of the old
-ones being overwritten, and the log, which has it all, is cut to nothing.
+SQLite's `secure_delete` overwrites a row where it is deleted. It does not overwrite the copies that
+remain in a page when rows move to another one as pages are split and joined: some of these exist
+after a few hundred writes. So the tables are rewritten, which overwrites whole pages of the old
+ones, and the log, which contains everything, is truncated.
 """
 
 import sqlite3
@@ -14,9 +14,9 @@ from thalweg.memory.schema import CONTENT
 
 
 def begin_erasure(rows: Rows) -> None:
-    """Write the tables anew, in the transaction that deleted from them, and note what is left.
+    """Rewrite the tables, in the transaction of the deletion, and record the pending work.
 
-    The transaction has the file to itself; tables are copied through memory.
+    The transaction locks the file exclusively; tables are copied through memory.
     """
     for table in CONTENT:
         rows.run(f"CREATE TEMP TABLE copied AS SELECT * FROM main.{table}")  # noqa: S608 (ours)
@@ -27,16 +27,16 @@ def begin_erasure(rows: Rows) -> None:
 
 
 def is_unfinished(connection: sqlite3.Connection) -> bool:
-    """Tell whether the log has still to be cut."""
+    """Return whether the log has still to be truncated."""
     row = connection.execute("SELECT 1 FROM memory_meta WHERE name = 'unfinished'").fetchone()
     return row is not None
 
 
 def finish_erasure(connection: sqlite3.Connection) -> bool:
-    """Cut the log, once nobody reads what is in it any more, for as long as locks are waited for.
+    """Truncate the log once it has no readers, within the timeout of locks.
 
     Returns:
-        Whether it could be done.
+        Whether it was truncated.
     """
     (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if busy:

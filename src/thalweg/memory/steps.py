@@ -8,7 +8,7 @@ from thalweg.facts.values import Fact, FactId, Section, SectionName
 
 @dataclass(frozen=True, slots=True)
 class FactStep:
-    """What happened to a fact. `None` stands for none."""
+    """A change of a fact. `None` means no fact."""
 
     id: FactId
     why: str
@@ -16,13 +16,13 @@ class FactStep:
     after: Fact | None
 
     def change(self) -> Change:
-        """Tell it as a change."""
+        """Return it as a change."""
         return Drop(self.id, self.why) if self.after is None else Put(self.after, self.why)
 
 
 @dataclass(frozen=True, slots=True)
 class SectionStep:
-    """What happened to a section of the profile. `None` stands for none."""
+    """A change of a section of the profile. `None` means no section."""
 
     name: SectionName
     why: str
@@ -30,7 +30,7 @@ class SectionStep:
     after: Section | None
 
     def change(self) -> Change:
-        """Tell it as a change."""
+        """Return it as a change."""
         return Write(self.after or Section(self.name, ""), self.why)
 
 
@@ -52,7 +52,7 @@ Step = FactStep | SectionStep | TurnsStep
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A step as it stands in the log."""
+    """A step as stored in the log."""
 
     operation: int
     place: int

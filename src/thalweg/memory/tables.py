@@ -1,4 +1,4 @@
-"""What a memory on SQL tables does, whichever database holds them."""
+"""The logic of a memory on SQL tables, for any database."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,11 +58,11 @@ _BURIED: tuple[Kind, ...] = ("content", "fact", "uid")
 
 
 class TableMemory(ABC):
-    """The memories of all scopes, in SQL tables. See `MemoryStore` for what the methods promise.
+    """The memories of all scopes, in SQL tables. See `MemoryStore` for the methods.
 
-    A subclass opens the database, and erases what was deleted from its files. Whoever changes a
-    scope holds its row until the end of the transaction. A `DocumentMirror` is called before a
-    scope is read and around each change of its facts.
+    A subclass opens the database, and erases deleted rows from its files. A writer of a scope locks
+    its row until the end of the transaction. A `DocumentMirror` is called before a scope is read
+    and around each change of its facts.
     """
 
     def __init__(
@@ -90,11 +90,11 @@ class TableMemory(ABC):
         return self._mirror
 
     def mirror_to(self, path: Path, *, owner: str = "local") -> None:
-        """Keep a document in step with the store from now on; the first one that is named stays.
+        """Synchronize a document with the store from now on; an existing one is kept.
 
         Args:
             path: See `DocumentMirror`.
-            owner: Whose memory `path` is.
+            owner: The owner of the memory in `path`.
         """
         self._mirror = self._mirror or DocumentMirror(self, path, owner=owner)
 
@@ -108,10 +108,10 @@ class TableMemory(ABC):
 
     @abstractmethod
     def _erased(self) -> tuple[str, ...]:
-        """Erase what was deleted from the files.
+        """Erase deleted rows from the files.
 
         Returns:
-            Where it may still be, as `Receipt.left` tells it.
+            Where they may remain, for `Receipt.left`.
         """
 
     def close(self) -> None:
@@ -144,11 +144,11 @@ class TableMemory(ABC):
 
     @contextmanager
     def _write(self, scope: Scope, texts: Sequence[str] = ()) -> Iterator[Scoped]:
-        """Write to a scope, and be the only one who does.
+        """Write to a scope, exclusively.
 
         Args:
-            scope: Whose.
-            texts: What is going to be found by vectors: nobody waits while they are made.
+            scope: The scope.
+            texts: Texts to find by vectors, which are computed before the lock.
         """
         embedding = Embedding(self._embed, texts)
         with self._writing(scope.owner) as db:

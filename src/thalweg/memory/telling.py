@@ -1,4 +1,4 @@
-"""What was told in the threads of a scope, and why: ids and figures."""
+"""The memory shown in the threads of a scope, and why: ids and figures."""
 
 from thalweg.database.base import decode, encode
 from thalweg.facts.told import Told, told_from_json, told_to_json
@@ -6,7 +6,7 @@ from thalweg.memory import threads
 from thalweg.memory.scoped import Scoped
 
 KEPT = 50
-"""Messages of a thread of which it is known."""
+"""Number of messages of a thread for which it is stored."""
 
 
 def keep(scoped: Scoped, name: str, told: Told) -> None:
@@ -35,5 +35,5 @@ def read(scoped: Scoped, name: str) -> list[Told]:
 
 
 def forget(scoped: Scoped) -> None:
-    """Take all of it out: whatever is forgotten may have been told anywhere."""
+    """Delete all of it: forgotten content may have been shown anywhere."""
     scoped.db.run("DELETE FROM memory_told WHERE scope = ?", (scoped.id,))

@@ -11,7 +11,7 @@ from thalweg.memory.rows import MemoryRows
 
 @dataclass(slots=True)
 class Thread:
-    """A thread as it stands in its row."""
+    """A thread with the data of its row."""
 
     number: int = 0
     """0 where there is no row."""

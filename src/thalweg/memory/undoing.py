@@ -1,4 +1,4 @@
-"""Taking commits back: what they changed is put back, where nobody changed it since."""
+"""Undo of commits: their changes are reverted, unless they were changed again since."""
 
 from thalweg.errors import NoSuchOperationError, StaleWriteError
 from thalweg.facts.values import Fact, Section
@@ -43,7 +43,7 @@ def _turns(scoped: Scoped, undone: int, steps: list[Step]) -> TurnsStep | None:
 
 
 def _undone(scoped: Scoped, operation: int, steps: list[Step]) -> list[Step]:
-    """Tell what puts back what steps changed; the last of them comes first."""
+    """Return the steps that revert others; the last of them comes first."""
     kept = scoped.kept({step.id for step in steps if isinstance(step, FactStep)})
     facts = {id_: each.fact for id_, each in kept.items()}
     sections = scoped.sections()

@@ -31,7 +31,7 @@ class State:
         return cls() if row is None else cls(row.items, *_STATE.unpack(row.recent))
 
     def row(self) -> Row:
-        """Give the row that it is kept in."""
+        """Return its row."""
         return Row(self.items, _STATE.pack(self.epoch, self.written, self.removed))
 
 
@@ -47,11 +47,11 @@ class Vectors:
         self._rows = rows
 
     def state(self) -> State:
-        """Tell what there is."""
+        """Return the state of the vectors."""
         return State.read(self._rows.read((VECTORS,)).get(VECTORS))
 
     def put(self, vectors: Mapping[int, bytes]) -> None:
-        """Give items vectors, by number."""
+        """Store the vectors of items, by number."""
         if not vectors:
             return
         self.remove(vectors.keys())
@@ -103,7 +103,7 @@ class Vectors:
         ]
 
     def since(self, first: int, size: int) -> Iterator[tuple[int, int, bytes]]:
-        """Give the vectors of `size` bytes that were written from the `first` one on.
+        """Yield the vectors of `size` bytes that were written from the `first` one on.
 
         Returns:
             The number of each vector, that of its item, and the vector, in order.

@@ -1,8 +1,8 @@
-"""The rows of an index that tell where words stand.
+"""The rows of an index, with the postings of words.
 
-A word's newest items stand in its row of `memory_word`, which is short, so that an item that is
-new rewrites little. When they are many they move into the word's rows in `memory_posting`, one
-for each block of items.
+A word's newest items are in its row of `memory_word`, which is short, so that a new item rewrites
+little. When they are many they are moved to the word's rows in `memory_posting`, one for each block
+of items.
 """
 
 import hashlib
@@ -16,11 +16,11 @@ from thalweg.database.base import Rows
 from thalweg.memory.postings import BLOCK, BLOCK_BITS, MOST_TIMES, Posting, pack, unpack
 
 TOTALS, LENGTHS, VECTORS = 0, 1, 2
-"""Rows of `memory_word` that stand for no word."""
+"""Rows of `memory_word` that belong to no word."""
 RECENT = 256
-"""Newest items of a word that stand in its short row."""
+"""Maximum of a word's newest items in its short row."""
 Blocks = dict[int, dict[int, Posting]]
-"""For each block of items, where words stand in it."""
+"""For each block of items, the postings of words in it."""
 _TIMES = struct.Struct("<IB")
 
 
@@ -29,19 +29,19 @@ class Row:
     """A row of `memory_word`."""
 
     items: int = 0
-    """Items the word stands in."""
+    """Number of items that contain the word."""
     recent: bytes = b""
-    """Some of them, and how often; the others stand in blocks."""
+    """Some of them, with counts; the others are in blocks."""
 
     @property
     def is_all(self) -> bool:
-        """Whether no other row tells of the word."""
+        """Whether the word has no other row."""
         return self.items * _TIMES.size == len(self.recent)
 
 
 @dataclass(slots=True)
 class _Change:
-    """What happens to the items of a word: how often it stands in some, and no more in others."""
+    """Changes of the items of a word: new counts of some, and removals."""
 
     times: dict[int, int] = field(default_factory=dict)
     gone: set[int] = field(default_factory=set)
@@ -60,7 +60,7 @@ class WordRows:
         return hashed(self._secret, word)
 
     def read(self, keys: Iterable[int]) -> dict[int, Row]:
-        """Read the rows of words; those that stand nowhere are left out."""
+        """Return the rows of words; words without items are omitted."""
         rows = self._db.rows_by(
             "SELECT word, items, recent FROM memory_word WHERE scope = ? AND word",
             [*keys],
@@ -69,7 +69,7 @@ class WordRows:
         return {word: Row(items, recent) for word, items, recent in rows}
 
     def blocks(self, rows: Mapping[int, Row]) -> Blocks:
-        """Read where words stand."""
+        """Return the postings of words."""
         blocks: Blocks = defaultdict(dict)
         in_blocks = [key for key, row in rows.items() if not row.is_all]
         for key, block, packed in self._db.rows_by(
@@ -160,7 +160,7 @@ _NOTHING = Posting({})
 
 @lru_cache(maxsize=1 << 16)
 def hashed(secret: bytes, word: str) -> int:
-    """Name a word, so that who does not know the secret cannot tell the word by its name."""
+    """Return the key of a word, from which the word cannot be guessed without the secret."""
     digest = hashlib.blake2b(word.encode(), digest_size=8, key=secret[:64]).digest()
     key = int.from_bytes(digest, "little", signed=True)
     return key if key not in {TOTALS, LENGTHS, VECTORS} else -1
