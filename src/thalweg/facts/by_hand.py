@@ -16,18 +16,18 @@ from thalweg.facts.values import Category, Fact, FactId, Trust
 def told_fact(
     verdict: Verdict, id_: FactId, *, confidence: float, said_at: str, now: str, by: str
 ) -> Fact:
-    """Make a fact of what was told directly and judged.
+    """Return a fact from a direct statement after its judgement.
 
     Args:
         verdict: See `gates.judge_told`.
         id_: For the fact, if it is new.
         confidence: 0 to 1.
-        said_at: When it was told.
+        said_at: The time of the statement.
         now: When it is stored.
         by: See `Fact.written_by`.
 
     Raises:
-        FactRefusedError: It was judged not to be remembered.
+        FactRefusedError: The judgement refused it.
     """
     told = verdict.proposal
     if verdict.decision == "drop":
@@ -49,18 +49,18 @@ def told_fact(
 
 
 MOST_LINKED = 3
-"""Known facts that one told by hand is linked to."""
+"""Existing facts that a direct statement is linked to, at most."""
 
 
 def plan_remember(near: Sequence[Fact], new: Fact) -> tuple[Change, ...]:
-    """Plan to take a fact in: merged where the same words are known, else kept beside the rest.
+    """Plan to add a fact: merged with one of the same words, otherwise stored as new.
 
-    Nothing is superseded: without a model nobody knows what updates what. Facts that share most of
-    their words of content are linked, and told together with their dates.
+    Nothing is superseded: without a model it is unknown what updates what. Facts that share most of
+    their words of content are linked, and shown together with their dates.
 
     Args:
-        near: Known facts that it may have to do with, the likeliest first, whatever their status.
-        new: What is to be remembered.
+        near: Existing facts that may be related, the likeliest first, of any status.
+        new: The new fact.
     """
     active = (fact for fact in near if fact.status == "active" and fact.id != new.id)
     links = [fact.id for fact in islice(sharing_most(active, new), MOST_LINKED)]

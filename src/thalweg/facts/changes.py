@@ -1,6 +1,6 @@
-"""Changes of a memory: the whole vocabulary. A plan is a tuple of them, a commit takes it whole.
+"""All changes of a memory. A plan is a tuple of them, a commit applies it atomically.
 
-Each says why. What a change replaces is kept by the store, so that every commit can be undone.
+Each has a reason. The store logs what a change replaces, so that every commit can be undone.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Take a fact out of the memory. Its row stays in the log of operations until `forget`."""
+    """Remove a fact from the memory. The log of operations has its row until `forget`."""
 
     id: FactId
     why: str

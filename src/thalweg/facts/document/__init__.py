@@ -1,5 +1,4 @@
-"""The memory document: what people read and edit, and what systems hand to each other.
+"""The memory document: an editable text, and an exchange format between systems.
 
-Two rules: what a document says that has no place here is kept; a document that cannot be read
-changes nothing.
+Two rules: unknown parts of a document are kept; an invalid document changes nothing.
 """

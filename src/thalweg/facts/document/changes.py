@@ -1,8 +1,7 @@
-"""What a memory document changes: taken in from elsewhere, or edited where it stands.
+"""The changes of a memory by a document: an import, or a manual edit.
 
-Both plan changes and make none. A document that is taken in adds and edits. One that was edited
-by hand is compared with what stood there before, so that what was taken out of it goes as well,
-and what the memory learned meanwhile stays.
+Both only plan. An imported document adds and edits. A manually edited one is compared with its
+former content, so that removals apply as well, and facts that were extracted meanwhile are kept.
 """
 
 import hashlib
@@ -23,17 +22,16 @@ def import_(
     now: str,
     new_id: Callable[[], FactId],
 ) -> tuple[Change, ...]:
-    """Plan to take a document in: what it has is added, or put in place of what has its id.
+    """Plan an import: the items of a document are added, or replace those with the same id.
 
-    Nothing goes. What a newer fact superseded stays so, and what is known word for word is not
-    added again.
+    Nothing is removed. Superseded facts remain superseded, and verbatim duplicates are not added.
 
     Args:
-        document: What was read.
-        facts: Those of the memory, whatever their status.
-        profile: That of the memory.
+        document: The parsed document.
+        facts: The facts of the memory, of any status.
+        profile: The profile of the memory.
         now: Time of the import.
-        new_id: Makes an id for a fact that has none.
+        new_id: Returns an id for a fact without one.
     """
     known = {fact.id: fact for fact in facts}
     contents = _contents(known.values())
@@ -118,7 +116,7 @@ def _edited(old: Fact, told: Fact, now: str, *, by_hand: bool) -> Fact:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What stood in a document, so far that a later edit of it can be told; no word of it."""
+    """Digests of a document's content, to detect a later edit of it; without any text."""
 
     facts: Mapping[str, str]
     """A digest for each id."""
@@ -126,7 +124,7 @@ class Marks:
 
 
 def marks(document: Document) -> Marks:
-    """Mark what stands in a document."""
+    """Return the digests of a document's content."""
     body: Body = json.loads(document.text.removeprefix("\ufeff") or "{}")
     listed: list[Body] = body.get("facts") or []
     facts = {one["id"]: _hash(json.dumps(one, sort_keys=True)) for one in listed if one.get("id")}
@@ -152,19 +150,18 @@ def picked_up(
     now: str,
     new_id: Callable[[], FactId],
 ) -> tuple[Change, ...]:
-    """Plan what a document changes that was edited by hand.
+    """Plan the changes of a manually edited document.
 
-    What nobody touched is left as the memory has it by now; what was taken out of the document
-    goes. Of a document that was not there before, or of which nothing is known, nothing goes:
-    see `import_`.
+    Unedited items keep the memory's current version; items removed from the document are removed.
+    If the document is new, or its former content is unknown, nothing is removed: see `import_`.
 
     Args:
-        document: As it stands now.
-        before: What stood there when it was written last.
-        facts: Those of the memory, whatever their status.
-        profile: That of the memory.
+        document: The current document.
+        before: The digests of its last written content.
+        facts: The facts of the memory, of any status.
+        profile: The profile of the memory.
         now: Time of the reading.
-        new_id: Makes an id for a fact that has none.
+        new_id: Returns an id for a fact without one.
     """
     if before is None:
         return import_(document, facts, profile, now=now, new_id=new_id)

@@ -1,4 +1,4 @@
-"""Taking facts out by hand. What goes so can be brought back; `forget` is for good."""
+"""Manual removal of facts, which can be undone; `forget` is permanent."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,10 +8,10 @@ from thalweg.facts.values import Fact, FactId, Profile, Section
 
 
 def plan_delete(facts: Iterable[Fact], ids: Sequence[str]) -> tuple[Change, ...]:
-    """Plan to take facts out, whatever their status.
+    """Plan to remove facts of any status.
 
     Raises:
-        NoSuchFactError: One of them is not there.
+        NoSuchFactError: One of them does not exist.
     """
     known = {fact.id for fact in facts}
     wanted = [FactId(name) for name in dict.fromkeys(ids)]
@@ -22,7 +22,7 @@ def plan_delete(facts: Iterable[Fact], ids: Sequence[str]) -> tuple[Change, ...]
 
 
 def plan_clear(facts: Iterable[Fact], profile: Profile, *, now: str) -> tuple[Change, ...]:
-    """Plan to take out all facts and the profile, and to recall no turn that was said before."""
+    """Plan to remove all facts and the profile, and to exclude all earlier turns from recall."""
     sections = (section for section in profile.sections if section.text)
     return (
         *(Drop(fact.id, "cleared by hand") for fact in facts),

@@ -1,4 +1,4 @@
-"""Single fields of a memory document: from what stands there to what it means."""
+"""Single fields of a memory document: from their values to their meaning."""
 
 import math
 from datetime import UTC, datetime
@@ -16,18 +16,18 @@ _OTHERS: dict[str, Category] = {
     "identity": "context",
     "other": "context",
 }
-"""Categories that DeerFlow has beside them, and where they belong here."""
+"""Further categories of DeerFlow, and the categories that replace them."""
 UNTOLD_CONFIDENCE = 0.5
-"""Confidence of a fact whose document tells none. One that tells 0 has 0."""
+"""Confidence of a fact without one in its document. An explicit 0 remains 0."""
 _TIME = "write a time such as 2024-03-15T10:30:00Z, or leave it out"
 
 
 class UnusableError(ValueError):
-    """A value that cannot stand where it stands.
+    """A value that is invalid in its place.
 
     Attributes:
         problem: What is wrong with it.
-        mend: The nearest value that could.
+        mend: The nearest valid value.
     """
 
     def __init__(self, value: object, problem: str, mend: str) -> None:
@@ -70,7 +70,7 @@ def category_of(value: object) -> Category:
 
 
 def confidence_of(value: object) -> float:
-    """Read a confidence, 0 to 1; 0 is 0, and `null` is not known.
+    """Parse a confidence, 0 to 1; 0 remains 0, and `null` is unknown.
 
     Example:
         >>> [confidence_of(one) for one in (0, 0.95, 1, None)]
@@ -86,7 +86,7 @@ def confidence_of(value: object) -> float:
 
 
 def _nearest(value: object) -> str:
-    """Say which confidence was probably meant."""
+    """Return the confidence that was probably meant."""
     try:
         number = float(str(value).strip().removesuffix("%"))
     except ValueError:
@@ -99,7 +99,7 @@ def _nearest(value: object) -> str:
 
 
 def time_of(value: object) -> str:
-    """Read a time: aware UTC, in seconds; without a zone it is taken as UTC. Empty: not known.
+    """Parse a time to aware UTC, in seconds; a time without a zone is UTC. Empty: unknown.
 
     Example:
         >>> time_of("2024-03-15T12:30:00.5+02:00"), time_of("2024-03-15"), time_of(None)

@@ -1,6 +1,6 @@
-"""Memory documents read: the border where what a person typed comes in.
+"""Parsing of memory documents, which a person may have edited.
 
-Whatever is wrong with one is told in one sentence, with the place in it and what to write there.
+Each error is one sentence, with the place in the document and what to write there.
 """
 
 import json
@@ -25,16 +25,16 @@ _TOP = ("userContext", "user", "history", "facts")
 
 
 def read_document(text: str, where: str = "memory.json") -> Document:
-    """Read a document of either shape.
+    """Parse a document of either shape.
 
-    A key that is not known is kept; a key that is not there says nothing.
+    Unknown keys are kept; missing keys have no effect.
 
     Args:
-        text: The document; a byte order mark before it is passed over.
+        text: The document; a byte order mark before it is skipped.
         where: Its name, for errors.
 
     Raises:
-        DocumentError: It is no JSON, or something in it cannot be used.
+        DocumentError: It is no JSON, or a value in it is invalid.
 
     Example:
         >>> read_document('{"facts": [{"content": "User rows", "confidence": 0}]}').facts[0].content
@@ -57,7 +57,7 @@ def read_document(text: str, where: str = "memory.json") -> Document:
 
 
 def _shape(body: Body) -> Shape:
-    """Tell the shape, by its name for the user's part, or else by how its history is written."""
+    """Return the shape, by its name for the user's part, or by the form of its history."""
     if "user" in body or "userContext" in body:
         return "deerflow" if "user" in body else "seeds"
     history = body.get("history")
@@ -82,7 +82,7 @@ def _lower(said: str) -> str:
 
 
 def _mend(text: str, error: json.JSONDecodeError) -> str:
-    """Say how the usual slips of the hand are mended."""
+    """Return how to correct common typing errors."""
     before, here = text[: error.pos].rstrip(), text[error.pos :]
     slips = {
         "write {} for an empty memory": not text.strip(),
@@ -114,7 +114,7 @@ def _object(value: object, where: str) -> Body:
 
 
 def _refuse_misspelt(body: Mapping[str, object], known: Sequence[str], where: str) -> None:
-    """Refuse a key that is near one that is not there: what it tells would be passed over."""
+    """Refuse an unknown key that resembles a missing one, whose value would be ignored."""
     for key in body:
         absent = [name for name in known if name not in body]
         close = get_close_matches(key, absent, 1, 0.8) if key not in known else []

@@ -1,8 +1,8 @@
-"""The memory document: what people read and edit, and what systems hand to each other.
+"""The memory document: an editable text, and an exchange format between systems.
 
-There are two shapes of it. `seeds` has whole texts under `userContext` and `history`;
-`deerflow` has `{summary, updatedAt}` under `user` and `history`, with a version and a date. The
-facts of both are alike. Whatever else stands in a document is left standing.
+There are two shapes of it. `seeds` has whole texts under `userContext` and `history`; `deerflow`
+has `{summary, updatedAt}` under `user` and `history`, with a version and a date. The facts of both
+are alike. All other content of a document is kept.
 """
 
 import json
@@ -37,7 +37,7 @@ CONTAINERS: Mapping[Shape, Mapping[str, tuple[SectionName, ...]]] = {
     "seeds": {"userContext": USER_CONTEXT, "history": HISTORY},
     "deerflow": {"user": USER_CONTEXT, "history": HISTORY},
 }
-"""Where the sections stand."""
+"""The keys of the sections."""
 FIELDS: Mapping[str, Callable[[object], object]] = {
     "id": text_of,
     "content": text_of,
@@ -57,9 +57,9 @@ class Document:
 
     shape: Shape
     facts: tuple[Fact, ...] | None
-    """As they are told; the id of one without any is empty. `None`: it says nothing of facts."""
+    """The facts of the document; an id may be empty. `None`: it has no facts at all."""
     sections: tuple[Section, ...]
-    """Those it says something of; a text may be empty."""
+    """The sections in the document; a text may be empty."""
     text: str
     """The document itself."""
 
@@ -72,15 +72,15 @@ def export(
     now: str = "",
     like: Document | None = None,
 ) -> Document:
-    """Write facts and a profile as a document.
+    """Return facts and a profile as a document.
 
     Args:
-        facts: What to tell, in this order.
-        profile: What to tell ahead of them.
-        shape: Which form, where there is no document to go by.
+        facts: The facts, in this order.
+        profile: The profile before them.
+        shape: The shape, if `like` is not given.
         now: Time of the writing, for the `deerflow` shape.
-        like: A document whose form, order and further keys are kept. Where it tells all this
-            already, it is given back as it is.
+        like: A document whose form, order and further keys are kept. If it already has all of this,
+            it is returned unchanged.
     """
     told = tuple(facts)
     like = like or _empty(shape, now)
@@ -141,7 +141,7 @@ def _section(profile: Profile, name: SectionName) -> Section:
 def _container(
     before: object, names: Sequence[SectionName], profile: Profile, shape: Shape
 ) -> Body:
-    """Write sections where others stood; a section keeps its form while it says the same."""
+    """Return sections in the place of others; an unchanged section keeps its form."""
     body: Body = dict(before) if isinstance(before, dict) else {}
     for name in names:
         section, old = _section(profile, name), body.get(name)
@@ -162,7 +162,7 @@ def section_text(value: object) -> str:
 
 
 def _facts(before: object, facts: Sequence[Fact]) -> list[object]:
-    """Write facts where others stood, in the order of those, what is new behind them."""
+    """Return facts in the place and order of others, with new ones at the end."""
     listed: list[Body] = before if isinstance(before, list) else []
     wanted = {fact.id: fact for fact in facts}
     named = {str(old["id"]) for old in listed if old.get("id")}
@@ -176,7 +176,7 @@ def _facts(before: object, facts: Sequence[Fact]) -> list[object]:
 
 
 def _plain(fact: Fact) -> Body:
-    """Write a fact: its fields, and what else was told of it, in the form it was told in."""
+    """Return a fact's fields, and its further keys in their original form."""
     plain: Body = {
         "id": fact.id,
         "content": fact.content,
@@ -192,7 +192,7 @@ def _plain(fact: Fact) -> Body:
 
 
 def _kept(old: Body, fact: Fact) -> Body:
-    """Write a fact where it stood: what still holds stays as it is."""
+    """Return a fact in the place of an old one; unchanged fields keep their form."""
     plain = _plain(fact)
     meant = {
         "category": fact.category,
@@ -210,7 +210,7 @@ def _kept(old: Body, fact: Fact) -> Body:
 
 
 def _says(key: str, value: object, meant: object) -> bool:
-    """Tell whether what stands in a field means this."""
+    """Return whether the value of a field has this meaning."""
     read = FIELDS.get(key)
     if read is None:
         return value == meant
@@ -221,11 +221,11 @@ def _says(key: str, value: object, meant: object) -> bool:
 
 
 def without(document: Document, says: Callable[[str], bool]) -> Document:
-    """Take out of a document what has no place in a memory, where it says what is to be gone.
+    """Remove content outside of the memory's own fields from a document, if it is to be forgotten.
 
     Args:
-        document: What was exported.
-        says: Whether a text says it.
+        document: The exported document.
+        says: Returns whether a text contains what is to be forgotten.
     """
     body: Body = json.loads(document.text.removeprefix("\ufeff"))
     was = json.dumps(body)
@@ -244,7 +244,7 @@ def without(document: Document, says: Callable[[str], bool]) -> Document:
 
 
 def _tells(value: object, says: Callable[[str], bool]) -> bool:
-    """Tell whether any text within a value says it."""
+    """Return whether any text within a value contains it."""
     if isinstance(value, dict):
         return any(_tells(part, says) for pair in value.items() for part in pair)
     if isinstance(value, list):
