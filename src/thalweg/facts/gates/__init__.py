@@ -1,5 +1,5 @@
-"""What may become a fact: whatever a model proposes, code decides.
+"""Validators of facts: a model proposes, code decides.
 
-Two rules: a fact rests on the user's own plain words and says no more than they do; trust comes
-from where a text is from, and nothing raises it.
+Two rules: a fact requires evidence in the user's own plain words and adds nothing to them; trust
+depends on the source of a text, and nothing raises it.
 """

@@ -38,7 +38,7 @@ def _fences(text: str) -> Iterator[Span]:
 
 
 def _is_inline(line: str) -> bool:
-    """Say whether the fence is closed on its own line, as a piece of code in a sentence is."""
+    """Return whether the fence is closed on its own line, like inline code in a sentence."""
     return line.strip()[:3] in line.strip()[3:]
 
 
@@ -97,14 +97,14 @@ _BLOB = re.compile(r"(?<![^\s(\"'=,])(?:data:[^\s]{40,}|[A-Za-z0-9+/=_-]{100,})"
 SHORT_DATA = re.compile(
     r"\{\s*[\"']?\w{1,30}[\"']?\s*:\s*(?:[\"'][A-Za-z0-9_-]{0,30}[\"']|\d{1,12}|true|false|null)\s*\}"
 )
-"""An object of one field with one word in it: too little to say anything with."""
+"""An object of one field with a one-word value: too small to be a statement."""
 _OWN_BEFORE = re.compile(r"(?:\b(?:our|my|we|I)\b|我)[^\n:：.!?。！？]{0,60}\Z", re.IGNORECASE)
 _BEFORE_CHARS = 70
 """More than it ever matches."""
 
 
 def is_named_data(text: str, start: int, end: int) -> bool:
-    """Say whether data stand as a name does in a sentence that the speaker begins of his own."""
+    """Return whether data is used like a name in a sentence that the speaker begins."""
     before = text[max(0, start - _BEFORE_CHARS) : start]
     return (
         SHORT_DATA.fullmatch(text, start, end) is not None
@@ -175,7 +175,7 @@ def _line_runs(text: str) -> Iterator[Span]:
 
 
 def _runs_on(text: str, last: tuple[int, int], start: int, end: int) -> bool:
-    """Say whether a line goes on with a quoted one, wrapped: it starts in small letters."""
+    """Return whether a line continues a quoted one after a wrap: it starts in lower case."""
     is_quote = text[last[0] : last[1]].lstrip().startswith((">", "＞"))
     return is_quote and text[start : start + 1].islower() and end > start
 
@@ -187,7 +187,7 @@ _PROMPT = re.compile(r"^(?:\$ |>>> |PS [A-Z]:\\|[\w.-]+@[\w.-]+:[^\n$#]*[$#] )",
 
 
 def _ruled(text: str) -> Iterator[Span]:
-    """Take what stands under a rule, and what a terminal printed under its prompt."""
+    """Yield text below a rule, and output of a terminal below its prompt."""
     if (rule := _RULE.search(text)) and text[rule.end() :].strip():
         yield Span(rule.start(), len(text), "pasted text")
     for found in _PROMPT.finditer(text):

@@ -1,7 +1,7 @@
-"""Sentences and clauses of a speaker's own words, and which of them state something of his.
+"""Sentences and clauses of a speaker's own words, and which of them are the speaker's statements.
 
-A clause is *sound* where it states plainly: not asked, supposed, played, joked, reported of
-others or told to the agent to do. Facts rest on sound clauses only.
+A clause is *sound* if it is a plain statement: no question, supposition, role play, joke, report
+about others or order to the agent. Facts require sound clauses.
 """
 
 import re
@@ -21,12 +21,12 @@ Soundness = Literal["", "unsound"]
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A part of a sentence, with what is known of how it was said."""
+    """A part of a sentence, with its moods."""
 
     text: str
     start: int
     end: int
-    """Behind its last character, in the own words it was taken from."""
+    """The index after its last character, in the own words that it is part of."""
     sentence: int
     """The number of its sentence in the text."""
     soundness: Soundness = ""
@@ -71,7 +71,7 @@ MAX_SENTENCE_CHARS = 1_000
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Give the start and the end of each sentence, its stop included.
+    """Yield the start and the end of each sentence, its stop included.
 
     Example:
         >>> [*sentences("I'm at St. Mary's. Yes.")]
@@ -116,7 +116,7 @@ def _parts(text: str, start: int, end: int, number: int) -> Iterator[Clause]:
 
 
 def _with_moods(said: str, parts: list[Clause]) -> list[Clause]:
-    """Tell of each clause of a sentence how it was said."""
+    """Return the clauses of a sentence with their moods."""
     if not parts:
         return []
     found = [
@@ -142,10 +142,10 @@ _TWICE = 2
 
 
 def _is_supposed(said: str, found: list[Clause]) -> bool:
-    """Return whether a sentence only supposes what it says.
+    """Return whether a sentence is only a supposition.
 
-    A condition of something that is stated tells of a habit: another clause states it, or the
-    clause itself speaks of the speaker twice.
+    The condition of a statement describes a habit: another clause is the statement, or the clause
+    itself mentions the speaker twice.
     """
     if moods.SUPPOSED.search(said):
         return True
@@ -165,7 +165,7 @@ _CONCEDED = re.compile(r"\beven if\b", re.IGNORECASE)
 
 
 def _is_only_conceded(found: list[Clause]) -> bool:
-    """Say whether `even if` supposes something, where it does not widen a rule for answers."""
+    """Return whether `even if` is a supposition, and does not extend a rule for answers."""
     conceded = [clause for clause in found if _CONCEDED.search(clause.text)]
     return bool(conceded) and not (
         conceded[0] is not found[0] and all(is_about_answers(clause.text) for clause in found)
@@ -179,7 +179,7 @@ def _with_order(clause: Clause) -> Clause:
 
 
 def _questions(said: str, found: list[Clause]) -> list[Clause]:
-    """Mark what is asked. What is stated before a question in the same sentence stays stated."""
+    """Mark questions. A statement before a question in the same sentence remains a statement."""
     marked = re.search(r"[?？][\"'”’)\]」』\s]*$", said) is not None
     asking = [moods.ASKS.search(clause.text) is not None for clause in found]
     if not marked:
@@ -213,7 +213,7 @@ _INTERPOSED = re.compile(r"\s[-–]\s+([^-–—]+?)\s+[-–]\s|—\s*([^—]+?)
 
 
 def _with_interposed(said: str, before: list[Clause], asked: list[Clause]) -> list[Clause]:
-    """Keep what a question has between dashes or brackets stated, where the speaker begins it.
+    """Keep statements between dashes or brackets in a question, if the speaker begins them.
 
     Args:
         said: The sentence.

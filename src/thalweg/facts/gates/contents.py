@@ -1,4 +1,4 @@
-"""What the content of a fact must be by itself, whoever tells it."""
+"""Rules for the content of a fact itself, independent of its source."""
 
 import re
 from typing import NoReturn
@@ -14,21 +14,21 @@ MAX_FACT_CHARS = 400
 
 
 class RefusedError(Exception):
-    """A gate is shut. It never leaves the gates: `Verdict` says it."""
+    """A validator refused. It is caught inside of this package and becomes a `Verdict`."""
 
 
 def refuse(why: str) -> NoReturn:
-    """Shut a gate, with the reason as a phrase that goes on from "it"."""
+    """Raise a refusal, with the reason as a phrase that continues "it"."""
     raise RefusedError(why)
 
 
 def clean_content(content: str, *, by_hand: bool = False) -> str:
-    """Make a content fit to be stored, or refuse it for what it is by itself.
+    """Return a content in its stored form, or refuse it for its own form.
 
     Args:
-        content: What is to be stored.
-        by_hand: Whether a person typed it: then its wording is theirs, and only characters that
-            nobody sees, its length, and having no content are refused.
+        content: The content.
+        by_hand: Whether a person typed it: then any wording is allowed, and only invisible
+            characters, excessive length, and missing content are refused.
     """
     if hiding(content):
         refuse("has hidden characters")
@@ -66,12 +66,12 @@ MARKUP = re.compile(
 
 
 def _uncased(content: str) -> str:
-    """Write a content without its subject, so that an order behind it is seen: `User: …`."""
+    """Return a content without its subject, so that an order after it is found: `User: …`."""
     return re.sub(r"^(?:the )?user\s*[:,-]\s*", "", content, flags=re.IGNORECASE)
 
 
 def _tells(content: str) -> bool:
-    """Say whether there is anything in a content beside its frame and words for secrets."""
+    """Return whether a content has more than its frame and words for secrets."""
     words = [
         word
         for word in telling_words(content)

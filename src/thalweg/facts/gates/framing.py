@@ -19,7 +19,7 @@ RELATIVE = re.compile(
     r"|周[一二三四五六日天]|星期|昨日|今日|明日|先週|来週|先月|来月|어제|오늘|내일|지난|다음",
     re.IGNORECASE,
 )
-"""Words for times that a date may stand for."""
+"""Words for times that a date may replace."""
 
 TIME_NAMES = frozenset(
     fold(word)

@@ -1,4 +1,4 @@
-"""What was said in the turn that a proposal cites, as far as it is the speaker's own."""
+"""The turn that a proposal cites, reduced to the speaker's own words."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class Heard:
     said: tuple[Clause, ...]
     """All clauses of the turn."""
     quoted: tuple[Clause, ...]
-    """Those of the sentences that the quote stands in."""
+    """The clauses of the sentences that contain the quote."""
     inside: tuple[Clause, ...]
-    """Those that the quote stands in."""
+    """The clauses that contain the quote."""
     quote: str
     """As it stands in the speaker's own words."""
 
@@ -42,7 +42,7 @@ class Heard:
 
 
 class NotOwnError(RefusedError):
-    """A quote is not in the speaker's own words: it was pasted or quoted, or said elsewhere."""
+    """A quote is not in the speaker's own words: it was pasted, quoted, or is from elsewhere."""
 
     def __init__(self, why: str, turn: Turn) -> None:
         super().__init__(why)
@@ -72,7 +72,7 @@ _LEAST_LETTERS = 12
 
 
 def _around_markers(quote: str, own: str) -> Iterator[tuple[int, int]]:
-    """Find what of a quote stands before and behind a marker, where a few words were left out."""
+    """Yield the parts of a quote before and after a marker that replaced a few words."""
     folded = " ".join(quote.split())
     for marker in MARKER.finditer(own):
         before, after = own[: marker.start()].rstrip(), own[marker.end() :]
@@ -100,7 +100,7 @@ def _at(place: tuple[int, int], turn: Turn, own: str, said: tuple[Clause, ...]) 
 
 
 def _sound_part(own: str, start: int, end: int, inside: Sequence[Clause]) -> str:
-    """Cut a quote to the clauses before the first and behind the last that are not sound."""
+    """Cut a quote to the clauses from the first sound one to the last."""
     sound = [*dropwhile(_is_unsound, reversed([*dropwhile(_is_unsound, inside)]))]
     if not sound:
         return own[start:end]
@@ -113,7 +113,7 @@ def _is_unsound(clause: Clause) -> bool:
 
 @lru_cache(maxsize=64)
 def shown(text: str) -> str:
-    r"""Give of a turn's text what may be kept and shown: own words, redacted, nothing hidden.
+    r"""Return the part of a turn's text to store and show: own words, redacted, nothing hidden.
 
     Example:
         >>> shown("my password is hunter2\u200b")

@@ -1,9 +1,9 @@
-"""The gates: what may become a fact. Whatever a model proposes, these decide.
+"""The decision about a proposed fact, for any proposal of a model.
 
-They judge where a proposal comes from, not how it is worded. It is kept when its quote stands in
-the user's own words and is meant as a statement, and when it brings no name, number or address that
-nobody said. What comes from elsewhere waits for the user's word (`review`); what is an order, a
-secret, a question or a supposition is dropped, with the reason.
+The source of a proposal decides, not its wording. It is kept if its quote is in the user's own
+words and is a statement, and if it adds no name, number or address. Proposals from other sources
+wait for the user's review (`review`); an order, a secret, a question or a supposition is dropped,
+with the reason.
 """
 
 import re
@@ -33,7 +33,7 @@ from thalweg.facts.settings import MemorySettings
 from thalweg.facts.values import Category, Evidence, Trust, Turn
 
 LEAST_CONFIDENCE = 0.5
-"""Below it a proposal is a guess, whatever the settings."""
+"""Below it a proposal is a guess, for any settings."""
 
 Decision = Literal["keep", "quarantine", "drop"]
 
@@ -45,7 +45,7 @@ class Verdict:
     decision: Decision
     """`keep`: an active fact. `quarantine`: one that waits for `review`. `drop`: none."""
     why: str
-    """The reason, for `review` and `explain`: a phrase that goes on from "it"."""
+    """The reason, for `review` and `explain`: a phrase that continues "it"."""
     proposal: Proposal
     """As it may be stored: redacted, fields that cannot be stored emptied. As it came where it is
     dropped."""
@@ -66,13 +66,13 @@ def judge(
     settings: MemorySettings | None = None,
     updates: str = "",
 ) -> Verdict:
-    """Decide what becomes of a proposal.
+    """Return the verdict on a proposal.
 
     Args:
-        proposal: As the learner gave it; nothing in it is trusted.
+        proposal: The proposal of the model; nothing in it is trusted.
         turns: Turns of its thread, oldest first: the one it cites, and those around it.
         settings: The threshold of confidence.
-        updates: What the known fact says that it brings up to date: it may take names from there.
+        updates: The text of the existing fact that it updates: it may repeat names from there.
 
     Example:
         >>> said = Turn("t", 0, "user", "I live in Porto.", "", Trust.USER, uid="m1")
@@ -130,10 +130,10 @@ def _judged(proposal: Proposal, heard: Heard, turns: Sequence[Turn], updates: st
 
 
 def _around(heard: Heard, turns: Sequence[Turn], updates: str) -> str:
-    """Join what a fact may take words from, beside its own turn.
+    """Return the further texts that a fact may take words from, in addition to its own turn.
 
-    These are the user's other turns, what an answer asked or offered in a list, and the fact that
-    is brought up to date. What an answer states of the user is only the model's claim.
+    These are the user's other turns, questions and lists of options in an answer, and the fact that
+    is updated. An answer's statement about the user is only the model's claim.
     """
     others = [turn for turn in turns if turn.uid != heard.turn.uid]
     own = (shown(turn.text) for turn in others if turn.trust == Trust.USER)
@@ -184,11 +184,10 @@ def _holds_others_words(turn: Turn) -> bool:
 
 
 def _unstated(content: str, heard: Heard, around: str) -> str:
-    """Say why a fact rests on what was asked, supposed, played or ordered; empty where it does not.
+    """Return why a fact's evidence is a question, supposition, role play or order; else empty.
 
-    It does where more words of its content stand in such clauses of the turn alone than in those
-    that state something, or a name does. A question in the two sentences before the quote may
-    name what the quote is about.
+    It does if more words of its content, or a name, are only in such clauses of the turn than in
+    statements. A question in the two sentences before the quote may name what the quote is about.
     """
     words = _weighty(content)
     sound = " ".join(clause.text for clause in heard.sound)
@@ -208,11 +207,11 @@ def _unstated(content: str, heard: Heard, around: str) -> str:
 
 _USER = re.compile("用户|使用者")
 _SHORT = 3
-"""Latin words of so many letters say little: `ist`, `une`."""
+"""Latin words of at most so many letters have little meaning: `ist`, `une`."""
 
 
 def _weighty(text: str) -> set[str]:
-    """List the words of a text that say what it is about: no short Latin ones, but numbers."""
+    """Return the words of a text that define its subject: numbers, and no short Latin words."""
     return {
         word
         for word in telling_words(_USER.sub(" ", text))
@@ -239,7 +238,7 @@ _REMEMBER = re.compile(
 
 
 def _doubts(content: str, heard: Heard, turns: Sequence[Turn], around: str) -> Iterator[str]:
-    """Say why a fact should wait for the user's word."""
+    """Yield why a fact should wait for the user's review."""
     if new := brings(content, f"{heard.own} {around}", heard.turn.said_at):
         yield f"has {new!r}, which was not said"
     about_answers = any(is_about_answers(clause.text) for clause in heard.sound_quoted)
@@ -270,9 +269,9 @@ Seven part the sets of `tests/sets` best: all honest leads without the speaker a
 
 
 def _is_introduced(own: str, clause: Clause) -> bool:
-    """Return whether a clause follows a colon, behind a long lead without the speaker.
+    """Return whether a clause follows a colon, after a long lead without the speaker.
 
-    What follows begins with the speaker: a paragraph in the first person, handed over as a text.
+    The clause begins with the speaker: a paragraph in the first person, passed on as a text.
     """
     for found in _INTRODUCED.finditer(own):
         is_long = len(found["lead"].split()) >= _LEAD_WORDS
@@ -293,7 +292,7 @@ _BEGINNING = 16
 
 
 def _doubts_of_subject(content: str, heard: Heard, *, about_answers: bool) -> Iterator[str]:
-    """Say why what is quoted, where nobody speaks of themselves, may not be about the user."""
+    """Yield why a quote, in which the speaker is not mentioned, may not be about the user."""
     if ADDRESS.search(content):
         yield "has an address of which nothing says that it is the user's"
     if PRAISE.search(content):
@@ -309,7 +308,7 @@ def _doubts_of_subject(content: str, heard: Heard, *, about_answers: bool) -> It
 
 
 def _rests_on_order(content: str, heard: Heard) -> bool:
-    """Return whether a fact has more words of a standing order than of what is stated before it."""
+    """Return whether a fact has more words of a standing order than of the statement before it."""
     said = heard.sound_quoted
     standing = (at for at, c in enumerate(said) if _is_for_later(c) and not c.first_person)
     if (first := next(standing, None)) is None:
@@ -341,7 +340,7 @@ def _doubts_of_thread(heard: Heard, turns: Sequence[Turn]) -> Iterator[str]:
 
 
 _LONG = 600
-"""Characters of a text that is written by somebody, if not by the user."""
+"""Characters above which a text has some other author, if not the user."""
 
 
 # -- what is stored ----------------------------------------------------------------------------
@@ -377,7 +376,7 @@ def _storable(proposal: Proposal, quote: str) -> Proposal:
         language=language,
         subject=_field(proposal.subject),
         attribute=_field(proposal.attribute),
-        # What was redacted in the content may stand in the value as it was.
+        # The value may still contain what was redacted in the content.
         value="" if REDACTION.search(proposal.content) else _field(proposal.value),
         valid_from=first_day(proposal.valid_from),
         valid_to=last_day(proposal.valid_to),
@@ -429,14 +428,14 @@ def judge_told(
     least: Trust = Trust.USER,
     category: Category = "context",
 ) -> Verdict:
-    """Decide what becomes of a fact that is to be stored directly.
+    """Return the verdict on a fact that is to be stored directly.
 
     Args:
         content: The fact.
-        turns: Of the run, where an agent tells it.
-        by: Who tells it. What a user tells is kept, however it is worded.
-        least: The least trust of anything that the run had read before.
-        category: Of the fact.
+        turns: The turns of the run, for an agent's fact.
+        by: The author. A user's fact is kept in any wording.
+        least: The least trust of all content that the run had read before.
+        category: The fact's category.
 
     Example:
         >>> judge_told("I live in Porto").decision

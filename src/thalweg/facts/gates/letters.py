@@ -40,9 +40,9 @@ def with_plain_lines(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Take out what a reader does not see: zero widths, direction marks, tags, controls.
+    r"""Return a text without invisible characters: zero widths, direction marks, tags, controls.
 
-    Joiners stay where spelling needs them. Lines end in line feeds.
+    Joiners are kept where spelling needs them. Lines end in line feeds.
 
     Example:
         >>> visible("ig\u200bnore\u202e this\r\n")
@@ -66,7 +66,7 @@ def folded(text: str) -> str:
 
 
 _STOPS = re.compile("([，；：？！（）])")
-"""They part sentences without a space behind them, as their narrow forms do not."""
+"""They separate sentences without a following space, unlike their narrow forms."""
 
 
 _INNOCENT = frozenset("\u00ad\u061c\u200e\u200f\ufe0e\ufe0f\x7f")
@@ -75,9 +75,9 @@ _STATEMENT = re.compile(r"[^.!?\n。！？]*(?:[.!?\n。！？]+|$)")
 
 
 def hiding(text: str) -> list[tuple[int, int]]:
-    r"""Find the statements in which something is hidden: nobody types that, it came from elsewhere.
+    r"""Return the statements with hidden characters, which are not typed but from elsewhere.
 
-    Soft hyphens, single direction marks and icons of a vendor are left alone.
+    Soft hyphens, single direction marks and icons of a vendor are ignored.
 
     Example:
         >>> hiding("Hello. My bank\u200b is Fox. Bye.")

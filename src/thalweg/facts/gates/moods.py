@@ -1,7 +1,7 @@
-"""How something is said: asked, supposed, played, joked, reported.
+"""The moods of clauses: questions, suppositions, role play, jokes, reports.
 
-Forms of several languages side by side. They are no grammar: where one is seen, nothing is taken
-for a plain statement of the speaker's, and a plain statement more or less is no harm.
+Patterns of several languages, not a grammar: a clause that matches one is no plain statement of the
+speaker's, and a missed plain statement does little harm.
 """
 
 import re
@@ -32,13 +32,13 @@ FIRST_PERSON = _any(
     r"(?:나는|난|내가|내|저는|전|제가|제|우리|저희)(?=\s|[가-힣])",
     r"أنا|عندي|\bmình\b|\btôi\b|मैं|मेर[ाीे]|ฉัน|ผม",
 )
-"""The speaker speaks of himself. Verbs stand here where a language leaves the pronoun out."""
+"""Mentions of the speaker. Verbs are included for languages that omit the pronoun."""
 
 SPEAKER = _any(
     r"\b(?:I|I['’]\w+|me|my|mine|myself|ich|mich|mir|mein\w*|je|moi|mon|ma|yo|mis?|conmigo)\b",
     r"\b[jm]['’]|我",
 )
-"""The speaker alone: `we` and `our` also stand in what introduces somebody else."""
+"""The speaker alone: `we` and `our` are also part of introductions of other people."""
 
 POINTS_BACK = _any(
     r"(?:that|this|it)['’]s\b|(?:that|this) is\b|c['’]est\b|ça\b|voilà\b|(?:das|so) \w+"
@@ -131,7 +131,7 @@ PLAYED = _any(
     r"|\bwrite (?:me )?an? (?:\w+ )?(?:monologue|story|poem|speech|scene)\b",
     r"ふりをして|役を演|ロールプレイ|演じて|になりきって|역할극|인 척",
 )
-"""From here on the speaker may be somebody else."""
+"""From here on the speaker may play another person."""
 PLAYED_OUT = _any(
     r"\b(?:stop|end|enough|finish\w*|done with|quit) (?:the |this |with the |of )?(?:role|game"
     r"|play|pretend|story|scene)|\bback to (?:normal|reality|work)|\bout of character\b|\booc\b",
@@ -150,4 +150,4 @@ CLAIMED = _any(
     r"|behaupte\w*|angeblich|unterstell\w*|prétend\w*|soi-disant|accuse(?:nt)?|supuestamente|acusan?)\b",
     r"声称|宣称|谎称|造谣|谣传|谣言|非说|硬说|诬陷|污蔑|冤枉",
 )
-"""Whoever reports it so does not vouch for it; a doctor `says`, a debt collector `claims`."""
+"""Such a report does not vouch for its content; a doctor `says`, a debt collector `claims`."""

@@ -1,4 +1,4 @@
-"""Numbers and dates that a fact tells, and which of them were said."""
+"""Numbers and dates in a fact, and which of them its sources contain."""
 
 import re
 from datetime import UTC, datetime
@@ -42,7 +42,7 @@ def _chinese_number(word: str) -> str:
 
 
 def new_number(content: str, text: str, said_at: str) -> str:
-    """Find a number that was not said; dates may stand for what was said relative to today.
+    """Return a number that the text lacks; dates may replace times relative to today.
 
     Example:
         >>> new_number("User has 3 cats", "I have two cats", "")
@@ -84,7 +84,7 @@ def _moment(said_at: str) -> datetime | None:
 
 
 def _dates_near(said_at: str) -> set[str]:
-    """List years, months and days that words like `yesterday` or `last year` may stand for."""
+    """Return years, months and days that words like `yesterday` or `last year` may mean."""
     moment = _moment(said_at)
     if moment is None:
         return set()

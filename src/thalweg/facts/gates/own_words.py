@@ -1,8 +1,8 @@
-"""The speaker's own words of a message: what others said is left out, and it is told how much.
+"""The speaker's own words of a message: text of others is replaced by a marker with its length.
 
-Whoever can write a page, a mail or a file that a user pastes decides how it reads and where it
-seems to end. So an end that only the pasted text itself marks is not believed: what was begun
-by a mark of quoting runs on to the last such mark, or to the end of the message.
+The author of a page, a mail or a file that a user pastes controls its text and its apparent end. So
+an end that only the pasted text marks is not trusted: a quotation extends to the last closing mark,
+or to the end of the message.
 """
 
 import re
@@ -18,17 +18,17 @@ from thalweg.facts.gates.stretches import TAKEN, Span, stripped
 MARKER = re.compile(
     r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]"
 )
-"""What stands where something was left out."""
+"""The replacement of removed text."""
 
 
 _OUT = re.compile(f"{MARKER.pattern}|{REDACTION.pattern}")
 
 
 def own_words(text: str) -> str:
-    r"""Leave out of a message what is not its speaker's: quotations, pasted text, code, logs.
+    r"""Return a message without others' text: quotations, pasted text, code, logs.
 
-    Quotation marks that only give a thing its name stay ("I call it 'Atlas'"), so do commands
-    in backticks. The result is never longer than the text, and has no hidden characters.
+    Quotation marks around a name are kept ("I call it 'Atlas'"), and so are commands in backticks.
+    The result is never longer than the text, and has no hidden characters.
 
     Example:
         >>> own_words("> the meeting is moved to Friday, do come\n\nFriday is fine with me.")
@@ -43,9 +43,9 @@ def own_words(text: str) -> str:
 
 
 MAX_CHARS = 20_000
-"""Of a longer text the beginning and the end are read: nobody types so much in one message."""
+"""Of a longer text only the beginning and the end are read: one message is never typed so long."""
 _KEPT_CHARS = 9_900
-"""At each end; with the marker between them they stay below `MAX_CHARS`."""
+"""Characters at each end; with the marker between them they are fewer than `MAX_CHARS`."""
 
 
 def _bounded(text: str) -> str:
@@ -72,7 +72,7 @@ def _left_out(text: str) -> str:
 
 
 def _marked(text: str, found: Iterable[Span]) -> str:
-    """Put markers in the place of everything found; what is marked already stays as it is."""
+    """Replace all found ranges by markers; existing markers are kept."""
     pieces: list[str] = []
     done = 0
     for span in _joined(text, found):
@@ -100,7 +100,7 @@ def _trimmed(text: str, spans: Iterable[Span]) -> Iterable[Span]:
 
 
 def _marker(span: Span, inner: str) -> str:
-    """Write the longest marker that is not longer than what it stands for."""
+    """Return the longest marker that is not longer than the text it replaces."""
     said = sum(int(found[1] or 0) - len(found[0]) for found in MARKER.finditer(inner))
     for marker in (f"[{span.kind}, {len(inner) + said} characters]", f"[{span.kind}]", "[…]"):
         if len(marker) <= len(inner):

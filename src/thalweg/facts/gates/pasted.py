@@ -8,7 +8,7 @@ from thalweg.facts.gates.stretches import TAKEN, Span, lines, paragraph_end
 
 
 def find_pasted(text: str) -> list[Span]:
-    """Find what a message says is somebody else's: what it hands over, forwards or reports.
+    """Return the parts of a message from other authors: passed on, forwarded or reported.
 
     Example:
         >>> find_pasted("Summarize this: the moon is made of cheese.")
@@ -54,7 +54,7 @@ _ONE_LINE = 240
 
 
 def _handed_over(text: str) -> Iterator[Span]:
-    """Take what follows a task about a text: all of it, whatever it looks like."""
+    """Yield the text after a task about it: all of it, in any form."""
     stops = [stop.span() for stop in _STOP.finditer(text)]
     for form in (_TASK, _WEAK_TASK):
         for found in form.finditer(text):
@@ -91,9 +91,9 @@ _ITEM = re.compile(r"[-*•][ \t]|\d{1,2}[.)）、][ \t]*")
 
 
 def _set_off(text: str) -> Iterator[Span]:
-    """Take the text below a line that ends in a colon: it is announced, whatever announces it.
+    """Yield the text below a line that ends in a colon, for any wording of that line.
 
-    A list is the speaker's own, and so is what a remark begins: `Some context:`.
+    A list is the speaker's own, and so is text after a remark: `Some context:`.
     """
     done = 0
     for found in _ANNOUNCED.finditer(text):
@@ -119,7 +119,7 @@ _ADDRESS = re.compile(
 
 
 def _is_address(text: str, place: int) -> bool:
-    """Say whether nothing but an address follows on the line: there is no text to take."""
+    """Return whether the line continues with an address alone: there is no text to remove."""
     found = _ADDRESS.match(text, place)
     return found is not None and not text[found.end() :].strip()
 
@@ -138,7 +138,7 @@ _LAST_TASK = re.compile(
 
 
 def _handed_over_before(text: str) -> Iterator[Span]:
-    """Take what stands before a last line that asks for something to be done to it."""
+    """Yield the text before a last line that requests a task about it."""
     body = text.rstrip()
     start = body.rfind("\n") + 1
     if start and _LAST_TASK.match(body[start:]):
@@ -217,7 +217,7 @@ _SIGNED = re.compile(
 
 
 def _letters(text: str) -> Iterator[Span]:
-    """Take a letter from its greeting to the end, and what stands under a file's name."""
+    """Yield a letter from its greeting to the end, and text below a file's name."""
     greeting, signed = _GREETING.search(text), _SIGNED.search(text)
     if signed and signed[0] == "-- ":
         yield Span(0, len(text), "pasted text")
@@ -228,7 +228,7 @@ def _letters(text: str) -> Iterator[Span]:
 
 
 def _transcripts(text: str) -> Iterator[Span]:
-    """Take what others say in lines that begin with who speaks, to the end of the message."""
+    """Yield others' speech in lines that begin with a speaker's name, to the message's end."""
     if (head := _CHAT_HEAD.search(text)) and text[head.end() :].strip():
         yield Span(head.start(), len(text), "quoted text")
     seen: dict[str, int] = {}
@@ -244,7 +244,7 @@ def _transcripts(text: str) -> Iterator[Span]:
 
 
 def _is_speech(text: str, label: re.Match[str]) -> bool:
-    """Return whether somebody else speaks behind a label; a quotation there is found by itself."""
+    """Return whether another person speaks after a label; a quotation there is found separately."""
     name = label[1].strip()
     if _ROLE.fullmatch(name.casefold()):
         return True
@@ -335,9 +335,9 @@ _QUOTED = re.compile(
 
 
 def _end_of_report(text: str, start: int) -> int:
-    """Find where a report ends: behind the lines, or the marks, that quote it, or nowhere.
+    """Return the end of a report: after the lines, or the marks, that quote it, or none.
 
-    Of marks the last in the text counts: whoever wrote the report could have put one inside.
+    The last mark in the text counts: the report's author could have inserted earlier ones.
     """
     if marked := _MARKED.match(text, start):
         return marked.end()

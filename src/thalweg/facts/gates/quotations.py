@@ -63,7 +63,7 @@ class _Quotation(NamedTuple):
     start: int
     end: int
     last: int
-    """Behind the last mark that may close it: an inner one could have been made to."""
+    """After the last possible closing mark: an inner one could be forged."""
 
 
 def _named_data(text: str) -> list[tuple[int, int]]:
@@ -102,7 +102,7 @@ def _closes_another(text: str, place: int) -> bool:
 
 
 def _straight(text: str) -> Iterator[_Quotation]:
-    """Pair straight marks paragraph by paragraph; one left over runs to the paragraph's end."""
+    """Pair straight marks by paragraph; an unpaired one extends to the paragraph's end."""
     is_odd = text.count('"') % 2 == 1
     places = [found.start() for found in re.finditer('"', text)]
     marks = deque(
@@ -143,7 +143,7 @@ def _code(text: str) -> Iterator[Span]:
 
 
 def _judged(text: str, quotation: _Quotation) -> Iterator[Span]:
-    """Give a quotation, unless it is a name; where it is introduced as speech, to the last mark."""
+    """Yield a quotation, unless it is a name; to the last mark if it is introduced as speech."""
     start, end, last = quotation
     inner = text[start + 1 : end - 1].strip()
     before = text[max(0, start - 80) : start]
@@ -165,6 +165,6 @@ def _is_name(inner: str) -> bool:
 
 
 def _is_label(before: str, inner: str) -> bool:
-    """Say whether a name stands behind a colon that a field has: `name: "Atlas"`."""
+    """Return whether a name follows the colon of a field: `name: "Atlas"`."""
     field = re.search(r"(?:^|[\n,，;；-])\s*[\w -]{1,20}[:：]\s*$|(?:叫|名为|是)[:：]?\s*$", before)
     return field is not None and len(inner.split()) <= 2 and _is_name(inner)  # noqa: PLR2004 (words)

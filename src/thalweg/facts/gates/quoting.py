@@ -7,7 +7,7 @@ _SAME = str.maketrans("’‘‛`´“”„‟«»「」『』–—‐‑‒�
 
 
 def find_quote(quote: str, text: str) -> Iterator[tuple[int, int]]:
-    r"""Give the start and the end of each place where a quote stands as whole words.
+    r"""Yield the start and the end of each occurrence of a quote as whole words.
 
     Case, spaces, line feeds, widths and kinds of quotation marks and dashes do not matter.
 
@@ -27,7 +27,7 @@ def find_quote(quote: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _letters(text: str) -> Iterator[tuple[str, int]]:
-    """Give each letter as it is compared, with its place; a run of spaces is one."""
+    """Yield each letter in its form for comparison, with its place; a run of spaces is one."""
     space = True
     for place, letter in enumerate(text):
         if letter.isspace():
@@ -41,7 +41,7 @@ def _letters(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _splits(text: str, place: int) -> bool:
-    """Say whether a place is inside a word of a script with spaces."""
+    """Return whether a place is inside a word of a script with spaces."""
     if not 0 < place < len(text):
         return False
     before, after = text[place - 1], text[place]

@@ -1,7 +1,7 @@
-r"""Secrets: what no memory may hold, by the forms in which their issuers document them.
+r"""Secrets, which no memory may store, by the formats that their issuers document.
 
-Every text goes through `redact` before it is kept: turns, facts, quotes. A redaction names what
-stood there and nothing of it.
+Every text passes `redact` before it is stored: turns, facts, quotes. A redaction names the kind of
+secret, without any part of it.
 """
 
 import re
@@ -16,13 +16,13 @@ class Secret:
     """A form that secrets have."""
 
     name: str
-    """What a redaction says."""
+    """The text of a redaction."""
     form: re.Pattern[str]
     """Finds it; a group `secret` where only a part of the match is one."""
     source: str
     """Who documents the form."""
     check: _Check | None = None
-    """Tells secrets from what merely has their form."""
+    """Distinguishes secrets from other texts of the same form."""
     near: tuple[str, ...] = ()
     """Every secret of this form holds one of these, in any case: a text without them is not
     searched, which is what makes `redact` fast. Empty where nothing is common to all."""
@@ -31,7 +31,7 @@ class Secret:
 
 
 REDACTION = re.compile(r"\[redacted: [A-Za-z ]+\]")
-"""What stands where a secret stood."""
+"""The replacement of a secret."""
 
 
 def redact(text: str) -> str:
@@ -98,7 +98,7 @@ def _is_value(value: str) -> bool:
 
 
 def _is_random(value: str) -> bool:
-    """Say whether a value is no word, no name of a thing: digits among letters, and no address."""
+    """Return whether a value is no word and no name: digits among letters, and no address."""
     mixed = re.search("[0-9]", value) and re.search("[A-Za-z]", value)
     return bool(mixed) and _is_value(value) and "://" not in value
 
@@ -287,4 +287,4 @@ SECRETS: tuple[Secret, ...] = (
     _form("token", r"(?i)\b(?:bearer|basic|token)\s+(?P<secret>[A-Za-z0-9_~+/.=-]{16,})",
           "RFC 6750, RFC 7617", _is_random, near=("basic", "bearer", "token")),
 )  # fmt: skip
-"""The table, most telling first: what an earlier row took, a later one does not see."""
+"""The table, most specific first: text that matches an earlier row is hidden from later ones."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 TAKEN = "\ue000"
-"""Stands for each character of what was left out already; no visible text has it."""
+"""Replaces each character that was already removed; no visible text contains it."""
 
 Kind = Literal["quoted text", "pasted text", "code", "hidden text"]
 
@@ -14,12 +14,12 @@ class Span(NamedTuple):
 
     start: int
     end: int
-    """Behind its last character."""
+    """The index after its last character."""
     kind: Kind
 
 
 def lines(text: str) -> Iterator[tuple[int, int]]:
-    r"""Give the start and the end of each line, its line feed left out.
+    r"""Yield the start and the end of each line, without its line feed.
 
     Example:
         >>> list(lines("a\nbc"))
@@ -39,7 +39,7 @@ def paragraph_end(text: str, start: int) -> int:
 
 
 def stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Give a stretch without the space around it; nothing where there is only space.
+    """Yield a range without the space around it; nothing for a range of spaces.
 
     Example:
         >>> [*stripped("a b  c", 1, 5)], [*stripped("a b  c", 3, 5)]

@@ -1,7 +1,7 @@
-"""Which names, numbers and addresses of a fact were never said.
+"""Names, numbers and addresses of a fact that its sources lack.
 
-A fact may be worded otherwise than its quote. What identifies something must have been said: in
-the turn, in those around it, or by the known fact that it brings up to date.
+A fact may have another wording than its quote. Identifiers must be in its sources: in the turn, in
+those around it, or in the existing fact that it updates.
 """
 
 import re
