@@ -13,8 +13,8 @@ from tests.e2e.gateways_world import Told, World
 from thalweg.api.threads import Message
 from thalweg.client import AsyncThalwegClient
 
-_MEMORY_S = 1_000.0
-"""How long memory may take: what a killed process was learning from is leased for 900 s."""
+_MEMORY_S = 300.0
+"""How long memory may take: what a killed process was learning from is leased for 20 s."""
 _TOKEN = re.compile(r"\b([0-9a-f]{8})\b")
 STEPS = 2
 """Calls of the model in a run."""

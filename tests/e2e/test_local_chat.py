@@ -39,7 +39,7 @@ def test_it_answers_says_what_it_cannot_and_remembers_in_a_new_thread(
     asked = said(tmp_path, qwen, "b", "What is my dog called? Answer in one sentence.")
 
     assert "Biscuit" in asked
-    assert re.search(r"can(no|')t|unable|sorry|not able|(n't|do not) have", file)
+    assert re.search(r"can(no|')t|unable|sorry|not able|(n't|do not) have|no access", file)
 
 
 def test_a_window_that_is_small_by_the_settings_is_outlived(smol: Path, tmp_path: Path) -> None:
