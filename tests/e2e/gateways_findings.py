@@ -14,7 +14,7 @@ from thalweg.api.threads import Message
 from thalweg.client import AsyncThalwegClient
 
 _MEMORY_S = 300.0
-"""How long memory may take: what a killed process was learning from is leased for 20 s."""
+"""How long memory may take: a killed process holds its lease for 20 s, and failures back off."""
 _TOKEN = re.compile(r"\b([0-9a-f]{8})\b")
 STEPS = 2
 """Calls of the model in a run."""
