@@ -38,6 +38,17 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
+class Schedule:
+    """When a thread with new turns is learned from."""
+
+    now: str
+    debounce_s: float
+    """Seconds that it must be quiet."""
+    max_wait_s: float
+    """Seconds after the first new turn that it waits at most."""
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """A thread with turns that were not learned from, leased to one worker."""
 
@@ -102,6 +113,7 @@ class MemoryStore(Protocol):
         *,
         upto: int | None = None,
         begun: int | None = None,
+        schedule: Schedule | None = None,
     ) -> int:
         """Store turns of a thread, oldest first; those with an existing `uid` are skipped.
 
@@ -115,6 +127,8 @@ class MemoryStore(Protocol):
             upto: Length of the thread's log that was read; see `captured`.
             begun: The scope's version when their run began. Turns of a run that began before the
                 memory was cleared are stored hidden.
+            schedule: When to learn from new turns. They and the job are stored together: a process
+                that is killed leaves no turn that no job learns from.
 
         Returns:
             How many turns were new.

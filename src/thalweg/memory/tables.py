@@ -37,7 +37,7 @@ from thalweg.memory import (
     threads,
     undoing,
 )
-from thalweg.memory.base import Job, Learned, Operation, Receipt, Selection
+from thalweg.memory.base import Job, Learned, Operation, Receipt, Schedule, Selection
 from thalweg.memory.document_mirror import DocumentMirror
 from thalweg.memory.embedded import Embed, Embedding
 from thalweg.memory.index import MOST_WORDS
@@ -170,12 +170,17 @@ class TableMemory(ABC):
         *,
         upto: int | None = None,
         begun: int | None = None,
+        schedule: Schedule | None = None,
     ) -> int:
         """See `MemoryStore.capture`."""
         if not turns and upto is None:
             return 0
         with self._write(scope, capturing.texts(turns)) as scoped:
-            return capturing.capture(scoped, thread, turns, upto, begun)
+            new = capturing.capture(scoped, thread, turns, upto, begun)
+            if new and schedule is not None:
+                at = queue.ticks(schedule.now)
+                queue.note(scoped, thread, at, schedule.debounce_s, schedule.max_wait_s)
+            return new
 
     def captured(self, scope: Scope, thread: str) -> int:
         """See `MemoryStore.captured`."""

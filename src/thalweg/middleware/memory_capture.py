@@ -15,6 +15,7 @@ from thalweg.entries import Message
 from thalweg.errors import ArchiveError
 from thalweg.facts.learning.capture import captured_turns, trust_after
 from thalweg.facts.values import Trust, Turn
+from thalweg.memory.base import Schedule
 from thalweg.middleware.desk import Desk
 from thalweg.middleware.marks import read_mark
 from thalweg.middleware.memory_binding import Bound
@@ -147,17 +148,16 @@ def keep(bound: Bound, said: Stretch, begun: int) -> tuple[Kept, bool]:
         before=said.before,
         web_tools=settings.web_tools,
     )
-    new = 0
-    if turns or said.upto is not None:
-        new = store.capture(scope, bound.thread, _placed(turns, said), upto=said.upto, begun=begun)
+    schedule = Schedule(now, settings.debounce_seconds, settings.max_wait_seconds)
+    new = store.capture(
+        scope,
+        bound.thread,
+        _placed(turns, said),
+        upto=said.upto,
+        begun=begun,
+        schedule=schedule,
+    )
     if new:
-        store.note(
-            scope,
-            bound.thread,
-            now=now,
-            debounce_s=settings.debounce_seconds,
-            max_wait_s=settings.max_wait_seconds,
-        )
         _log.debug(
             "thread %s: queued %d turns to learn from in %g s, %g s after the first at the latest",
             bound.thread,

@@ -24,7 +24,14 @@ from thalweg.facts.values import (
     Trust,
     Turn,
 )
-from thalweg.memory.base import Job, Learned, MemoryStore, Operation, Selection
+from thalweg.memory.base import (
+    Job,
+    Learned,
+    MemoryStore,
+    Operation,
+    Schedule,
+    Selection,
+)
 
 Reopen = Callable[[], MemoryStore]
 Gate = Callable[[], object]
@@ -178,6 +185,24 @@ class TurnsContract:
         assert [turn.text for turn in turns] == ["one", "two", "three", "four"]
         assert [turn.seq for turn in turns] == [0, 1, 2, 3]
         assert all(turn.uid for turn in turns)
+
+    def test_turns_and_the_job_that_learns_from_them_are_stored_together(
+        self, memory: MemoryStore
+    ) -> None:
+        """Both or neither: turns without a job are not learned from until the thread goes on."""
+        with pytest.raises(ValueError, match="NaN"):
+            memory.capture(ADA, "t1", [said("x", "u")], schedule=Schedule(at(0), 1, float("nan")))
+        assert memory.turns(ADA, "t1") == []
+        assert memory.next_due() is None
+
+        memory.capture(ADA, "t1", [said("x", "u")], schedule=Schedule(at(0), 10, 100))
+        assert memory.next_due() == at(10)
+
+        job = memory.lease(now=at(10), lease_s=5, worker="w")
+        assert job is not None
+        memory.finish(job, now=at(11))
+        memory.capture(ADA, "t1", [said("x", "u")], schedule=Schedule(at(12), 10, 100))
+        assert memory.next_due() is None
 
     def test_how_far_a_thread_was_looked_at_only_grows(self, memory: MemoryStore) -> None:
         """A late call about the beginning changes nothing."""
