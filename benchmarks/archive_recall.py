@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.archive import Logged, Passage, SqliteArchive, ThreadKey, render_passages
-from thalweg.archive.passages import cut
-from thalweg.entries import Message, Role, Text, ToolCall
-from thalweg.tokens import exact_counter
-from thalweg.transcript import as_text, speaker
+from thalweg.archive.search.passages import cut
+from thalweg.engine.entries import Message, Role, Text, ToolCall
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.transcript import as_text, speaker
 
 BUDGET = 2_000
 ABOUT_CHARS = 300

@@ -20,11 +20,11 @@ from tests.e2e.test_memory_taken_out import SAID, Ada
 from tests.learning import Clock, learner, say
 
 from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.context import ContextPolicy
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Scope
-from thalweg.jobs.worker import Worker
+from thalweg.engine import ContextPolicy
 from thalweg.memory import open_memory
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Scope
+from thalweg.memory.jobs.worker import Worker
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.testing.model import ScriptedModel
 

@@ -26,14 +26,14 @@ from pathlib import Path
 from statistics import mean, median, quantiles
 from typing import Any
 
-from thalweg.context.pricing import Tariff
-from thalweg.context.tariffs import TARIFFS
-from thalweg.context.window import Item
-from thalweg.entries import Message, Text, Usage
-from thalweg.replay.cache import PrefixCache
-from thalweg.tokens import exact_counter, measure
-from thalweg.wires.fields import as_usage
-from thalweg.wires.registry import WIRES
+from thalweg.engine.entries import Message, Text, Usage
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.tokens import exact_counter, measure
+from thalweg.engine.window.window import Item
+from thalweg.engine.wires.fields import as_usage
+from thalweg.engine.wires.registry import WIRES
+from thalweg.lab.replay.cache import PrefixCache
 
 KINDS = {"cc": "Claude Code", "pi": "pi", "gemini": "Gemini CLI"}
 """Logs that say what was cached, by the beginning of their names."""

@@ -17,7 +17,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from thalweg.context.settings import ContextPolicy
+from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.context import ContextMiddleware
 
 OURS, DEEP, SUMMARIZING, BARE = "thalweg", "deepagents", "SummarizationMiddleware", "create_agent"

@@ -21,13 +21,13 @@ from statistics import median
 from benchmarks.threads import made_up_thread
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey, open_archive
-from thalweg.context.budget import Budget
-from thalweg.context.engine import Engine
-from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import Tariff
-from thalweg.context.tariffs import TARIFFS
-from thalweg.entries import Entry, Message
-from thalweg.tokens import exact_counter
+from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.engine import Engine
+from thalweg.engine.entries import Entry, Message
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.window.budget import Budget
 
 WINDOW = 128_000
 EARLY = slice(250, 750)

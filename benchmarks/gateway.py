@@ -29,11 +29,11 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from thalweg.api.memory import NewFact
-from thalweg.app import open_app
-from thalweg.gateway import create_app
-from thalweg.gateway.serving import Server, address_of, bound, pauses_less
-from thalweg.settings import Settings
+from thalweg.server.api.memory import NewFact
+from thalweg.server.app import open_app
+from thalweg.server.gateway import create_app
+from thalweg.server.gateway.serving import Server, address_of, bound, pauses_less
+from thalweg.server.settings import Settings
 
 FACTS = 100
 READS = 2_000

@@ -24,12 +24,12 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 
 from starlette.types import ASGIApp, Message
 
-from thalweg.api.memory import NewFact
-from thalweg.api.runs import NewRun
-from thalweg.api.threads import NewThread
-from thalweg.app import App, Tenant, open_app
-from thalweg.gateway import create_app
-from thalweg.settings import Settings
+from thalweg.server.api.memory import NewFact
+from thalweg.server.api.runs import NewRun
+from thalweg.server.api.threads import NewThread
+from thalweg.server.app import App, Tenant, open_app
+from thalweg.server.gateway import create_app
+from thalweg.server.settings import Settings
 
 TRIES = 10_000
 OUTSIDE = f"outside-{secrets.token_hex(12)}"

@@ -20,19 +20,19 @@ from typing import Any
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
 
-from thalweg.entries import Message, Text
-from thalweg.facts.learning.asking import Question
-from thalweg.facts.learning.capture import captured_turns
-from thalweg.facts.learning.extraction import Item, Kind
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Scope
-from thalweg.jobs.events import Report
-from thalweg.jobs.learner import Learner
-from thalweg.jobs.structured import Respondent, Told
-from thalweg.jobs.worker import Worker
+from thalweg.engine.entries import Message, Text
+from thalweg.engine.tokens import exact_counter
 from thalweg.memory.base import MemoryStore
+from thalweg.memory.facts.learning.asking import Question
+from thalweg.memory.facts.learning.capture import captured_turns
+from thalweg.memory.facts.learning.extraction import Item, Kind
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Scope
+from thalweg.memory.jobs.events import Report
+from thalweg.memory.jobs.learner import Learner
+from thalweg.memory.jobs.structured import Respondent, Told
+from thalweg.memory.jobs.worker import Worker
 from thalweg.memory.opening import open_memory
-from thalweg.tokens import exact_counter
 
 CONVERSATIONS = Path(__file__).parent / "conversations.json"
 SHORT = Path(__file__).parent / "short_conversations.json"

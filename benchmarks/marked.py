@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from langchain_core.messages import AIMessage
 
-from thalweg.entries import Message
-from thalweg.tokens import exact_counter
-from thalweg.transcript import as_text
+from thalweg.engine.entries import Message
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.transcript import as_text
 
 _SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "qui", "ro")
 _SIGNS = (

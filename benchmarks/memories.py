@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from itertools import accumulate
 
-from thalweg.facts.values import Trust, Turn
+from thalweg.memory.facts.values import Trust, Turn
 
 STOP_WORDS = 100
 """The most frequent words, which a question about a turn is not made of."""

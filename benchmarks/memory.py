@@ -20,19 +20,19 @@ from pydantic import BaseModel
 from tests.learning import Clock, answer, learner, say
 from tests.postgres import fresh_database, running_server
 
-from thalweg.facts.changes import Put
-from thalweg.facts.learning.asking import Question
-from thalweg.facts.learning.extraction import Kind
-from thalweg.facts.recall.question import ask
-from thalweg.facts.recall.ranking import REACH, Scale, links, rank, shortlist, worth_reading
-from thalweg.facts.recall.seeds import render_system, top_facts
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Fact, FactId, Profile, Scope, Turn
-from thalweg.jobs.structured import Respondent, Told
+from thalweg.engine.tokens import exact_counter
 from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.memory.base import Job
+from thalweg.memory.facts.changes import Put
+from thalweg.memory.facts.learning.asking import Question
+from thalweg.memory.facts.learning.extraction import Kind
+from thalweg.memory.facts.recall.question import ask
+from thalweg.memory.facts.recall.ranking import REACH, Scale, links, rank, shortlist, worth_reading
+from thalweg.memory.facts.recall.seeds import render_system, top_facts
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Fact, FactId, Profile, Scope, Turn
+from thalweg.memory.jobs.structured import Respondent, Told
 from thalweg.testing.model import ScriptedModel
-from thalweg.tokens import exact_counter
 
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 QUESTIONS = 200

@@ -29,12 +29,12 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg import ContextMiddleware, MemoryMiddleware
-from thalweg.facts.settings import MemorySettings
-from thalweg.jobs.events import Report
-from thalweg.jobs.learner import Learner
-from thalweg.jobs.structured import Respondent
-from thalweg.jobs.worker import Worker
 from thalweg.memory import Memory, Scope, open_memory
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.jobs.events import Report
+from thalweg.memory.jobs.learner import Learner
+from thalweg.memory.jobs.structured import Respondent
+from thalweg.memory.jobs.worker import Worker
 from thalweg.testing.model import ScriptedModel
 
 Row = dict[str, Any]

@@ -3,9 +3,9 @@
     uv run python -m benchmarks.memory_prefix [--turns 100] [--window 200000] [--tokens 2000]
 
 Real agents with `ContextMiddleware` speak with a scripted model; every request is sent to the
-cache simulator (`replay.cache`), by the rules of Anthropic and of OpenAI. One agent has no memory,
-one has ours, one has ours in the system prompt (recalled once a run), one has it in the system
-prompt rebuilt at each call, as the seeds' middleware does. The user asks about another of the
+cache simulator (`lab.replay.cache`), by the rules of Anthropic and of OpenAI. One agent has no
+memory, one has ours, one has ours in the system prompt (recalled once a run), one has it in the
+system prompt rebuilt at each call, as the seeds' middleware does. The user asks about another of the
 things that memory knows every few turns; every second turn calls a tool. Memory knows facts and
 what was said in other threads.
 
@@ -28,20 +28,20 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.archive import open_archive
-from thalweg.context import ContextPolicy
-from thalweg.context.tariffs import TARIFFS
-from thalweg.context.window import Item
-from thalweg.facts.changes import Put
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Evidence, Fact, FactId, Scope, Trust, Turn
+from thalweg.engine import ContextPolicy
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.tokens import exact_counter, measure
+from thalweg.engine.window.window import Item
+from thalweg.lab.replay.cache import PrefixCache
 from thalweg.memory import Memory, MemoryStore, open_memory
+from thalweg.memory.facts.changes import Put
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Trust, Turn
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.memory import MemoryMiddleware
+from thalweg.middleware.memory.middleware import MemoryMiddleware
+from thalweg.middleware.request.message_writer import read_state
 from thalweg.middleware.system_prompt import with_text
-from thalweg.middleware.wording import read_state
-from thalweg.replay.cache import PrefixCache
 from thalweg.testing.model import ScriptedModel
-from thalweg.tokens import exact_counter, measure
 
 MARK = 2.0
 """Points by which the cached share may fall."""

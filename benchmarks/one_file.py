@@ -16,8 +16,8 @@ from contextlib import closing
 from pathlib import Path
 
 from thalweg.database.sqlite_files import connect
-from thalweg.runs.base import Claim, Draft, Journal, RunKey
-from thalweg.runs.opening import open_journal
+from thalweg.server.runs.base import Claim, Draft, Journal, RunKey
+from thalweg.server.runs.opening import open_journal
 
 STREAMS = 20
 PACE_S = 0.05

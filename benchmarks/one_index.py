@@ -3,8 +3,8 @@
     THALWEG_RECORDED=folder python -m benchmarks.one_index
 
 The archive in a SQLite file lists passages in FTS5. Beside it, the same archive lists them in
-memory's index (`memory.word_rows`). Memory's index is `memory.index`. Beside it, the same items
-are in FTS5. CPU time of this process, bytes as the process wrote them.
+memory's index (`memory.search.word_rows`). Memory's index is `memory.search.index`. Beside it, the
+same items are in FTS5. CPU time of this process, bytes as the process wrote them.
 """
 
 import os
@@ -19,17 +19,17 @@ from benchmarks.archive_recall import Thread, cases_of, read_thread
 from benchmarks.state import OF_THREAD, bytes_written
 
 from thalweg.archive import SqliteArchive, ThreadKey
-from thalweg.archive.passages import cut
+from thalweg.archive.search.passages import cut
 from thalweg.archive.sqlite import Transaction
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
-from thalweg.facts.recall.found import index_words
-from thalweg.facts.recall.question import ask
-from thalweg.memory.index import Entry, Index
-from thalweg.memory.postings import BLOCK_BITS
-from thalweg.memory.word_rows import WordRows
-from thalweg.transcript import as_text
-from thalweg.words import stem
+from thalweg.engine.transcript import as_text
+from thalweg.engine.words import stem
+from thalweg.memory.facts.recall.found import index_words
+from thalweg.memory.facts.recall.question import ask
+from thalweg.memory.search.index import Entry, Index
+from thalweg.memory.search.postings import BLOCK_BITS
+from thalweg.memory.search.word_rows import WordRows
 
 KEY = ThreadKey("bench", "t")
 NEWEST = 40

@@ -11,8 +11,8 @@ from langchain.agents.middleware import ModelRequest, ModelResponse, TodoListMid
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage
 
-from thalweg.entries import Message
-from thalweg.wires.langchain import LangChainWire
+from thalweg.engine.entries import Message
+from thalweg.engine.wires.langchain import LangChainWire
 
 WINDOW = 10**12
 """Tokens of the model's profile: so many that the hook never has to summarize."""

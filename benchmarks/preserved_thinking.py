@@ -36,28 +36,28 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
 from thalweg.archive import ThreadKey, open_archive
-from thalweg.context.additions import MEMORY, Addition
-from thalweg.context.binding import is_signed
-from thalweg.context.budget import Budget
-from thalweg.context.edits import Edit, Fold
-from thalweg.context.engine import Engine
-from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import Tariff
-from thalweg.context.scene import Scene
-from thalweg.context.settings import ContextPolicy
-from thalweg.context.tariffs import NAMED
-from thalweg.entries import Message, Thinking
+from thalweg.archive.threads import compact, pin, rewind, undo
+from thalweg.engine.additions import MEMORY, Addition
+from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.edits import Edit, Fold
+from thalweg.engine.engine import Engine
+from thalweg.engine.entries import Message, Thinking
+from thalweg.engine.pricing.table import NAMED
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.window.binding import is_signed
+from thalweg.engine.window.budget import Budget
 from thalweg.errors import ArchiveError, PinError
+from thalweg.lab.replay.account import Account
+from thalweg.lab.replay.contestants.ours import Ours
+from thalweg.lab.replay.policies import contestant_named
+from thalweg.lab.replay.questions import Questions
+from thalweg.lab.replay.sources import read_thread
+from thalweg.lab.replay.subject import subject_of, terms_of
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.inserts import with_inserts
-from thalweg.replay.account import Account
-from thalweg.replay.contestants.ours import Ours
-from thalweg.replay.policies import contestant_named
-from thalweg.replay.questions import Questions
-from thalweg.replay.sources import read_thread
-from thalweg.replay.subject import subject_of, terms_of
+from thalweg.middleware.turn.inserts import with_inserts
 from thalweg.testing.strict import Answer, Request, StrictProvider
-from thalweg.threads import compact, pin, rewind, undo
 
 MODELS = ("claude-fable-5-2", "claude-opus-5-5", "claude-opus-4-8")
 """Two that bind reasoning, and one that does not."""

@@ -28,12 +28,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from thalweg.facts.recall.found import Item, index_words
-from thalweg.facts.recall.seeds import MOST, render_system, top_facts
-from thalweg.facts.values import Fact, FactId, Profile, Scope, Trust, Turn
+from thalweg.engine.tokens import exact_counter
 from thalweg.memory import Memory, open_memory
-from thalweg.memory.embedding import Embedder, embedder
-from thalweg.tokens import exact_counter
+from thalweg.memory.facts.recall.found import Item, index_words
+from thalweg.memory.facts.recall.seeds import MOST, render_system, top_facts
+from thalweg.memory.facts.values import Fact, FactId, Profile, Scope, Trust, Turn
+from thalweg.memory.search.embedding import Embedder, embedder
 
 FIRST = 15
 BUDGETS = (300, 500, 1_000, 2_000)

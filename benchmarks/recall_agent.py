@@ -44,11 +44,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg import ContextMiddleware, MemoryMiddleware
-from thalweg.entries import Message, Text
-from thalweg.facts.values import Scope, Trust, Turn
+from thalweg.engine.entries import Message, Text
 from thalweg.memory import Memory, open_memory
-from thalweg.memory.embedding import Embedder, embedder
-from thalweg.middleware.memory_recall import MESSAGE_TOKENS, recent
+from thalweg.memory.facts.values import Scope, Trust, Turn
+from thalweg.memory.search.embedding import Embedder, embedder
+from thalweg.middleware.memory.recall import MESSAGE_TOKENS, recent
 from thalweg.testing.model import ScriptedModel
 
 BUDGET = BUDGETS[-1]

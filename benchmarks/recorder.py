@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive, render_passages
+from thalweg.lab.recordings import find_recordings
 from thalweg.recorder import hook, import_sessions
-from thalweg.recordings import find_recordings
 
 HOOKS = 100
 OWNER = "local"

@@ -32,10 +32,10 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from pydantic import BaseModel
 from tests.ticking import TickingModel
 
-from thalweg.app import open_app
-from thalweg.gateway import create_app
-from thalweg.gateway.serving import Server, address_of, bound, pauses_less
-from thalweg.settings import Settings
+from thalweg.server.app import open_app
+from thalweg.server.gateway import create_app
+from thalweg.server.gateway.serving import Server, address_of, bound, pauses_less
+from thalweg.server.settings import Settings
 
 Kind = Literal["gateway", "no memory", "minimal"]
 KINDS: tuple[Kind, ...] = ("gateway", "no memory", "minimal")

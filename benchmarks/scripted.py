@@ -20,7 +20,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool, StructuredTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from thalweg.tokens import exact_counter
+from thalweg.engine.tokens import exact_counter
 
 WINDOW = 200_000
 SUMMARY_TOKENS = 1_500

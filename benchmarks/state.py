@@ -28,7 +28,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from thalweg import ContextMiddleware, ContextPolicy, ThreadState
-from thalweg.archive.index import ArchiveRows
+from thalweg.archive.search.index import ArchiveRows
 from thalweg.archive.sqlite import SqliteArchive
 from thalweg.middleware.arguments import KeptState
 from thalweg.testing.model import ScriptedModel

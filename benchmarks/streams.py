@@ -16,9 +16,9 @@ from pathlib import Path
 
 from tests.postgres import fresh_database, running_server
 
-from thalweg.runs.base import Draft, RunKey
-from thalweg.runs.emitting import Emit
-from thalweg.runs.opening import open_journal
+from thalweg.server.runs.base import Draft, RunKey
+from thalweg.server.runs.emitting import Emit
+from thalweg.server.runs.opening import open_journal
 
 Say = Callable[[int], Awaitable[None]]
 

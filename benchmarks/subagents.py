@@ -17,7 +17,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.subagents import SubAgentMiddleware
+from thalweg.middleware.subagents.middleware import SubAgentMiddleware
 from thalweg.testing.model import Script, ScriptedModel
 
 TURNS = 3

@@ -33,13 +33,13 @@ from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.archive import Archive, ThreadKey, open_archive, recall
-from thalweg.context.edits import Fold
-from thalweg.context.settings import ContextPolicy
-from thalweg.entries import Message
+from thalweg.archive.threads.journal import page_from_json
+from thalweg.engine.edits import Fold
+from thalweg.engine.entries import Message
+from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.threads.journal import page_from_json
-from thalweg.tokens import exact_counter
-from thalweg.wires.langchain import LangChainWire
 
 KEY = ThreadKey("local", "t")
 CONFIG: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": 10_000}

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from thalweg.entries import Message
+from thalweg.engine.entries import Message
+from thalweg.engine.summaries.check import checked
+from thalweg.engine.summaries.summary import Summary
+from thalweg.engine.summaries.words import content_words, denies
 from thalweg.errors import SummaryError
-from thalweg.recordings import find_recordings, read_recording
-from thalweg.summaries.check import checked
-from thalweg.summaries.summary import Summary
-from thalweg.summaries.words import content_words, denies
+from thalweg.lab.recordings import find_recordings, read_recording
 
 SENTENCE = re.compile(r"(?<=[.!?。\uff01\uff1f])\s+|\n+")
 NUMBER = re.compile(r"(?<![\w.])\d{2,6}(?![\w.])")

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from itertools import islice
 
-from thalweg.entries import Message, Text, ToolCall
+from thalweg.engine.entries import Message, Text, ToolCall
 
 _TOOLS = (
     ("read_file", "path", 5),

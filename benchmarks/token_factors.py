@@ -6,7 +6,7 @@ Between two requests of a session the reported input grows by the messages that 
 That growth, beside our count of those messages, is the provider's factor; the system prompt and
 the tools, which sessions do not record, cancel out. Pairs around a compaction, with images or
 with reasoning (which providers leave out of later requests) are skipped, and so are fewer than
-200 of our tokens. `context/token_factors.py` has the medians.
+200 of our tokens. `engine/pricing/token_factors.py` has the medians.
 
 Where `ctok` is installed (it rebuilds Claude's counts; Python 3.12), its counts of the recorded
 texts are printed as well: they alone tell of Chinese and of the newer vocabulary. Beside recorded
@@ -22,13 +22,13 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
-from thalweg.context.token_factors import kind_of
-from thalweg.entries import Media, Message, Thinking
+from thalweg.engine.entries import Media, Message, Thinking
+from thalweg.engine.pricing.token_factors import kind_of
+from thalweg.engine.tokens import exact_counter, measure
+from thalweg.engine.transcript import as_text
 from thalweg.errors import RecordingError
-from thalweg.recordings.base import Recording
-from thalweg.recordings.files import read_recording
-from thalweg.tokens import exact_counter, measure
-from thalweg.transcript import as_text
+from thalweg.lab.recordings.base import Recording
+from thalweg.lab.recordings.files import read_recording
 
 LEAST = 200
 """Tokens of ours between two requests from which a pair is counted."""

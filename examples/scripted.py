@@ -18,8 +18,8 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
+from thalweg.engine.tokens import exact_counter
 from thalweg.testing.model import ScriptedModel
-from thalweg.tokens import exact_counter
 
 Answer = AIMessage | str | Callable[[Sequence[BaseMessage]], AIMessage | str]
 

@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from scripted import REQUESTS, asks_for_summary, calls, model, show
 from thalweg import ContextPolicy, create_deep_agent
 from thalweg.archive import ThreadKey, open_archive
-from thalweg.threads import history
+from thalweg.archive.threads import history
 
 TALK = [
     "My passport number is C01X00T47. Do not write it into any file.",

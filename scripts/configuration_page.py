@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from thalweg.context.thresholds import Threshold
-from thalweg.sections import Section
-from thalweg.settings.fields import Field, about, described
-from thalweg.settings.whole import Settings
-from thalweg.settings.writing import inline, plain
+from thalweg.engine.compaction.thresholds import Threshold
+from thalweg.engine.sections import Section
+from thalweg.server.settings.fields import Field, about, described
+from thalweg.server.settings.whole import Settings
+from thalweg.server.settings.writing import inline, plain
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
 BEGIN = "<!-- The tables from here to the end are written by scripts/configuration_page.py. -->\n"

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from thalweg.models.local.folder import ModelFolder
-from thalweg.models.local.pulling import pull
+from thalweg.server.models.local.folder import ModelFolder
+from thalweg.server.models.local.pulling import pull
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Record the sample that ships with the package: a scripted session with real file tools.
 
-    python -m scripts.record_sample [--tree src] [--out src/thalweg/replay/sample]
+    python -m scripts.record_sample [--tree src] [--out src/thalweg/lab/replay/sample]
 
 No model takes part. A script plays both sides on a temporary copy of a source tree (see
 `chapters`); what the tools return is real. The committed sample was recorded once and is not
@@ -56,7 +56,7 @@ def main() -> int:
     """Record, and tell how much."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tree", type=Path, default=Path("src"))
-    parser.add_argument("--out", type=Path, default=Path("src/thalweg/replay/sample"))
+    parser.add_argument("--out", type=Path, default=Path("src/thalweg/lab/replay/sample"))
     options = parser.parse_args()
     thread = record(options.tree, options.out)
     turns = sum(message["role"] == "assistant" for message in thread.messages)

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import sync_playwright
 
 from thalweg.cli.app import app
-from thalweg.replay.sample import sample_path
+from thalweg.lab.replay.sample import sample_path
 
 SIZE = (1280, 1240)
 """Pixels: down to the end of the first chart."""

@@ -12,12 +12,12 @@ from typing import Literal
 
 from langchain_core.messages import BaseMessage
 
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Scope, Trust, Turn
-from thalweg.jobs.events import Report
-from thalweg.jobs.learner import Learner
-from thalweg.jobs.structured import Respondent
 from thalweg.memory.base import MemoryStore
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Scope, Trust, Turn
+from thalweg.memory.jobs.events import Report
+from thalweg.memory.jobs.learner import Learner
+from thalweg.memory.jobs.structured import Respondent
 from thalweg.testing.model import ScriptedModel
 
 _TURN = re.compile(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.models.local.folder import ModelFolder
+from thalweg.server.models.local.folder import ModelFolder
 
 
 def weights(name: str) -> Path:

@@ -28,9 +28,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from thalweg.database.migrations import rights
+from thalweg.database.migrations.postgres import bring_up_to_date
 from thalweg.database.postgres_server import connect
-from thalweg.migrations import rights
-from thalweg.migrations.postgres import bring_up_to_date
 
 GIVEN = os.environ.get("THALWEG_TEST_POSTGRES", "")
 """Address of a server that is there already; its user may make databases."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from fastapi import FastAPI
 
-from thalweg.app import App, open_app
-from thalweg.gateway import create_app
-from thalweg.gateway.serving import Server, address_of, bound
-from thalweg.settings import Settings
-from thalweg.settings.gateway import HEADER_TIMEOUT_S
+from thalweg.server.app import App, open_app
+from thalweg.server.gateway import create_app
+from thalweg.server.gateway.serving import Server, address_of, bound
+from thalweg.server.settings import Settings
+from thalweg.server.settings.sections.gateway import HEADER_TIMEOUT_S
 
 PATIENCE_S = 60.0
 Live = Callable[[socket.socket, "Future[Served]"], Awaitable[None]]

@@ -11,16 +11,16 @@ from pathlib import Path
 
 from benchmarks.arena.rows import ORACLE, RECORDED, Row, Shelf
 
-from thalweg.context.budget import Budget
-from thalweg.context.tariffs import TARIFFS
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.window.budget import Budget
 from thalweg.errors import ThalwegError
-from thalweg.replay.fleet import replay_under
-from thalweg.replay.oracle.bounds import Hindsight
-from thalweg.replay.policies import check_policies, is_peer
-from thalweg.replay.results import Run
-from thalweg.replay.sources import find_threads, questions_about, read_thread, size_of
-from thalweg.replay.subject import Subject, Terms, subject_of, terms_of
-from thalweg.replay.workloads import is_scripted
+from thalweg.lab.replay.fleet import replay_under
+from thalweg.lab.replay.oracle.bounds import Hindsight
+from thalweg.lab.replay.policies import check_policies, is_peer
+from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.sources import find_threads, questions_about, read_thread, size_of
+from thalweg.lab.replay.subject import Subject, Terms, subject_of, terms_of
+from thalweg.lab.replay.workloads import is_scripted
 
 
 @dataclass(frozen=True, slots=True)

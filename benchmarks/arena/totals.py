@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks.arena.rows import RECORDED, Row
 
-from thalweg.replay.workloads import SCHEME, WORKLOADS
+from thalweg.lab.replay.workloads import SCHEME, WORKLOADS
 
 LONG = f"{RECORDED}, long"
 """Those recorded threads that are larger than the window."""

@@ -52,7 +52,7 @@ ATTACKS = (
     Attack("two owners with a shell; more processes than allowed", owners.by_commands),
     Attack("addresses in models, messages, documents (SSRF)", tests("tests/gateway/test_ssrf.py")),
     Attack("floods of one owner, another one waits", owners.by_floods),
-    Attack("headers that never end", tests("tests/unit/gateway/test_headers.py")),
+    Attack("headers that never end", tests("tests/unit/server/gateway/test_headers.py")),
     Attack("5,000 tools, a tool's result of 20 MB", tests("tests/e2e/test_large_inputs.py")),
     Attack("kill -9 over a SQLite file", kills.over_one_file),
     Attack("kill -9 over PostgreSQL", kills.over_postgres),

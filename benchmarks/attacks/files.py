@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.attacks.outcome import Effort, Outcome
 
-from thalweg.app.files import Files
 from thalweg.errors import PathError, UploadRefusedError
-from thalweg.uploads.base import ThreadBackend
-from thalweg.uploads.places import open_places
+from thalweg.server.app.files.files import Files
+from thalweg.server.uploads.base import ThreadBackend
+from thalweg.server.uploads.places import open_places
 
 _SECRET = "swordfish-5d1f"  # noqa: S105 (to be looked for)
 _NAMES = (

@@ -19,10 +19,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import RSAAlgorithm
 
 from thalweg.backends.bubblewrap import BubblewrapBackend, check_bubblewrap
-from thalweg.backends.process_limits import Limits
+from thalweg.backends.local.process_limits import Limits
 from thalweg.errors import ConfigError
-from thalweg.gateway.problems import Refusal
-from thalweg.gateway.tokens import Provider, ProviderTokens
+from thalweg.server.gateway.problems import Refusal
+from thalweg.server.gateway.tokens import Provider, ProviderTokens
 
 _ISSUER = "https://id.example"
 _PROCESSES = 128

@@ -3,23 +3,35 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from thalweg.lazy import lazily
+from thalweg.engine.lazy import lazily
 
 if TYPE_CHECKING:
-    from thalweg.absent import ProviderProfile, register_harness_profile, register_provider_profile
-    from thalweg.context.settings import ContextPolicy
-    from thalweg.graph.create import create_deep_agent
-    from thalweg.graph.state import DeepAgentState, ThreadState
+    from thalweg.agent.graph.create import create_deep_agent
+    from thalweg.agent.graph.state import DeepAgentState, ThreadState
+    from thalweg.agent.profiles import (
+        GeneralPurposeSubagentProfile,
+        HarnessProfile,
+        HarnessProfileConfig,
+    )
+    from thalweg.agent.tools.kit import FsToolName
+    from thalweg.agent.tools.rights import FilesystemPermission
+    from thalweg.engine.absent import (
+        ProviderProfile,
+        register_harness_profile,
+        register_provider_profile,
+    )
+    from thalweg.engine.settings import ContextPolicy
     from thalweg.middleware.async_subagents import AsyncSubAgent, AsyncSubAgentMiddleware
     from thalweg.middleware.context import ContextMiddleware
     from thalweg.middleware.filesystem import FilesystemMiddleware
-    from thalweg.middleware.memory import MemoryMiddleware
+    from thalweg.middleware.memory.middleware import MemoryMiddleware
     from thalweg.middleware.rubric import RubricMiddleware
-    from thalweg.middleware.skills import SkillsMiddleware
-    from thalweg.middleware.subagents import CompiledSubAgent, SubAgent, SubAgentMiddleware
-    from thalweg.profiles import GeneralPurposeSubagentProfile, HarnessProfile, HarnessProfileConfig
-    from thalweg.tools.kit import FsToolName
-    from thalweg.tools.rights import FilesystemPermission
+    from thalweg.middleware.skills.middleware import SkillsMiddleware
+    from thalweg.middleware.subagents.middleware import (
+        CompiledSubAgent,
+        SubAgent,
+        SubAgentMiddleware,
+    )
 
     __version__: str
 
@@ -51,28 +63,28 @@ __all__ = [
 _find, _names = lazily(
     __name__,
     {
-        "GeneralPurposeSubagentProfile": "thalweg.profiles",
-        "HarnessProfile": "thalweg.profiles",
-        "HarnessProfileConfig": "thalweg.profiles",
-        "ProviderProfile": "thalweg.absent",
-        "register_harness_profile": "thalweg.absent",
-        "register_provider_profile": "thalweg.absent",
+        "GeneralPurposeSubagentProfile": "thalweg.agent.profiles",
+        "HarnessProfile": "thalweg.agent.profiles",
+        "HarnessProfileConfig": "thalweg.agent.profiles",
+        "ProviderProfile": "thalweg.engine.absent",
+        "register_harness_profile": "thalweg.engine.absent",
+        "register_provider_profile": "thalweg.engine.absent",
         "AsyncSubAgent": "thalweg.middleware.async_subagents",
         "AsyncSubAgentMiddleware": "thalweg.middleware.async_subagents",
         "RubricMiddleware": "thalweg.middleware.rubric",
-        "CompiledSubAgent": "thalweg.middleware.subagents",
+        "CompiledSubAgent": "thalweg.middleware.subagents.middleware",
         "ContextMiddleware": "thalweg.middleware.context",
-        "ContextPolicy": "thalweg.context.settings",
-        "DeepAgentState": "thalweg.graph.state",
+        "ContextPolicy": "thalweg.engine.settings",
+        "DeepAgentState": "thalweg.agent.graph.state",
         "FilesystemMiddleware": "thalweg.middleware.filesystem",
-        "FilesystemPermission": "thalweg.tools.rights",
-        "FsToolName": "thalweg.tools.kit",
-        "MemoryMiddleware": "thalweg.middleware.memory",
-        "SkillsMiddleware": "thalweg.middleware.skills",
-        "SubAgent": "thalweg.middleware.subagents",
-        "SubAgentMiddleware": "thalweg.middleware.subagents",
-        "ThreadState": "thalweg.graph.state",
-        "create_deep_agent": "thalweg.graph.create",
+        "FilesystemPermission": "thalweg.agent.tools.rights",
+        "FsToolName": "thalweg.agent.tools.kit",
+        "MemoryMiddleware": "thalweg.middleware.memory.middleware",
+        "SkillsMiddleware": "thalweg.middleware.skills.middleware",
+        "SubAgent": "thalweg.middleware.subagents.middleware",
+        "SubAgentMiddleware": "thalweg.middleware.subagents.middleware",
+        "ThreadState": "thalweg.agent.graph.state",
+        "create_deep_agent": "thalweg.agent.graph.create",
     },
 )
 

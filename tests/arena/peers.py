@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from thalweg.archive import ThreadKey, open_archive
-from thalweg.entries import Message
-from thalweg.replay.contestants.base import Contestant, Request
-from thalweg.replay.contestants.installed import INSTALLED, Place
+from thalweg.engine.entries import Message
+from thalweg.lab.replay.contestants.base import Contestant, Request
+from thalweg.lab.replay.contestants.installed import INSTALLED, Place
 
 MANY = 10_000_000
 """A window that nothing here fills."""

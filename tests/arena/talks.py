@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
-from tests.unit.replay.threads import answered, asked, said
+from tests.unit.lab.replay.threads import answered, asked, said
 from thalweg.archive import ThreadKey, open_archive
-from thalweg.context.budget import Budget
-from thalweg.context.tariffs import TARIFFS
-from thalweg.entries import Message
-from thalweg.replay.contestants.base import Contestant, Request
-from thalweg.replay.policies import contestant_named
+from thalweg.engine.entries import Message
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.window.budget import Budget
+from thalweg.lab.replay.contestants.base import Contestant, Request
+from thalweg.lab.replay.policies import contestant_named
 
 
 def turns(number: int, words: int = 900) -> Iterator[Message]:

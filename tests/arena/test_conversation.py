@@ -6,10 +6,10 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.messages.utils import get_buffer_string
 
-from thalweg.context.window import Item
-from thalweg.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
-from thalweg.replay.contestants.conversation import Conversation, blocks_of, without_chance
-from thalweg.tokens import exact_counter
+from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.window.window import Item
+from thalweg.lab.replay.contestants.conversation import Conversation, blocks_of, without_chance
 
 PARTS: list[tuple[Part, ...]] = [
     (Text("plain"),),

@@ -3,10 +3,10 @@
 import pytest
 
 from tests.arena.talks import driven, positions, turns
-from tests.unit.replay.threads import answered, asked, replayed, said
-from thalweg.entries import Message
-from thalweg.replay.contestants.base import Request
-from thalweg.replay.peers import SUMMARY_TOKENS
+from tests.unit.lab.replay.threads import answered, asked, replayed, said
+from thalweg.engine.entries import Message
+from thalweg.lab.replay.contestants.base import Request
+from thalweg.lab.replay.peers import SUMMARY_TOKENS
 
 pytest.importorskip("deepagents", reason="deepagents is not installed (uv sync --group arena)")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.arena.peers import begun, requests, sent
-from tests.unit.replay.threads import answered, asked, replayed, said
-from thalweg.entries import Media, Message, Text, Thinking
+from tests.unit.lab.replay.threads import answered, asked, replayed, said
+from thalweg.engine.entries import Media, Message, Text, Thinking
 
 pytest.importorskip("headroom", reason="headroom-ai is not installed: uv sync --group arena")
 

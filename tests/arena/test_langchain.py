@@ -6,10 +6,10 @@ import pytest
 from langchain.agents.middleware import SummarizationMiddleware
 
 from tests.arena.talks import driven, positions, turns
-from tests.unit.replay.threads import answered, asked, said
-from thalweg.entries import Media, Message, Text, Thinking, ToolCall
+from tests.unit.lab.replay.threads import answered, asked, said
+from thalweg.engine.entries import Media, Message, Text, Thinking, ToolCall
 from thalweg.errors import PeerError
-from thalweg.replay.peers import SUMMARY_TOKENS
+from thalweg.lab.replay.peers import SUMMARY_TOKENS
 
 PEERS = ("peer:langchain-summarization", "peer:langchain-editing")
 ODD = [

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from tests.arena.peers import begun, requests, sent
-from tests.unit.replay.threads import answered, asked, entries_of, replayed, said
-from thalweg.entries import Media, Message, Text, Thinking
-from thalweg.replay.peers import SUMMARY_TOKENS
-from thalweg.tokens import exact_counter
+from tests.unit.lab.replay.threads import answered, asked, entries_of, replayed, said
+from thalweg.engine.entries import Media, Message, Text, Thinking
+from thalweg.engine.tokens import exact_counter
+from thalweg.lab.replay.peers import SUMMARY_TOKENS
 
 pytest.importorskip("strands", reason="strands-agents is not installed: uv sync --group arena")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.evals.report.trials import CODE, a_result, a_trace, an_evaluation, hostile
-from thalweg.evals.report import write_report
-from thalweg.evals.results import Result
-from thalweg.evals.trace import Trace
+from thalweg.lab.evals.report import write_report
+from thalweg.lab.evals.results import Result
+from thalweg.lab.evals.trace import Trace
 
 pytest.importorskip("playwright.sync_api", reason="the Python package playwright is absent")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.replay.runs import HOSTILE, a_run
-from thalweg.replay.report import write_report
-from thalweg.replay.results import Run
+from tests.unit.lab.replay.runs import HOSTILE, a_run
+from thalweg.lab.replay.report import write_report
+from thalweg.lab.replay.results import Run
 
 pytest.importorskip("playwright.sync_api", reason="the Python package playwright is absent")
 

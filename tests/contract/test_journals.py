@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.postgres import Served
-from thalweg.runs.opening import open_journal
+from thalweg.server.runs.opening import open_journal
 from thalweg.testing.runs import JournalContract, Journals
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.facts.settings import MemorySettings
 from thalweg.memory.base import MemoryStore
+from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.opening import attach_document, open_memory
 from thalweg.testing.memory import MemoryStoreContract, Reopen
 

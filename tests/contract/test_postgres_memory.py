@@ -7,7 +7,7 @@ import pytest
 from tests.postgres import Served
 from thalweg.memory.base import MemoryStore
 from thalweg.memory.opening import open_memory
-from thalweg.memory.postgres import PostgresMemory
+from thalweg.memory.store.postgres import PostgresMemory
 from thalweg.testing.memory import MemoryStoreContract, Reopen
 
 

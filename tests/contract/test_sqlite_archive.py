@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from thalweg.archive import Archive, SqliteArchive, ThreadKey, open_archive
-from thalweg.archive.index import BATCH_PASSAGES
+from thalweg.archive.search.index import BATCH_PASSAGES
 from thalweg.errors import ConfigError, StorageError
 from thalweg.testing.archive import ArchiveContract, Reopen, said
 

@@ -11,7 +11,7 @@ from thalweg.archive import SqliteArchive, ThreadKey
 from thalweg.errors import ConfigError
 from thalweg.memory.base import MemoryStore, Selection
 from thalweg.memory.opening import open_memory
-from thalweg.memory.sqlite import SqliteMemory
+from thalweg.memory.store.sqlite import SqliteMemory
 from thalweg.testing.archive import said as archived
 from thalweg.testing.memory import (
     ADA,

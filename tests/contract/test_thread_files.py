@@ -10,10 +10,10 @@ import pytest
 from tests.postgres import Served
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import PathError
+from thalweg.server.uploads.base import Places, ThreadBackend
+from thalweg.server.uploads.disk import DiskPlaces
+from thalweg.server.uploads.postgres import CHUNK_BYTES, PostgresPlaces
 from thalweg.testing.backends import BackendContract
-from thalweg.uploads.base import Places, ThreadBackend
-from thalweg.uploads.disk import DiskPlaces
-from thalweg.uploads.postgres import CHUNK_BYTES, PostgresPlaces
 
 
 class PlacesContract(BackendContract):

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.recorded import RECORDED, WHY_SKIPPED
-from thalweg.entries import Message, message_from_json, message_to_json
-from thalweg.wires.fields import arguments_object
-from thalweg.wires.registry import WIRES
+from thalweg.engine.entries import Message, message_from_json, message_to_json
+from thalweg.engine.wires.fields import arguments_object
+from thalweg.engine.wires.registry import WIRES
 
 TRAJECTORIES = sorted(RECORDED.glob("trajectories/*.jsonl*"))
 

@@ -4,7 +4,7 @@ import re
 
 from scripts.configuration_page import PAGE, written
 
-from thalweg.settings.loading import examine_text
+from thalweg.server.settings.loading import examine_text
 
 TEXT = PAGE.read_text(encoding="utf-8")
 

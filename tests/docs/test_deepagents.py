@@ -29,7 +29,7 @@ def test_every_link_leads_somewhere() -> None:
 
 def test_the_names_it_promises_are_where_they_are_promised() -> None:
     """A table of names is checked, or it rots."""
-    for home in ("thalweg", "thalweg.graph"):
+    for home in ("thalweg", "thalweg.agent.graph"):
         for name in ("create_deep_agent", "DeepAgentState"):
             assert hasattr(import_module(home), name), (home, name)
     backends = import_module("thalweg.backends")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.evals import PROBES
-from thalweg.evals.base import Probe
+from thalweg.lab.evals import PROBES
+from thalweg.lab.evals.base import Probe
 
 PAGE = (Path(__file__).parents[2] / "docs" / "evals.md").read_text(encoding="utf-8")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.uploads.policy import UploadPolicy
+from thalweg.server.uploads.policy import UploadPolicy
 
 PAGE = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
 

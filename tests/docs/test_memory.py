@@ -9,9 +9,9 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from thalweg.cli.memory import memory
-from thalweg.facts.document.reading import read_document
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Status
+from thalweg.memory.facts.document.reading import read_document
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Status
 
 PAGE = (Path(__file__).parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from scripts.prices_page import PAGE, written
 
-from thalweg.context import TARIFFS, ContextPolicy
-from thalweg.context.matching import tariff_for
+from thalweg.engine import TARIFFS, ContextPolicy
+from thalweg.engine.pricing.matching import tariff_for
 
 TEXT = PAGE.read_text(encoding="utf-8")
 

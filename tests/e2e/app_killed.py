@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from tests.e2e.talkers import settings
-from thalweg.api.events import MessageDelta, ToolStarted
-from thalweg.api.runs import NewRun
-from thalweg.app import open_app
+from thalweg.server.api.events import MessageDelta, ToolStarted
+from thalweg.server.api.runs import NewRun
+from thalweg.server.app import open_app
 
 TOOLS = [{"name": "slow", "use": "tests.e2e.talkers:once_slow"}]
 

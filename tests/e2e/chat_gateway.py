@@ -14,8 +14,8 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from thalweg.api.catalogue import Model, Models
-from thalweg.api.events import (
+from thalweg.server.api.catalogue import Model, Models
+from thalweg.server.api.events import (
     END_EVENTS,
     EVENT,
     ContextChanged,
@@ -35,9 +35,9 @@ from thalweg.api.events import (
     ToolStarted,
     UsageReported,
 )
-from thalweg.api.problems import Problem
-from thalweg.api.runs import NewRun, Run
-from thalweg.api.threads import (
+from thalweg.server.api.problems import Problem
+from thalweg.server.api.runs import NewRun, Run
+from thalweg.server.api.threads import (
     Context,
     Done,
     History,
@@ -48,7 +48,7 @@ from thalweg.api.threads import (
     Thread,
     Threads,
 )
-from thalweg.api.usage import ThreadUsage, Usage
+from thalweg.server.api.usage import ThreadUsage, Usage
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 RIVERS = """\

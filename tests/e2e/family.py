@@ -16,9 +16,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, interrupt
 
-from thalweg.backends.channel import FilesystemState
+from thalweg.backends.concurrency.shared import child_of, shared, with_notices
+from thalweg.backends.concurrency.state_channel import FilesystemState
 from thalweg.backends.protocol import BackendProtocol
-from thalweg.backends.shared import child_of, shared, with_notices
 from thalweg.backends.state import StateBackend
 from thalweg.testing.model import ScriptedModel
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.gateways_world import Told, World
-from thalweg.api.threads import Message
 from thalweg.client import AsyncThalwegClient
+from thalweg.server.api.threads import Message
 
 _MEMORY_S = 300.0
 """How long memory may take: a killed process holds its lease for 20 s, and failures back off."""

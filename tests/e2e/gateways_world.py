@@ -26,7 +26,7 @@ from psycopg import sql
 
 from tests.e2e.gateways_models import asking
 from tests.postgres import as_role
-from thalweg.gateway.serving import address_of, bound
+from thalweg.server.gateway.serving import address_of, bound
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 120.0

@@ -24,7 +24,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from tests.e2e.scripted import Agent, RuledModel, calls
 from thalweg.archive import open_archive
-from thalweg.context.settings import ContextPolicy
+from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.context import ContextMiddleware
 
 AT: RunnableConfig = {"configurable": {"thread_id": "t"}, "recursion_limit": 40}

@@ -19,7 +19,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from tests.e2e.scripted import RuledModel, calls, says
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.subagents import SubAgent, SubAgentMiddleware
+from thalweg.middleware.subagents.middleware import SubAgent, SubAgentMiddleware
 
 AT: Any = {"configurable": {"thread_id": "t"}}
 

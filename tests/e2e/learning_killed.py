@@ -17,10 +17,10 @@ from pathlib import Path
 from langchain_core.messages import BaseMessage
 
 from tests.learning import answer, learner
-from thalweg.facts.settings import MemorySettings
-from thalweg.jobs.events import Report
-from thalweg.jobs.structured import Respondent
-from thalweg.jobs.worker import Worker
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.jobs.events import Report
+from thalweg.memory.jobs.structured import Respondent
+from thalweg.memory.jobs.worker import Worker
 from thalweg.memory.opening import open_memory
 from thalweg.testing.model import ScriptedModel
 

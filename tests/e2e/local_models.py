@@ -2,9 +2,9 @@
 
 from typing import Any, cast
 
-from thalweg.models import chat_model
-from thalweg.models.local.chat import LocalChat
-from thalweg.settings import ModelSettings
+from thalweg.server.models import chat_model
+from thalweg.server.models.local.chat import LocalChat
+from thalweg.server.settings import ModelSettings
 
 
 def local(path: object, **said: Any) -> LocalChat:  # noqa: ANN401 (what a file may say)

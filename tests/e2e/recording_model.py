@@ -17,9 +17,9 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from thalweg.archive import ThreadKey, open_archive
-from thalweg.context.settings import ContextPolicy
+from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.tokens import exact_counter
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.tokens import exact_counter
 
 KEY = ThreadKey("local", "t1")
 SYSTEM = "You count birds. 鳥を数える。"

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Collection, Iterable
 
-from thalweg.api.events import MessageWithdrawn
-from thalweg.runs.base import Draft, Event
+from thalweg.server.api.events import MessageWithdrawn
+from thalweg.server.runs.base import Draft, Event
 
 ABOUT_MESSAGES = ("message.", "thinking.")
 """How the types of events about messages begin."""

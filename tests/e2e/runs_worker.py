@@ -36,13 +36,13 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from tests.e2e.runs_messages import untold, withdrawals
-from thalweg.app.checkpoints import OwnSaver
-from thalweg.durable.opening import presence_at
 from thalweg.errors import NoSuchRunError, ThalwegError
-from thalweg.runs.base import Draft, Journal, Run, RunKey
-from thalweg.runs.emitting import Emit
-from thalweg.runs.opening import open_journal
-from thalweg.runs.running import Outcome, Runs, open_runs
+from thalweg.server.checkpoints.owners import OwnSaver
+from thalweg.server.liveness.opening import presence_at
+from thalweg.server.runs.base import Draft, Journal, Run, RunKey
+from thalweg.server.runs.emitting import Emit
+from thalweg.server.runs.opening import open_journal
+from thalweg.server.runs.running import Outcome, Runs, open_runs
 from thalweg.testing.model import ScriptedModel
 
 MARK = "worker"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.runs_worker import histories, set_up
-from thalweg.runs.base import ENDED, Event
+from thalweg.server.runs.base import ENDED, Event
 
 ROOT = Path(__file__).parents[2]
 END_TYPES = {f"run.{status}" for status in ENDED}

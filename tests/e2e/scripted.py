@@ -16,9 +16,9 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import ConfigDict, Field
 
-from thalweg.context.validity import check
+from thalweg.engine.window.validity import check
+from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.wires.langchain import LangChainWire
 
 Agent = CompiledStateGraph[Any, Any, Any, Any]
 Rule = Callable[[Sequence[BaseMessage]], AIMessage]

@@ -20,8 +20,8 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
 
-from thalweg.entries import Media, Message, Text
-from thalweg.middleware.wording import read_state
+from thalweg.engine.entries import Media, Message, Text
+from thalweg.middleware.request.message_writer import read_state
 from thalweg.testing.strict import Answer, Request
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n and a pixel").decode()

@@ -13,7 +13,7 @@ from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import tool
 
-from thalweg.settings import Settings
+from thalweg.server.settings import Settings
 from thalweg.testing.model import ScriptedModel
 
 

@@ -9,8 +9,8 @@ from langchain_core.messages import BaseMessage
 
 from tests.e2e.talkers import Talker
 from thalweg.client import AsyncThalwegClient
-from thalweg.gateway import create_app
-from thalweg.settings import Settings
+from thalweg.server.gateway import create_app
+from thalweg.server.settings import Settings
 
 
 def repeated(messages: Sequence[BaseMessage]) -> str:

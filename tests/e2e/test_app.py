@@ -12,7 +12,16 @@ import pytest
 from pydantic import JsonValue
 
 from tests.e2e.talkers import settings
-from thalweg.api.events import (
+from thalweg.errors import (
+    BusyError,
+    ConfigError,
+    NoSuchModelError,
+    NoSuchRunError,
+    NoSuchThreadError,
+    RunExistsError,
+    ThreadExistsError,
+)
+from thalweg.server.api.events import (
     Event,
     MessageCompleted,
     MessageDelta,
@@ -23,18 +32,9 @@ from thalweg.api.events import (
     ToolCompleted,
     ToolStarted,
 )
-from thalweg.api.runs import NewRun, Run
-from thalweg.api.threads import Branch, NewThread, Pinned, Rewind, ThreadChange
-from thalweg.app import App, Tenant, open_app
-from thalweg.errors import (
-    BusyError,
-    ConfigError,
-    NoSuchModelError,
-    NoSuchRunError,
-    NoSuchThreadError,
-    RunExistsError,
-    ThreadExistsError,
-)
+from thalweg.server.api.runs import NewRun, Run
+from thalweg.server.api.threads import Branch, NewThread, Pinned, Rewind, ThreadChange
+from thalweg.server.app import App, Tenant, open_app
 
 pytestmark = pytest.mark.anyio
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.e2e.talkers import settings
 from tests.e2e.test_app import answer, say
-from thalweg.api.runs import NewRun
-from thalweg.app import open_app
-from thalweg.app import tools as app_tools
 from thalweg.errors import NoSuchSkillError
+from thalweg.server.api.runs import NewRun
+from thalweg.server.app import open_app
+from thalweg.server.app.agents import tools as app_tools
 
 pytestmark = pytest.mark.anyio
 SERVER = str(Path(__file__).with_name("whispering_server.py"))
@@ -32,7 +32,7 @@ async def test_a_server_of_tools_is_used_and_one_that_is_gone_costs_its_tools_al
         "gone": {"command": "/nowhere/at/all"},
         "dead": {"url": "http://127.0.0.1:9/mcp"},
     }
-    with caplog.at_level(logging.WARNING, "thalweg.app"):
+    with caplog.at_level(logging.WARNING, "thalweg.server.app"):
         async with open_app(settings(mcp_servers=servers), home=tmp_path) as app:
             ada = app.tenant("ada")
             assert answer(await say(ada, "t1", "use whisper LOUD")) == "The tool said: loud"

@@ -10,8 +10,8 @@ import pytest
 from tests.e2e.app_killed import TOOLS
 from tests.e2e.talkers import settings
 from tests.e2e.test_app import answer, check_laws
-from thalweg.api.runs import NewRun
-from thalweg.app import open_app
+from thalweg.server.api.runs import NewRun
+from thalweg.server.app import open_app
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 ROOT = Path(__file__).parents[2]

@@ -10,10 +10,10 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from tests.e2e.talkers import Talker, settings
 from tests.e2e.test_app import answer, say
-from thalweg.api.memory import FactChange, Forget, NewFact, Review
-from thalweg.api.runs import NewRun
-from thalweg.app import open_app
 from thalweg.errors import MemoryOffError, NoSuchFactError
+from thalweg.server.api.memory import FactChange, Forget, NewFact, Review
+from thalweg.server.api.runs import NewRun
+from thalweg.server.app import open_app
 
 pytestmark = pytest.mark.anyio
 ON = {"enabled": True, "debounce_seconds": 0, "max_wait_seconds": 0, "profile": False}

@@ -7,10 +7,10 @@ import pytest
 
 from tests.e2e.talkers import settings
 from tests.e2e.test_app import answer, check_laws, say
-from thalweg.api.memory import NewFact
-from thalweg.api.threads import NewThread, Rewind
-from thalweg.app import open_app
 from thalweg.errors import ThreadExistsError
+from thalweg.server.api.memory import NewFact
+from thalweg.server.api.threads import NewThread, Rewind
+from thalweg.server.app import open_app
 
 pytestmark = pytest.mark.anyio
 

@@ -23,8 +23,8 @@ from tests.e2e.scripted import RuledModel, calls, says
 from tests.e2e.worlds import AT, Run, both_worlds, in_sync
 from thalweg import create_deep_agent
 from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.context.edits import Fold
-from thalweg.threads.thread_history import turns
+from thalweg.archive.threads.thread_history import turns
+from thalweg.engine.edits import Fold
 
 KEY = ThreadKey("local", "t")
 

@@ -13,14 +13,14 @@ import psycopg
 import pytest
 
 from thalweg.archive import Logged, Span, SqliteArchive, ThreadKey, open_archive
-from thalweg.entries import Message, Text
+from thalweg.engine.entries import Message, Text
 from thalweg.errors import ConfigError, StorageError
 
 KEY = ThreadKey("ada", "t1")
 PRELUDE = """
 import sys
 from thalweg.archive import Logged, Span, ThreadKey, open_archive
-from thalweg.entries import Message, Text
+from thalweg.engine.entries import Message, Text
 from thalweg.errors import ConflictError, StorageError
 key = ThreadKey("ada", "t1")
 def said(n, text): return [Logged(Message("user", (Text(f"{n} {text}"),))) for _ in range(n)]

@@ -34,10 +34,10 @@ from tests.e2e.test_summaries import (
 from tests.e2e.test_summary_prefix import POLICY as PREFIX_POLICY
 from tests.e2e.test_summary_prefix import folds, pieces, script, talk
 from thalweg.archive import open_archive
-from thalweg.context.settings import ContextPolicy
+from thalweg.archive.threads import summaries
+from thalweg.engine.settings import ContextPolicy
 from thalweg.testing.model import ScriptedModel
 from thalweg.testing.strict import StrictProvider
-from thalweg.threads import summaries
 
 BESIDE = POLICY.model_copy(update={"background": True})
 

@@ -13,7 +13,7 @@ from thalweg import AsyncSubAgentMiddleware, create_deep_agent
 from thalweg.client import ThalwegClient
 from thalweg.errors import ConfigError
 from thalweg.middleware import async_subagents
-from thalweg.settings import Settings
+from thalweg.server.settings import Settings
 from thalweg.testing.model import ScriptedModel
 
 CONFIG: Any = {"configurable": {"thread_id": "parent"}}

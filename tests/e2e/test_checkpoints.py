@@ -16,9 +16,9 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from tests.postgres import Served
-from thalweg.durable.checkpoints import TABLES, OwnedCheckpoints, Pool, set_up_checkpoints
+from thalweg.database.migrations import rights
 from thalweg.errors import ConfigError
-from thalweg.migrations import rights
+from thalweg.server.checkpoints.postgres import TABLES, OwnedCheckpoints, Pool, set_up_checkpoints
 
 
 class State(TypedDict):

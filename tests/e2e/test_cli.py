@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from thalweg.cli import main
-from thalweg.context.tariffs import TARIFFS
-from thalweg.replay.contestants.installed import INSTALLED
-from thalweg.replay.policies import OURS, POLICIES
-from thalweg.replay.recorded import RECORDED
-from thalweg.replay.sample import sample_path
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.lab.replay.contestants.installed import INSTALLED
+from thalweg.lab.replay.policies import OURS, POLICIES
+from thalweg.lab.replay.recorded import RECORDED
+from thalweg.lab.replay.sample import sample_path
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
 

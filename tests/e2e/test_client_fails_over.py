@@ -10,9 +10,9 @@ import pytest
 
 from tests.e2e.chat_gateway import RIVERS, Gateway
 from tests.e2e.test_chat_terminal import served
-from thalweg.api.events import MessageDelta, RunCompleted
 from thalweg.client import ThalwegClient
 from thalweg.errors import ClientError
+from thalweg.server.api.events import MessageDelta, RunCompleted
 
 
 class Way:

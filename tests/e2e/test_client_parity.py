@@ -19,12 +19,12 @@ import pytest
 import uvicorn
 from pydantic import BaseModel
 
-from thalweg.api.events import Event, MessageDelta, Numbered
-from thalweg.app import open_app
 from thalweg.client import AsyncThalwegClient, ThalwegClient
 from thalweg.errors import ThalwegError
-from thalweg.gateway import create_app
-from thalweg.settings import Settings
+from thalweg.server.api.events import Event, MessageDelta, Numbered
+from thalweg.server.app import open_app
+from thalweg.server.gateway import create_app
+from thalweg.server.settings import Settings
 
 RENAMED = {"join_run": "join_stream"}
 """Operations whose method has another name: it gives the stream, and joins it again."""

@@ -12,11 +12,11 @@ import pytest
 from tests.postgres import Server
 from tests.resetting import ResettingProxy
 from thalweg.archive import Logged, ThreadKey, open_archive
-from thalweg.entries import Message, Text
+from thalweg.engine.entries import Message, Text
 from thalweg.errors import StorageError, ThalwegError
 from thalweg.memory import Memory, Scope, open_memory
-from thalweg.runs.base import Draft, RunKey
-from thalweg.runs.opening import open_journal
+from thalweg.server.runs.base import Draft, RunKey
+from thalweg.server.runs.opening import open_journal
 
 MOST_REQUESTS = 60
 END = Draft("run.completed", "{}")

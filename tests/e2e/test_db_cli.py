@@ -12,7 +12,7 @@ from psycopg import sql
 from tests.e2e.test_migrations import user_of
 from tests.postgres import Served, as_role
 from thalweg.archive import Logged, ThreadKey, open_archive
-from thalweg.entries import Message, Text
+from thalweg.engine.entries import Message, Text
 
 NAMED = "THALWEG_DATABASE_URL"
 

@@ -13,7 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from tests.e2e.family import Family, Plan, contents, data, do, family_tools, task
-from thalweg.graph import create_deep_agent
+from thalweg.agent.graph import create_deep_agent
 from thalweg.testing.model import ScriptedModel
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}

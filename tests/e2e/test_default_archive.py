@@ -13,10 +13,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from thalweg.archive import ThreadKey
-from thalweg.middleware import desk
+from thalweg.archive.threads import history
 from thalweg.middleware.context import ContextMiddleware
+from thalweg.middleware.turn import session_pool as desk
 from thalweg.testing.model import ScriptedModel
-from thalweg.threads import history
 
 ONE = {"configurable": {"thread_id": "1"}}
 FILE = Path(".thalweg/thalweg.db")

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.test_cli import environment, posix
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Scope
 from thalweg.memory import Memory, open_memory
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Scope
 
 pytestmark = pytest.mark.slow
 
 WRITES = """
 import sys
 from pathlib import Path
-from thalweg.facts.changes import Put
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Fact, FactId, Scope
+from thalweg.memory.facts.changes import Put
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Fact, FactId, Scope
 from thalweg.memory.opening import attach_document, open_memory
 
 folder, life = Path(sys.argv[1]), sys.argv[2]

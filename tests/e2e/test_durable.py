@@ -10,15 +10,15 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from thalweg.durable.base import Presence
-from thalweg.durable.opening import presence_at
-from thalweg.durable.server import ServerPresence
 from thalweg.errors import StorageError
+from thalweg.server.liveness.base import Presence
+from thalweg.server.liveness.opening import presence_at
+from thalweg.server.liveness.server import ServerPresence
 
 _LIVES = """
 import asyncio, sys
 from pathlib import Path
-from thalweg.durable.opening import presence_at
+from thalweg.server.liveness.opening import presence_at
 async def live():
     address = sys.argv[1] if sys.argv[1].startswith("postgresql:") else Path(sys.argv[1])
     presence = presence_at(address)

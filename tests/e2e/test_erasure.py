@@ -9,9 +9,9 @@ import pytest
 
 from tests.e2e.talkers import settings
 from tests.e2e.test_app import say
-from thalweg.app import open_app
-from thalweg.app.erasure import erase_file
 from thalweg.archive import ThreadKey
+from thalweg.server.app import open_app
+from thalweg.server.checkpoints.erasure import erase_file
 
 pytestmark = pytest.mark.anyio
 WORD = "swordfish"

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import use_span
 
 from thalweg import ContextMiddleware, ContextPolicy
-from thalweg.context import Pricing
+from thalweg.engine import Pricing
 from thalweg.testing.model import ScriptedModel
 
 KNOWN = Pricing(tariff="anthropic")

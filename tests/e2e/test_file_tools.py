@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
-from tests.unit.tools.calls import WAYS, Way
+from tests.unit.agent.tools.calls import WAYS, Way
 from thalweg.backends.composite import CompositeBackend
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.local_shell import LocalShellBackend

@@ -17,10 +17,10 @@ import pytest
 from tests.e2e.killed import AT, Durability, checkpoints
 from tests.postgres import fresh_database
 from thalweg.archive import ThreadKey, open_archive
-from thalweg.context.edits import Fold
-from thalweg.entries import Message
-from thalweg.middleware.marks import read_mark
-from thalweg.threads.journal import page_from_json, read_page
+from thalweg.archive.threads.journal import page_from_json, read_page
+from thalweg.engine.edits import Fold
+from thalweg.engine.entries import Message
+from thalweg.middleware.turn.checkpoint_pointer import read_mark
 
 pytestmark = pytest.mark.slow
 

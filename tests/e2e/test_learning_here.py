@@ -7,9 +7,9 @@ from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from tests.learning import answer
-from thalweg.facts.values import Scope
+from thalweg.memory.facts.values import Scope
 from thalweg.memory.opening import open_memory
-from thalweg.middleware.memory import MemoryMiddleware
+from thalweg.middleware.memory.middleware import MemoryMiddleware
 from thalweg.testing.model import ScriptedModel
 
 

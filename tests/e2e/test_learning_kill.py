@@ -17,8 +17,8 @@ import pytest
 
 from tests.e2e.learning_killed import SETTINGS, clock
 from tests.learning import Clock, say
-from thalweg.facts.values import Scope
 from thalweg.memory.base import MemoryStore
+from thalweg.memory.facts.values import Scope
 from thalweg.memory.opening import open_memory
 
 pytestmark = pytest.mark.slow

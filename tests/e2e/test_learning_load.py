@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.learning import Clock, learner, say
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Scope
-from thalweg.jobs.worker import Worker
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Scope
+from thalweg.memory.jobs.worker import Worker
 from thalweg.memory.opening import open_memory
 
 pytestmark = pytest.mark.slow

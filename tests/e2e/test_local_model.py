@@ -22,9 +22,9 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.e2e.local_models import local
+from thalweg.agent.graph import create_small_agent
 from thalweg.errors import ConfigError
-from thalweg.graph import create_small_agent
-from thalweg.models.local.chat import LocalChat
+from thalweg.server.models.local.chat import LocalChat
 
 pytestmark = [pytest.mark.slow, pytest.mark.local_model]
 

@@ -13,7 +13,7 @@ import pytest
 
 from thalweg.client import ThalwegClient
 from thalweg.errors import ClientError, ConfigError
-from thalweg.settings.local_token import ensure_token, find_token
+from thalweg.server.settings.local_token import ensure_token, find_token
 
 ROOT = Path(__file__).parents[2]
 

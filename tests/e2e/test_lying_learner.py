@@ -7,10 +7,10 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 from tests.learning import Clock, learner, say
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Scope
 from thalweg.memory import Memory
 from thalweg.memory.base import MemoryStore
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Scope
 from thalweg.memory.opening import open_memory
 
 ADA, BOB = Scope("ada"), Scope("bob")

@@ -14,11 +14,11 @@ import pytest
 
 from tests.e2e.test_cli import environment, here, in_turn, posix, thalweg, told_in_one_sentence
 from tests.learning import Clock, answer, say
-from thalweg.facts.changes import Put
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Evidence, Fact, FactId, Scope, Trust
 from thalweg.memory import open_memory
 from thalweg.memory.clock import utc_now
+from thalweg.memory.facts.changes import Put
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Trust
 from thalweg.testing.model import ScriptedModel
 
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J \u202eback"

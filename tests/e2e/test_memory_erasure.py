@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from thalweg.archive import Logged, SqliteArchive, ThreadKey
-from thalweg.entries import Message, Text
-from thalweg.facts.changes import Change, Drop, Put, Write
-from thalweg.facts.values import Evidence, Fact, FactId, Scope, Section, Trust, Turn
+from thalweg.engine.entries import Message, Text
 from thalweg.memory.base import Selection
-from thalweg.memory.sqlite import SqliteMemory
+from thalweg.memory.facts.changes import Change, Drop, Put, Write
+from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Section, Trust, Turn
+from thalweg.memory.store.sqlite import SqliteMemory
 
 ROOT = Path(__file__).parents[2]
 NOW = "2026-03-01T10:00:00Z"
@@ -208,10 +208,10 @@ def test_of_one_fact_nothing_is_left_wherever_it_stood(path: Path) -> None:
 
 DYING = """
 import os, signal, sys
-from thalweg.facts.changes import Put
-from thalweg.facts.values import Fact, FactId, Scope
+from thalweg.memory.facts.changes import Put
+from thalweg.memory.facts.values import Fact, FactId, Scope
 from thalweg.memory.base import Selection
-from thalweg.memory.sqlite import SqliteMemory
+from thalweg.memory.store.sqlite import SqliteMemory
 
 class Dying(SqliteMemory):
     def _erased(self):

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from langchain_core.messages import BaseMessage
 
 from tests.learning import Clock, learner, say
-from thalweg.facts.settings import MemorySettings
-from thalweg.jobs.worker import Worker
 from thalweg.memory import Memory, Scope, open_memory
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.jobs.worker import Worker
 
 ADA = Scope("ada")
 _TURN = re.compile(r"^§+ (\d+), [^\n]*\(learn from this\)\n(.*)", re.MULTILINE)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.facts.values import Scope
+from thalweg.memory.facts.values import Scope
 from thalweg.memory.opening import open_memory
 from thalweg.testing.memory import check, delete, prepare
 
@@ -18,7 +18,7 @@ ROUNDS = 20
 """Of each of three races."""
 LEARNER = """
 import random, sys
-from thalweg.facts.values import Scope
+from thalweg.memory.facts.values import Scope
 from thalweg.memory.opening import open_memory
 from thalweg.testing.memory import learn
 chance = random.Random(1)

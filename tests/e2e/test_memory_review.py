@@ -11,13 +11,13 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg import MemoryMiddleware
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Fact
-from thalweg.jobs.learner import Learner
-from thalweg.jobs.structured import Respondent
-from thalweg.jobs.worker import Worker
 from thalweg.memory import Memory, MemoryStore, Scope, open_memory
-from thalweg.middleware.memory_events import REVIEW
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Fact
+from thalweg.memory.jobs.learner import Learner
+from thalweg.memory.jobs.structured import Respondent
+from thalweg.memory.jobs.worker import Worker
+from thalweg.middleware.memory.events import REVIEW
 from thalweg.testing.model import ScriptedModel
 
 SETTINGS = MemorySettings(debounce_seconds=0, profile=False)

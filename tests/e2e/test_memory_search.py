@@ -7,11 +7,11 @@ from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from thalweg import MemoryMiddleware
-from thalweg.facts.recall.found import Item
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.told import Weighed
-from thalweg.facts.values import Section, Trust, Turn
 from thalweg.memory import Memory, Scope, open_memory
+from thalweg.memory.facts.recall.found import Item
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.shown import Weighed
+from thalweg.memory.facts.values import Section, Trust, Turn
 from thalweg.testing.model import ScriptedModel
 
 SAID = (

@@ -18,12 +18,12 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
 from thalweg import MemoryMiddleware
-from thalweg.facts.changes import Hide, Put
-from thalweg.facts.settings import MemorySettings
-from thalweg.jobs.learner import Learner
-from thalweg.jobs.structured import Respondent
-from thalweg.jobs.worker import Worker
 from thalweg.memory import Memory, Scope, open_memory
+from thalweg.memory.facts.changes import Hide, Put
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.jobs.learner import Learner
+from thalweg.memory.jobs.structured import Respondent
+from thalweg.memory.jobs.worker import Worker
 from thalweg.testing.model import ScriptedModel
 
 SAID = "My lucky number is 42, remember."

@@ -8,10 +8,10 @@ from langgraph.store.memory import InMemoryStore
 
 from tests.e2e.family import Family, Plan, do, task
 from thalweg.backends.composite import CompositeBackend
+from thalweg.backends.concurrency.shared import shared
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.local_shell import LocalShellBackend
 from thalweg.backends.protocol import BackendProtocol, SandboxBackendProtocol
-from thalweg.backends.shared import shared
 from thalweg.backends.state import StateBackend
 from thalweg.backends.store import StoreBackend
 

@@ -13,16 +13,16 @@ from psycopg import sql
 from tests.postgres import Served, as_role
 from thalweg.archive import Span, ThreadKey, open_archive
 from thalweg.archive.postgres import PostgresArchive
+from thalweg.database.migrations import versions
+from thalweg.database.migrations.history import VERSIONS
+from thalweg.database.migrations.postgres import bring_up_to_date, version_of
+from thalweg.database.migrations.schema import HEAD
 from thalweg.database.postgres_server import connect
+from thalweg.engine.transcript import as_text
 from thalweg.errors import ConfigError, HandleError
-from thalweg.facts.recall.found import index_words
-from thalweg.facts.values import Scope
 from thalweg.memory import open_memory
-from thalweg.migrations import versions
-from thalweg.migrations.history import VERSIONS
-from thalweg.migrations.postgres import bring_up_to_date, version_of
-from thalweg.migrations.schema import HEAD
-from thalweg.transcript import as_text
+from thalweg.memory.facts.recall.found import index_words
+from thalweg.memory.facts.values import Scope
 
 BEFORE = Path(__file__).with_name("before_history.sql")
 SECRET = b"fixed for the fixture"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tests.unit.models.gguf_files import TINY
+from tests.unit.server.models.gguf_files import TINY
 from thalweg.cli.app import app
 from thalweg.errors import ConfigError
 

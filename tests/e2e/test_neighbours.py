@@ -22,7 +22,7 @@ from langgraph.types import Command, interrupt
 
 from tests.e2e.chat_models import chat_model
 from tests.e2e.scripted import RuledModel, calls, says
-from thalweg.context.settings import ContextPolicy
+from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import RefusedError, WindowExceededError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.testing.model import Script, ScriptedModel

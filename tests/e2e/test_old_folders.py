@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.app.registry import open_registry
 from thalweg.archive import Logged, Span, ThreadKey, open_archive
+from thalweg.database.migrations.schema import HEAD, Component
+from thalweg.database.migrations.sqlite import version_of
 from thalweg.database.sqlite_files import connect
-from thalweg.entries import Message, Text
+from thalweg.engine.entries import Message, Text
+from thalweg.engine.transcript import as_text
 from thalweg.errors import ConfigError
 from thalweg.memory import Memory, Scope, open_memory
-from thalweg.migrations.schema import HEAD, Component
-from thalweg.migrations.sqlite import version_of
-from thalweg.runs.base import RunKey
-from thalweg.runs.opening import open_journal
-from thalweg.transcript import as_text
+from thalweg.server.app.registry import open_registry
+from thalweg.server.runs.base import RunKey
+from thalweg.server.runs.opening import open_journal
 
 pytestmark = pytest.mark.anyio
 KEY = ThreadKey("ada", "t1")

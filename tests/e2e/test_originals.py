@@ -5,10 +5,10 @@ import pytest
 from tests.property.providers import PROVIDERS
 from tests.recorded import RECORDED, WHY_SKIPPED
 from thalweg.archive import Archive, Logged, Span, ThreadKey, open_archive
-from thalweg.context import TARIFFS, Budget, Engine, RentOrBuy
-from thalweg.recordings import Recording, find_recordings, read_recording
-from thalweg.tokens import exact_counter
-from thalweg.wires import WIRES
+from thalweg.engine import TARIFFS, Budget, Engine, RentOrBuy
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.wires import WIRES
+from thalweg.lab.recordings import Recording, find_recordings, read_recording
 
 ORIGINALS = RECORDED / "originals"
 KEY = ThreadKey("examiner", "original")

@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.e2e.chat_models import WIRES, chat_model
 from tests.e2e.soak_world import PICTURE
-from thalweg.context.settings import ContextPolicy
+from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import WindowExceededError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.testing.strict import Answer, Model, Request, Seen, StrictProvider

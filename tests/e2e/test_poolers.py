@@ -8,10 +8,10 @@ import pytest
 
 from tests.postgres import Pooled
 from thalweg.archive import Logged, ThreadKey, open_archive
-from thalweg.durable.server import ServerPresence
-from thalweg.entries import Message, Text
+from thalweg.engine.entries import Message, Text
 from thalweg.errors import ConfigError
 from thalweg.memory import Memory, Scope, open_memory
+from thalweg.server.liveness.server import ServerPresence
 
 OWNERS = ("ada", "bob", "cem", "dua")
 

@@ -12,10 +12,10 @@ import pytest
 from tests.postgres import Server
 from thalweg.archive import Logged, Span, ThreadKey, Turn, open_archive
 from thalweg.archive.base import Archive
-from thalweg.archive.index import BATCH_PASSAGES
 from thalweg.archive.postgres import PostgresArchive
+from thalweg.archive.search.index import BATCH_PASSAGES
 from thalweg.database.postgres_connections import MOST
-from thalweg.entries import Message, Text
+from thalweg.engine.entries import Message, Text
 from thalweg.errors import ConfigError, ConflictError, StorageError
 
 KEY = ThreadKey("ada", "t1")

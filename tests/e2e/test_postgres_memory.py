@@ -11,12 +11,12 @@ import pytest
 from tests.e2e.test_memory_erasure import left, windows
 from tests.postgres import Server
 from thalweg.errors import ConfigError, MemoryStoreError, StorageError
-from thalweg.facts.changes import Put, Write
-from thalweg.facts.values import Evidence, Fact, FactId, Scope, Section, Trust, Turn
 from thalweg.memory.base import Selection
-from thalweg.memory.postgres import PostgresMemory
-from thalweg.memory.postgres_erasure import KEPT_BY_SERVER, LARGE, OLDER, OWNED
-from thalweg.memory.schema import SCOPED
+from thalweg.memory.facts.changes import Put, Write
+from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Section, Trust, Turn
+from thalweg.memory.forgetting.postgres_erasure import KEPT_BY_SERVER, LARGE, OLDER, OWNED
+from thalweg.memory.store.postgres import PostgresMemory
+from thalweg.memory.store.schema import SCOPED
 
 NOW = "2026-03-01T10:00:00Z"
 EMPTY = {"memory_vector", "memory_posting", "memory_told", "memory_tombstone"}

@@ -14,8 +14,8 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
-from thalweg.context.settings import ContextPolicy
-from thalweg.middleware.answers import AnswerMiddleware
+from thalweg.engine.settings import ContextPolicy
+from thalweg.middleware.answer_retry import AnswerMiddleware
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.testing.strict import Answer, Model, Request, StrictProvider
 

@@ -18,9 +18,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.e2e.chat_models import KEY, chat_model, run_async
 from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.context.settings import ContextPolicy
+from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.last_look import with_last_look
+from thalweg.middleware.request.checked_model import with_last_look
 from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}

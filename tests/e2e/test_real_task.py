@@ -26,9 +26,9 @@ from tests.e2e.maintainer import (
 from tests.e2e.shop import PARTS, Shop, write_shop
 from thalweg import create_deep_agent
 from thalweg.archive import Archive, ThreadKey, open_archive
+from thalweg.archive.threads.journal import page_from_json
 from thalweg.backends import LocalShellBackend
 from thalweg.testing.strict import Answer, Request, StrictProvider
-from thalweg.threads.journal import page_from_json
 
 WINDOW = 16_000
 SEED = int(os.environ.get("THALWEG_TASK_SEED", "7"))

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.property.providers import PROVIDERS
-from thalweg.context.budget import Budget
-from thalweg.context.engine import Engine
-from thalweg.context.tariffs import TARIFFS
-from thalweg.entries import Message
-from thalweg.recordings.files import read_recording
-from thalweg.replay.fleet import Order, replay_one
-from thalweg.replay.policies import policy_named
-from thalweg.replay.results import Run
-from thalweg.tokens import exact_counter
-from thalweg.wires.registry import WIRES
+from thalweg.engine.engine import Engine
+from thalweg.engine.entries import Message
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.window.budget import Budget
+from thalweg.engine.wires.registry import WIRES
+from thalweg.lab.recordings.files import read_recording
+from thalweg.lab.replay.fleet import Order, replay_one
+from thalweg.lab.replay.policies import policy_named
+from thalweg.lab.replay.results import Run
 
 RECORDED = Path(
     os.environ.get("THALWEG_RECORDED")

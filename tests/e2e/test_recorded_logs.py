@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.recorded import RECORDED, WHY_SKIPPED
-from thalweg.entries import Message
-from thalweg.recordings.base import Recording
-from thalweg.recordings.files import find_recordings, read_recording
-from thalweg.transcript import as_text
+from thalweg.engine.entries import Message
+from thalweg.engine.transcript import as_text
+from thalweg.lab.recordings.base import Recording
+from thalweg.lab.recordings.files import find_recordings, read_recording
 
 PARTS = ("", "nc")
 """Folders of recordings, by licence."""

@@ -15,11 +15,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.e2e.chat_models import WIRES, chat_model
 from thalweg.archive import ThreadKey
+from thalweg.archive.threads.thread_history import turns
 from thalweg.errors import RejectedRequestError
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.events import REJECTED
+from thalweg.middleware.turn.events import REJECTED
 from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
-from thalweg.threads.thread_history import turns
 
 
 @tool

@@ -9,9 +9,9 @@ import pytest
 from tests.e2e.test_app import say
 from tests.e2e.test_sandbox import ran
 from tests.sandboxes import FolderSandbox
-from thalweg.app import open_app
 from thalweg.errors import ConfigError
-from thalweg.settings import Settings
+from thalweg.server.app import open_app
+from thalweg.server.settings import Settings
 
 pytestmark = pytest.mark.anyio
 MADE: list[tuple[str, str, dict[str, Any]]] = []

@@ -13,9 +13,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tests.e2e.scripted import RuledModel, calls, says
 from tests.e2e.worlds import AT, Run, both_worlds, in_sync
 from thalweg.archive import ThreadKey
-from thalweg.context.settings import ContextPolicy
+from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import ConfigError
-from thalweg.middleware.answers import AnswerMiddleware, is_empty
+from thalweg.middleware.answer_retry import AnswerMiddleware, is_empty
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.loops import LoopMiddleware
 from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware

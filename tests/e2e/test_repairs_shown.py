@@ -9,11 +9,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.e2e.chat_models import chat_model
 from thalweg.archive import ThreadKey, open_archive
+from thalweg.archive.threads.thread_history import history, turns
 from thalweg.cli.thread.text import tell_turns
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.events import REPAIRED
+from thalweg.middleware.turn.events import REPAIRED
 from thalweg.testing.strict import Answer, Request, StrictProvider
-from thalweg.threads.thread_history import history, turns
 
 KEY = ThreadKey("local", "t")
 

@@ -1,6 +1,6 @@
 """Nothing a subagent, a skill or a compaction does widens what an agent may touch.
 
-What is decided here, beside the rules of `thalweg.tools.rights` and `thalweg.middleware.approval`:
+What is decided here, beside the rules of `agent.tools.rights` and `middleware.approval`:
 a handle of the archive is good in the thread it was shown in, and nowhere else. A child cannot
 read its parent's folded conversation, of which it was told what it needs; nor the parent a
 child's, of which it has the report. (A fork is no exception: it begins with its parent's
@@ -24,11 +24,11 @@ from pydantic import Field
 
 from tests.e2e.scripted import RuledModel, calls
 from thalweg import create_deep_agent
+from thalweg.agent.tools.rights import FilesystemPermission
 from thalweg.backends.composite import CompositeBackend
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.state import StateBackend
 from thalweg.middleware.filesystem import FilesystemMiddleware
-from thalweg.tools.rights import FilesystemPermission
 
 AT: RunnableConfig = {"configurable": {"thread_id": "t"}}
 TOP_SECRET = "the heron sleeps at noon"  # noqa: S105 (a needle, to be looked for)

@@ -14,14 +14,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tests.e2e.talkers import settings
 from tests.e2e.test_app import say
 from thalweg import create_deep_agent
-from thalweg.app import open_app
 from thalweg.archive import ThreadKey, open_archive, open_existing
+from thalweg.archive.threads.contexts import context_at
 from thalweg.backends import FilesystemBackend
 from thalweg.cli.thread.text import tell_context
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.run_context import RunContextMiddleware
+from thalweg.server.app import open_app
 from thalweg.testing.model import ScriptedModel
-from thalweg.threads.contexts import context_at
 
 MONDAY = date(2026, 11, 23)
 

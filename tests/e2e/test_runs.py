@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.durable.opening import presence_at
 from thalweg.errors import BusyError, ClaimLostError, ConfigError, RunExistsError, StorageError
-from thalweg.runs.base import Draft, Run, RunKey
-from thalweg.runs.emitting import Emit
-from thalweg.runs.journal import TableJournal
-from thalweg.runs.opening import open_journal
-from thalweg.runs.running import Outcome, Perform, Runs, fence, open_runs
+from thalweg.server.liveness.opening import presence_at
+from thalweg.server.runs.base import Draft, Run, RunKey
+from thalweg.server.runs.emitting import Emit
+from thalweg.server.runs.journal import TableJournal
+from thalweg.server.runs.opening import open_journal
+from thalweg.server.runs.running import Outcome, Perform, Runs, fence, open_runs
 
 KEY = RunKey("ada", "t1", "r1")
 DONE = Outcome("completed", "{}")

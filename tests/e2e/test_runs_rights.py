@@ -5,9 +5,9 @@ import asyncio
 import psycopg
 import pytest
 
-from thalweg.runs.base import RunKey
-from thalweg.runs.opening import open_journal
-from thalweg.runs.postgres_statements import named
+from thalweg.server.runs.base import RunKey
+from thalweg.server.runs.opening import open_journal
+from thalweg.server.runs.postgres_statements import named
 from thalweg.testing.runs import END, begun, mark, read_all
 
 

@@ -17,7 +17,7 @@ from langgraph.store.memory import InMemoryStore
 from tests.e2e.scripted import RuledModel, calls, says
 from thalweg import create_deep_agent
 from thalweg.archive import ThreadKey, open_archive
-from thalweg.threads.thread_history import turns
+from thalweg.archive.threads.thread_history import turns
 
 AT: RunnableConfig = {"configurable": {"thread_id": "t"}}
 SECRET = "sk-f00d-secret"  # noqa: S105 (none)

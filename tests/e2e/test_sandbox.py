@@ -14,10 +14,10 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from tests.e2e.talkers import calls
 from tests.e2e.test_app import answer, say
-from thalweg.app import App, Tenant, open_app
 from thalweg.backends.bubblewrap import check_bubblewrap
 from thalweg.errors import ConfigError
-from thalweg.settings import Settings
+from thalweg.server.app import App, Tenant, open_app
+from thalweg.server.settings import Settings
 from thalweg.testing.model import ScriptedModel
 
 pytestmark = pytest.mark.anyio

@@ -32,13 +32,13 @@ from thalweg import ContextMiddleware
 from thalweg.archive import Logged, ThreadKey, Turn, open_archive
 from thalweg.archive.blobs import unpack
 from thalweg.archive.sqlite import SqliteArchive
-from thalweg.entries import Message, Text
-from thalweg.middleware import desk
+from thalweg.archive.threads.journal import Page, page_to_json
+from thalweg.engine.entries import Message, Text
 from thalweg.middleware.arguments import KeptState
-from thalweg.middleware.deleted_threads import CHECKPOINTS, erase_deleted
-from thalweg.middleware.names import INSIDE
+from thalweg.middleware.turn import session_pool as desk
+from thalweg.middleware.turn.deleted_threads import CHECKPOINTS, erase_deleted
+from thalweg.middleware.turn.thread_names import INSIDE
 from thalweg.testing.model import ScriptedModel
-from thalweg.threads.journal import Page, page_to_json
 
 AT: RunnableConfig = {"configurable": {"thread_id": "t"}}
 KEY = ThreadKey("local", "t")

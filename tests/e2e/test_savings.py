@@ -15,12 +15,12 @@ from pydantic import Field
 from tests.e2e.test_cli import here
 from thalweg import ContextMiddleware, ContextPolicy
 from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.context.pricing import Tariff
-from thalweg.entries import Usage
+from thalweg.archive.threads.savings import Saved, saved_so_far
+from thalweg.archive.threads.thread_history import turns
+from thalweg.engine.entries import Usage
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.tokens import exact_counter
 from thalweg.testing.model import ScriptedModel
-from thalweg.threads.savings import Saved, saved_so_far
-from thalweg.threads.thread_history import turns
-from thalweg.tokens import exact_counter
 
 KEY = ThreadKey("local", "t")
 FRAME = 4

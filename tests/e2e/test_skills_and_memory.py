@@ -14,17 +14,17 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 
 from thalweg.archive import Archive, ThreadKey, open_archive
+from thalweg.archive.threads.thread_history import history
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.state import StateBackend
-from thalweg.context import ContextPolicy
-from thalweg.context.validity import check
+from thalweg.engine import ContextPolicy
+from thalweg.engine.window.validity import check
+from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
-from thalweg.middleware.memory import MemoryMiddleware
-from thalweg.middleware.skills import SkillsMiddleware
+from thalweg.middleware.memory.middleware import MemoryMiddleware
+from thalweg.middleware.skills.middleware import SkillsMiddleware
 from thalweg.testing.model import ScriptedModel
-from thalweg.threads.thread_history import history
-from thalweg.wires.langchain import LangChainWire
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}
 RULE = "Always flatten the form before you send it."

@@ -20,12 +20,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tests.e2e.chat_models import chat_model
 from tests.e2e.soak_world import HANDLE, Witness, World, signed
 from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.context.settings import ContextPolicy
-from thalweg.entries import Text
+from thalweg.engine.entries import Text
+from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.transcript import as_text
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.sending import ATTEMPTS
+from thalweg.middleware.turn.sending import ATTEMPTS
 from thalweg.testing.strict import FaultName, Model, Seen, StrictProvider, WireName
-from thalweg.transcript import as_text
 
 TURNS = int(os.environ.get("THALWEG_SOAK_TURNS", "400"))
 SEED = int(os.environ.get("THALWEG_SOAK_SEED", "7"))
@@ -231,7 +231,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 def edits(soak: Soak) -> list[Any]:
     """List every edit of the journal."""
-    from thalweg.threads.journal import page_from_json  # noqa: PLC0415
+    from thalweg.archive.threads.journal import page_from_json  # noqa: PLC0415
 
     return [e for text in soak.archive.turns(KEY) for e in page_from_json(text).edits]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.test_cli import environment, thalweg
-from thalweg.api.events import ContextChanged, MessageDelta, RunCompleted, ToolCompleted
 from thalweg.client import ThalwegClient
+from thalweg.server.api.events import ContextChanged, MessageDelta, RunCompleted, ToolCompleted
 from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
 
 WINDOW = 12_000

@@ -24,8 +24,8 @@ from langchain_core.messages import (
 from langchain_core.tools import tool
 
 from tests.e2e.chat_models import WIRES, chat_model, run_async
+from thalweg.engine.tokens import exact_counter
 from thalweg.testing.strict import Answer, FaultName, Finish, Model, Request, StrictProvider
-from thalweg.tokens import exact_counter
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n and a pixel").decode()
 

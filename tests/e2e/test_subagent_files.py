@@ -12,10 +12,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.e2e.scripted import Agent, RuledModel, calls, says
 from tests.e2e.test_subagents import AT, GO, batch, hands_out, report, task, told, worker
-from thalweg.backends.channel import FilesystemState
-from thalweg.backends.shared import shared
+from thalweg.backends.concurrency.shared import shared
+from thalweg.backends.concurrency.state_channel import FilesystemState
 from thalweg.backends.state import StateBackend
-from thalweg.middleware.subagents import SubAgent, SubAgentMiddleware
+from thalweg.middleware.subagents.middleware import SubAgent, SubAgentMiddleware
 
 BACKEND = StateBackend()
 

@@ -27,7 +27,12 @@ from tests.e2e.test_subagents import (
     told,
     worker,
 )
-from thalweg.middleware.subagents import CompiledSubAgent, Limits, SubAgent, SubAgentMiddleware
+from thalweg.middleware.subagents.middleware import (
+    CompiledSubAgent,
+    Limits,
+    SubAgent,
+    SubAgentMiddleware,
+)
 
 Ask = Callable[[Agent], dict[str, Any]]
 

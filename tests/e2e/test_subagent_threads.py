@@ -36,10 +36,10 @@ from tests.e2e.test_subagents import (
 )
 from thalweg import create_deep_agent
 from thalweg.archive import ThreadKey, open_archive
-from thalweg.context.settings import ContextPolicy
+from thalweg.archive.threads.thread_history import history
+from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.subagents import SubAgent, SubAgentMiddleware
-from thalweg.threads.thread_history import history
+from thalweg.middleware.subagents.middleware import SubAgent, SubAgentMiddleware
 
 
 def test_a_child_has_a_thread_of_its_own_in_the_archive_of_its_parent() -> None:

@@ -25,13 +25,13 @@ from opentelemetry.trace import use_span
 from pydantic import BaseModel
 
 from tests.e2e.scripted import Agent, Rule, RuledModel, calls, says
+from thalweg.agent.subagents.joining import merge_artifacts
 from thalweg.backends.protocol import BackendProtocol, WriteResult
 from thalweg.errors import SpecError
-from thalweg.middleware.subagents import (
+from thalweg.middleware.subagents.middleware import (
     SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY as FORM,
 )
-from thalweg.middleware.subagents import CompiledSubAgent, SubAgent, SubAgentMiddleware
-from thalweg.subagents.joining import merge_artifacts
+from thalweg.middleware.subagents.middleware import CompiledSubAgent, SubAgent, SubAgentMiddleware
 
 GO: Any = {"messages": [("user", "go")]}
 AT: Any = {"configurable": {"thread_id": "t"}}

@@ -22,13 +22,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
 from thalweg.archive import Archive, ThreadKey, open_archive, recall
-from thalweg.context.edits import Fold
-from thalweg.context.settings import ContextPolicy
-from thalweg.context.thresholds import Threshold
+from thalweg.archive.threads.journal import Page, page_from_json
+from thalweg.engine.compaction.thresholds import Threshold
+from thalweg.engine.edits import Fold
+from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.tokens import exact_counter
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.testing.model import ScriptedModel
-from thalweg.threads.journal import Page, page_from_json
-from thalweg.tokens import exact_counter
 
 KEY = ThreadKey("local", "t")
 POLICY = ContextPolicy(

@@ -15,11 +15,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.e2e.chat_models import WIRES, chat_model
 from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.context.edits import Fold
-from thalweg.context.settings import ContextPolicy
+from thalweg.archive.threads.journal import Page, page_from_json
+from thalweg.engine.edits import Fold
+from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
-from thalweg.threads.journal import Page, page_from_json
 
 BLOCK = 128
 CONFIG: Any = {"configurable": {"thread_id": "t"}}

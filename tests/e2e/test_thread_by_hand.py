@@ -8,12 +8,12 @@ from langgraph.types import Command
 
 from tests.e2e.recording_model import KEY, SYSTEM, RecordingModel, agent_at, ask
 from thalweg.archive import Archive, Logged, open_archive
-from thalweg.context.edits import Fold
-from thalweg.entries import Message, Text
-from thalweg.threads.contexts import context_at
-from thalweg.threads.hand import pin, rewind, undo, unpin
-from thalweg.threads.thread_history import history, turns
-from thalweg.wires.langchain import LangChainWire
+from thalweg.archive.threads.contexts import context_at
+from thalweg.archive.threads.operations import pin, rewind, undo, unpin
+from thalweg.archive.threads.thread_history import history, turns
+from thalweg.engine.edits import Fold
+from thalweg.engine.entries import Message, Text
+from thalweg.engine.wires.langchain import LangChainWire
 
 ORDERS = [f"Count bank {n}. Never skip the herons of bank {n}." for n in range(8)]
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.test_cli import environment, here, in_turn, posix, thalweg, told_in_one_sentence
-from tests.unit.threads.driver import KEY, Driver
+from tests.unit.archive.threads.driver import KEY, Driver
 from thalweg.archive import Logged, ThreadKey, open_archive
-from thalweg.entries import Media, Message, Text
-from thalweg.threads.contexts import context_at
-from thalweg.threads.thread_history import turns
-from thalweg.wires.registry import WIRES
+from thalweg.archive.threads.contexts import context_at
+from thalweg.archive.threads.thread_history import turns
+from thalweg.engine.entries import Media, Message, Text
+from thalweg.engine.wires.registry import WIRES
 
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J \u202eback\rover"
 NASTY = f"数一数河岸上的鸟，绝对不要漏掉苍鹭。{ESCAPES}"

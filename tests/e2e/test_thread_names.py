@@ -15,10 +15,10 @@ from langgraph.types import Send
 
 from tests.e2e.scripted import RuledModel, agent_with, says
 from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.context.settings import ContextPolicy
+from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.marks import read_mark, write_mark
-from thalweg.middleware.names import thread_name
+from thalweg.middleware.turn.checkpoint_pointer import read_mark, write_mark
+from thalweg.middleware.turn.thread_names import thread_name
 
 
 @pytest.fixture

@@ -19,12 +19,12 @@ from langgraph.types import Command, StreamMode
 
 from tests.e2e.scripted import Agent, RuledModel, StreamingModel, agent_with, calls, says
 from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.context import ContextPolicy, Pricing
-from thalweg.entries import Message
+from thalweg.archive.threads.journal import read_page
+from thalweg.engine import ContextPolicy, Pricing
+from thalweg.engine.entries import Message
 from thalweg.errors import LostThreadError
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.marks import read_mark
-from thalweg.threads.journal import read_page
+from thalweg.middleware.turn.checkpoint_pointer import read_mark
 
 Saver = BaseCheckpointSaver[Any]
 

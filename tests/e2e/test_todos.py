@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.e2e.scripted import RuledModel, calls, says
 from tests.e2e.worlds import Run, both_worlds, in_sync
-from thalweg.middleware.answers import AnswerMiddleware
+from thalweg.middleware.answer_retry import AnswerMiddleware
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.todos import TodoListMiddleware
 

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive
-from thalweg.entries import Message, Text
+from thalweg.engine.entries import Message, Text
 from thalweg.errors import StorageError
 from thalweg.memory import Memory, Scope, open_memory
 

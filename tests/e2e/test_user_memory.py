@@ -15,20 +15,20 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.archive import ThreadKey
-from thalweg.context import ContextPolicy
-from thalweg.context.validity import check
+from thalweg.archive.threads.thread_history import history
+from thalweg.engine import ContextPolicy
+from thalweg.engine.window.validity import check
+from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.errors import StorageError
-from thalweg.facts.changes import Put
-from thalweg.facts.values import Evidence, Fact, FactId, Mode, Scope, Trust, Turn
-from thalweg.jobs.background import background
 from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.memory.base import Selection
+from thalweg.memory.facts.changes import Put
+from thalweg.memory.facts.values import Evidence, Fact, FactId, Mode, Scope, Trust, Turn
+from thalweg.memory.jobs.background import background
 from thalweg.memory.recalling import MESSAGE_TOKENS
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.memory import MemoryMiddleware
+from thalweg.middleware.memory.middleware import MemoryMiddleware
 from thalweg.testing.model import Script, ScriptedModel
-from thalweg.threads.thread_history import history
-from thalweg.wires.langchain import LangChainWire
 
 ADA, BOB = Scope("ada"), Scope("bob")
 AT = "2026-03-01T10:00:00Z"

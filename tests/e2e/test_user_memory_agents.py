@@ -18,7 +18,7 @@ from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.errors import ConfigError
 from thalweg.memory import Memory, open_memory
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.memory import MemoryMiddleware
+from thalweg.middleware.memory.middleware import MemoryMiddleware
 from thalweg.testing.model import ScriptedModel
 from thalweg.testing.strict import Answer, Request, StrictProvider
 

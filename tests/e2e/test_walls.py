@@ -16,14 +16,14 @@ from tests.postgres import Served
 from thalweg.archive import Logged, Span, ThreadKey, Turn
 from thalweg.archive.postgres import PostgresArchive
 from thalweg.database import postgres
-from thalweg.entries import Message, Text
+from thalweg.database.migrations import rights
+from thalweg.engine.entries import Message, Text
 from thalweg.errors import ArchiveError, ConfigError
-from thalweg.facts.changes import Change, Put, Write
-from thalweg.facts.recall.found import index_words
-from thalweg.facts.values import Evidence, Fact, FactId, Scope, Section, Trust
-from thalweg.facts.values import Turn as Said
-from thalweg.memory.postgres import PostgresMemory
-from thalweg.migrations import rights
+from thalweg.memory.facts.changes import Change, Put, Write
+from thalweg.memory.facts.recall.found import index_words
+from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Section, Trust
+from thalweg.memory.facts.values import Turn as Said
+from thalweg.memory.store.postgres import PostgresMemory
 
 NOW = "2026-03-01T10:00:00Z"
 LONG = "The same long text of everybody. " * 80

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from langchain_core.tools import BaseTool
 
-from thalweg.evals.base import Agent, Setting, Subject
-from thalweg.evals.recorder import Recorder
-from thalweg.evals.scripted.mind import COMPETENCES, Mind
-from thalweg.evals.scripted.moves import Move, Say, View
-from thalweg.evals.trace import Trace
+from thalweg.lab.evals.base import Agent, Setting, Subject
+from thalweg.lab.evals.recorder import Recorder
+from thalweg.lab.evals.scripted.mind import COMPETENCES, Mind
+from thalweg.lab.evals.scripted.moves import Move, Say, View
+from thalweg.lab.evals.trace import Trace
 
 CODE = re.compile(r"\b[A-Z]-\d+\b")
 

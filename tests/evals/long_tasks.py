@@ -5,13 +5,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from thalweg.evals.base import Score, Setting
-from thalweg.evals.paging import Pages
-from thalweg.evals.probes import PROBES
-from thalweg.evals.scripted.mind import COMPETENCES, Competence, Mind
-from thalweg.evals.subjects.ours import Middleware
-from thalweg.evals.talk import Talk
-from thalweg.evals.trace import Trace
+from thalweg.lab.evals.base import Score, Setting
+from thalweg.lab.evals.material.paging import Pages
+from thalweg.lab.evals.probes import PROBES
+from thalweg.lab.evals.scripted.mind import COMPETENCES, Competence, Mind
+from thalweg.lab.evals.subjects.ours import Middleware
+from thalweg.lab.evals.talk import Talk
+from thalweg.lab.evals.trace import Trace
 
 WINDOW = 64_000
 POOR_SUMMARIES = replace(COMPETENCES["searcher"], name="poor_summaries", keeps_gist=False)

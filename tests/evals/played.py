@@ -1,12 +1,12 @@
 """One trial of a probe with a scripted model, for tests that break what the probe looks at."""
 
-from thalweg.evals.candidates import candidate
-from thalweg.evals.plan import TrialKey
-from thalweg.evals.probes import PROBES
-from thalweg.evals.results import Result
-from thalweg.evals.subjects.named import subject_named
-from thalweg.evals.trial import Trial
-from thalweg.settings import Settings
+from thalweg.lab.evals.candidates import candidate
+from thalweg.lab.evals.plan import TrialKey
+from thalweg.lab.evals.probes import PROBES
+from thalweg.lab.evals.results import Result
+from thalweg.lab.evals.subjects.named import subject_named
+from thalweg.lab.evals.trial import Trial
+from thalweg.server.settings import Settings
 
 WINDOW = 24_000
 

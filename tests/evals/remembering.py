@@ -10,21 +10,21 @@ from typing import cast
 from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 
-from thalweg.evals.base import Agent, Need, Probe, Score, Setting
-from thalweg.evals.paging import Pages
-from thalweg.evals.scripted.mind import COMPETENCES, Mind
-from thalweg.evals.scripted.moves import Acts
-from thalweg.evals.subjects.graphs import GraphAgent
-from thalweg.evals.talk import Talk
-from thalweg.evals.trace import Trace
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Fact, Scope
-from thalweg.jobs.learner import Learner
-from thalweg.jobs.structured import Respondent
-from thalweg.jobs.worker import Worker
+from thalweg.engine.tokens import exact_counter
+from thalweg.lab.evals.base import Agent, Need, Probe, Score, Setting
+from thalweg.lab.evals.material.paging import Pages
+from thalweg.lab.evals.scripted.mind import COMPETENCES, Mind
+from thalweg.lab.evals.scripted.moves import Acts
+from thalweg.lab.evals.subjects.graphs import GraphAgent
+from thalweg.lab.evals.talk import Talk
+from thalweg.lab.evals.trace import Trace
 from thalweg.memory import Memory, MemoryStore, open_memory
-from thalweg.middleware.memory import MemoryMiddleware
-from thalweg.tokens import exact_counter
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Fact, Scope
+from thalweg.memory.jobs.learner import Learner
+from thalweg.memory.jobs.structured import Respondent
+from thalweg.memory.jobs.worker import Worker
+from thalweg.middleware.memory.middleware import MemoryMiddleware
 
 AT_ONCE = MemorySettings(debounce_seconds=0, max_wait_seconds=0)
 WINDOW = 64_000

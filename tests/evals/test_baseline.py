@@ -7,8 +7,8 @@ import pytest
 
 from tests.evals.tiny import Echo, trials_of
 from thalweg.errors import ConfigError
-from thalweg.evals import Result, TrialKey
-from thalweg.evals.baseline import (
+from thalweg.lab.evals import Result, TrialKey
+from thalweg.lab.evals.baseline import (
     LEAST_PAIRS,
     Baseline,
     compare,
@@ -16,8 +16,8 @@ from thalweg.evals.baseline import (
     save_baseline,
     under,
 )
-from thalweg.evals.results import Outcome
-from thalweg.evals.runner import play_all
+from thalweg.lab.evals.results import Outcome
+from thalweg.lab.evals.runner import play_all
 
 SETTINGS = {"--seed": 0, "--window": None, "thalweg": "1"}
 SCRIPTED, LIVE = "scripted:searcher", "ollama:qwen3:4b"

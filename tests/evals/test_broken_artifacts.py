@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tests.evals.played import played
-from thalweg.context import record
-from thalweg.middleware import tools
+from thalweg.engine.compaction import summary_rendering as record
+from thalweg.middleware.turn import context_tools as tools
 
 VARIANTS = ("which", "state", "change")
 

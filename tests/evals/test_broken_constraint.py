@@ -5,11 +5,12 @@ from random import Random
 import pytest
 
 from tests.evals.played import played
-from thalweg.context import pins, record
-from thalweg.evals.probes import PROBES
-from thalweg.evals.probes.constraint import Constraint
-from thalweg.evals.scripted.moves import Move, View
-from thalweg.evals.trace import Trace
+from thalweg.engine.compaction import pins
+from thalweg.engine.compaction import summary_rendering as record
+from thalweg.lab.evals.probes import PROBES
+from thalweg.lab.evals.probes.constraint import Constraint
+from thalweg.lab.evals.scripted.moves import Move, View
+from thalweg.lab.evals.trace import Trace
 
 COMPACTIONS, TIGHT = 5, 0.1
 

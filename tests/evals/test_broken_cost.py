@@ -7,14 +7,14 @@ import pytest
 from langchain_core.messages import AnyMessage
 
 from tests.evals.played import played
-from thalweg.context.tariffs import TARIFFS
-from thalweg.context.window import Item
-from thalweg.evals.probes import cost
-from thalweg.evals.recorder import tokens_of
-from thalweg.evals.spending import spent, whole
-from thalweg.evals.trace import Kind, Request, Said, Trace, Turn
-from thalweg.middleware.wording import Wording
-from thalweg.tokens import exact_counter
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.window.window import Item
+from thalweg.lab.evals.probes import cost
+from thalweg.lab.evals.recorder import tokens_of
+from thalweg.lab.evals.spending import spent, whole
+from thalweg.lab.evals.trace import Kind, Request, Said, Trace, Turn
+from thalweg.middleware.request.message_writer import Wording
 
 write = Wording.write
 FEW = 5

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from tests.evals.played import played
-from thalweg.context import window
-from thalweg.entries import Message, Text
-from thalweg.evals.probes.invented_turns import invented
-from thalweg.evals.trace import Request, Said, Trace, Turn
+from thalweg.engine.entries import Message, Text
+from thalweg.engine.window import window
+from thalweg.lab.evals.probes.invented_turns import invented
+from thalweg.lab.evals.trace import Request, Said, Trace, Turn
 
 
 @pytest.mark.parametrize("variant", ["once", "approval", "paste"])

@@ -9,15 +9,15 @@ import pytest
 from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
-from thalweg.evals.base import Score, Setting
-from thalweg.evals.paging import Pages
-from thalweg.evals.probes.isolation import COMPACTED, ONE, PROBE, TWO, Isolation, make
-from thalweg.evals.scripted.mind import COMPETENCES, Mind
-from thalweg.evals.subjects.named import subject_named
-from thalweg.evals.talk import Talk
-from thalweg.evals.trace import Trace
-from thalweg.middleware.task_tool import Delegation
-from thalweg.subagents.report import Report
+from thalweg.agent.subagents.report import Report
+from thalweg.lab.evals.base import Score, Setting
+from thalweg.lab.evals.material.paging import Pages
+from thalweg.lab.evals.probes.isolation import COMPACTED, ONE, PROBE, TWO, Isolation, make
+from thalweg.lab.evals.scripted.mind import COMPETENCES, Mind
+from thalweg.lab.evals.subjects.named import subject_named
+from thalweg.lab.evals.talk import Talk
+from thalweg.lab.evals.trace import Trace
+from thalweg.middleware.subagents.task_tool import Delegation
 
 WINDOW = 64_000
 Ended = Callable[[Delegation, Report], Command[Any]]

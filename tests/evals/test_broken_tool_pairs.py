@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from tests.evals.played import played
-from thalweg.context.window import Item, Window
-from thalweg.entries import Entry
-from thalweg.evals.sent import refusals
-from thalweg.evals.trace import Call, Said
-from thalweg.middleware.last_check import LastCheck
+from thalweg.engine.entries import Entry
+from thalweg.engine.window.window import Item, Window
+from thalweg.lab.evals.sent import refusals
+from thalweg.lab.evals.trace import Call, Said
+from thalweg.middleware.request.last_check import LastCheck
 
 turn = Window._turn  # noqa: SLF001 (what is broken here)
 

@@ -9,14 +9,14 @@ from langchain_core.tools import tool
 
 from tests.evals.asking import Asked
 from thalweg.errors import ConfigError
-from thalweg.evals.base import Setting, Subject
-from thalweg.evals.paging import Pages
-from thalweg.evals.probes.needle import make as needle
-from thalweg.evals.scripted.mind import COMPETENCES, Mind
-from thalweg.evals.subjects.imported import Given
-from thalweg.evals.subjects.named import subject_named
-from thalweg.evals.talk import Talk
-from thalweg.evals.trace import Trace
+from thalweg.lab.evals.base import Setting, Subject
+from thalweg.lab.evals.material.paging import Pages
+from thalweg.lab.evals.probes.needle import make as needle
+from thalweg.lab.evals.scripted.mind import COMPETENCES, Mind
+from thalweg.lab.evals.subjects.imported import Given
+from thalweg.lab.evals.subjects.named import subject_named
+from thalweg.lab.evals.talk import Talk
+from thalweg.lab.evals.trace import Trace
 from thalweg.testing.strict import Answer, StrictProvider
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "strangers_agent.py"

@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 
-from thalweg.context import record
-from thalweg.evals.base import Score, Setting
-from thalweg.evals.judging import Judge, Judgement, graded, read_judgement
-from thalweg.evals.paging import Pages
-from thalweg.evals.probes import drift
-from thalweg.evals.probes.drift import Drift
-from thalweg.evals.scripted.mind import COMPETENCES, Mind
-from thalweg.evals.scripted.moves import Acts, Move, Say, View
-from thalweg.evals.subjects.ours import Middleware
-from thalweg.evals.talk import Talk
-from thalweg.evals.trace import Trace
+from thalweg.engine.compaction import summary_rendering as record
+from thalweg.lab.evals.base import Score, Setting
+from thalweg.lab.evals.judging import Judge, Judgement, graded, read_judgement
+from thalweg.lab.evals.material.paging import Pages
+from thalweg.lab.evals.probes import drift
+from thalweg.lab.evals.probes.drift import Drift
+from thalweg.lab.evals.scripted.mind import COMPETENCES, Mind
+from thalweg.lab.evals.scripted.moves import Acts, Move, Say, View
+from thalweg.lab.evals.subjects.ours import Middleware
+from thalweg.lab.evals.talk import Talk
+from thalweg.lab.evals.trace import Trace
 from thalweg.testing.model import ScriptedModel
 
 WINDOW = 12_000

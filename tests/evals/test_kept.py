@@ -12,10 +12,10 @@ import pytest
 
 from tests.evals.tiny import Echo, trials_of
 from thalweg.errors import ConfigError
-from thalweg.evals import Evaluation, evaluate
-from thalweg.evals.kept import kept_at, read_kept
-from thalweg.evals.results import Result
-from thalweg.evals.runner import play_all
+from thalweg.lab.evals import Evaluation, evaluate
+from thalweg.lab.evals.kept import kept_at, read_kept
+from thalweg.lab.evals.results import Result
+from thalweg.lab.evals.runner import play_all
 
 SETTINGS = {"--seed": 0, "--window": None}
 

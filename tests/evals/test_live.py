@@ -4,9 +4,9 @@ import pytest
 
 from tests.evals.tiny import parrot
 from thalweg.errors import ConfigError
-from thalweg.evals import Evaluation, evaluate
-from thalweg.evals.evaluating import prepare
-from thalweg.evals.plan import OWN_MODEL
+from thalweg.lab.evals import Evaluation, evaluate
+from thalweg.lab.evals.evaluating import prepare
+from thalweg.lab.evals.plan import OWN_MODEL
 from thalweg.testing.strict import Answer, Request, StrictProvider
 
 pytest.importorskip("langchain_openai")

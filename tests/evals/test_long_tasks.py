@@ -12,14 +12,14 @@ from random import Random
 import pytest
 
 from tests.evals.long_tasks import tried
-from thalweg.context import record as records
-from thalweg.context.fold import Record
-from thalweg.context.scene import Scene
-from thalweg.evals.base import Score
-from thalweg.evals.probes import PROBES, clarification, continuing, objective, premature
-from thalweg.evals.scripted.mind import COMPETENCES
-from thalweg.evals.trace import Call, Request, Said, Trace, Turn
-from thalweg.middleware import tools
+from thalweg.engine.compaction import summary_rendering as records
+from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.structured_summary import Record
+from thalweg.lab.evals.base import Score
+from thalweg.lab.evals.probes import PROBES, clarification, continuing, objective, premature
+from thalweg.lab.evals.scripted.mind import COMPETENCES
+from thalweg.lab.evals.trace import Call, Request, Said, Trace, Turn
+from thalweg.middleware.turn import context_tools as tools
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -38,7 +38,7 @@ def without_progress(patch: pytest.MonkeyPatch) -> None:
         bare = replace(record, runs=(), notes=(), names=(), files={}, summaries=())
         return written(bare, **given)  # type: ignore[arg-type]
 
-    patch.setattr("thalweg.context.plan.render", render)
+    patch.setattr("thalweg.engine.compaction.plan.render", render)
 
 
 def unreadable(patch: pytest.MonkeyPatch) -> None:

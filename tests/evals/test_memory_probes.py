@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 
 from tests.evals.remembering import AT_ONCE, Remembering, tried
-from thalweg.evals.base import Probe
-from thalweg.evals.grading import denies_knowing
-from thalweg.evals.probes import memory_abstention, memory_recall, memory_update
-from thalweg.evals.probes.memory_abstention import Abstention
-from thalweg.evals.scripted.learning import Note
-from thalweg.evals.trace import Request, Trace, Turn
-from thalweg.evals.trace import Said as Shown
-from thalweg.facts.changes import Change, Put
-from thalweg.facts.gates.judging import Verdict
-from thalweg.facts.learning import lesson
-from thalweg.facts.proposals import Proposal
-from thalweg.facts.values import Evidence, Fact, Scope, Trust
-from thalweg.facts.values import Turn as Said
+from thalweg.lab.evals.base import Probe
+from thalweg.lab.evals.grading import denies_knowing
+from thalweg.lab.evals.probes import memory_abstention, memory_recall, memory_update
+from thalweg.lab.evals.probes.memory_abstention import Abstention
+from thalweg.lab.evals.scripted.learning import Note
+from thalweg.lab.evals.trace import Request, Trace, Turn
+from thalweg.lab.evals.trace import Said as Shown
 from thalweg.memory import Memory, MemoryStore, recalling
+from thalweg.memory.facts.changes import Change, Put
+from thalweg.memory.facts.gates.judging import Verdict
+from thalweg.memory.facts.learning import lesson
+from thalweg.memory.facts.proposals import Proposal
+from thalweg.memory.facts.values import Evidence, Fact, Scope, Trust
+from thalweg.memory.facts.values import Turn as Said
 
 RECALL, UPDATE, ABSTENTION = memory_recall.PROBE, memory_update.PROBE, memory_abstention.PROBE
 CASES = [(probe, variant) for probe in (RECALL, UPDATE, ABSTENTION) for variant in probe.variants]

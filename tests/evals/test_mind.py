@@ -9,15 +9,15 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.messages.utils import get_buffer_string
 from langchain_core.tools import tool
 
-from thalweg.entries import Message, Text
-from thalweg.evals.scripted.mind import COMPETENCES, Mind, TooLongError
-from thalweg.evals.scripted.moves import Look, Move, Say, View
-from thalweg.middleware.overflow import overflow_of
-from thalweg.summaries.ask import ask_for, ask_in_place
-from thalweg.summaries.check import checked
-from thalweg.summaries.chunks import chunks
-from thalweg.summaries.reading import read_summary
-from thalweg.tokens import exact_counter
+from thalweg.engine.entries import Message, Text
+from thalweg.engine.summaries.ask import ask_for, ask_in_place
+from thalweg.engine.summaries.check import checked
+from thalweg.engine.summaries.chunks import chunks
+from thalweg.engine.summaries.reading import read_summary
+from thalweg.engine.tokens import exact_counter
+from thalweg.lab.evals.scripted.mind import COMPETENCES, Mind, TooLongError
+from thalweg.lab.evals.scripted.moves import Look, Move, Say, View
+from thalweg.middleware.request.overflow import overflow_of
 
 GOAL = "Please bring the Aurora to berth 7 by Friday."
 DONE = "The pilot is booked for the Aurora."

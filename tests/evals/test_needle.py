@@ -8,7 +8,7 @@ import pytest
 
 from tests.evals.probing import played
 from thalweg.archive.tables import TableArchive
-from thalweg.evals.probes.needle import PROBE
+from thalweg.lab.evals.probes.needle import PROBE
 
 
 def _archive_finds_nothing(patched: pytest.MonkeyPatch) -> None:
@@ -17,8 +17,8 @@ def _archive_finds_nothing(patched: pytest.MonkeyPatch) -> None:
 
 def _record_keeps_nothing(patched: pytest.MonkeyPatch) -> None:
     """Leave out of a record the user's words, and what was called."""
-    patched.setattr("thalweg.context.record._requests", lambda *_: [])
-    patched.setattr("thalweg.context.record._sections", lambda *_: [])
+    patched.setattr("thalweg.engine.compaction.summary_rendering._requests", lambda *_: [])
+    patched.setattr("thalweg.engine.compaction.summary_rendering._sections", lambda *_: [])
 
 
 @pytest.mark.parametrize("variant", PROBE.variants)

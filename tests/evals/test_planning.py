@@ -4,9 +4,9 @@ import pytest
 
 from tests.evals.tiny import Echo, parrot
 from thalweg.errors import ConfigError
-from thalweg.evals import PROBES, Evaluation, TrialKey
-from thalweg.evals.evaluating import prepare
-from thalweg.evals.plan import OWN_MODEL, Plan, missing, pick_cases, seed_of, trials
+from thalweg.lab.evals import PROBES, Evaluation, TrialKey
+from thalweg.lab.evals.evaluating import prepare
+from thalweg.lab.evals.plan import OWN_MODEL, Plan, missing, pick_cases, seed_of, trials
 
 PLAN = Plan(
     models=("m", "n"),

@@ -9,11 +9,11 @@ import pytest
 from tests.evals.probing import played
 from thalweg.archive import Passage
 from thalweg.archive.tables import TableArchive
-from thalweg.context.window import Item
-from thalweg.evals.probes.recall_use import PROBE
-from thalweg.evals.results import Result
-from thalweg.evals.trace import Turn
-from thalweg.middleware.wording import Wording
+from thalweg.engine.window.window import Item
+from thalweg.lab.evals.probes.recall_use import PROBE
+from thalweg.lab.evals.results import Result
+from thalweg.lab.evals.trace import Turn
+from thalweg.middleware.request.message_writer import Wording
 
 
 @pytest.mark.parametrize("variant", PROBE.variants)

@@ -14,9 +14,9 @@ from langchain_core.tools import tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from tests.e2e.scripted import Agent, RuledModel, calls
-from thalweg.evals.recorder import Recorder
-from thalweg.evals.trace import Trace
-from thalweg.graph import create_deep_agent
+from thalweg.agent.graph import create_deep_agent
+from thalweg.lab.evals.recorder import Recorder
+from thalweg.lab.evals.trace import Trace
 
 AT: Any = {"configurable": {"thread_id": "t"}}
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.evals.tiny import Echo, Parrot, parrot, scripted, trials_of
-from thalweg.context.matching import tariff_for
+from thalweg.engine.pricing.matching import tariff_for
 from thalweg.errors import ConfigError
-from thalweg.evals import Agent, Evaluation, Result, Setting, Trace, evaluate
-from thalweg.evals.judging import Judgement
-from thalweg.evals.results import Tokens
-from thalweg.evals.runner import play_all
-from thalweg.evals.subjects.peers import Unmanaged
+from thalweg.lab.evals import Agent, Evaluation, Result, Setting, Trace, evaluate
+from thalweg.lab.evals.judging import Judgement
+from thalweg.lab.evals.results import Tokens
+from thalweg.lab.evals.runner import play_all
+from thalweg.lab.evals.subjects.peers import Unmanaged
 
 NEEDLES = Evaluation(
     subjects=("thalweg-middleware",), probes=("needle/user_aside",), trials=4, window=16_000

@@ -12,7 +12,7 @@ from langchain_core.tools import tool
 
 from tests.evals.asking import Asked
 from thalweg.errors import ConfigError
-from thalweg.evals.subjects.named import subject_named
+from thalweg.lab.evals.subjects.named import subject_named
 from thalweg.testing.strict import Answer, Request, StrictProvider
 
 pytest.importorskip("langchain_openai")

@@ -8,7 +8,7 @@ what fails is the agent. Whoever wants more seeds: `thalweg eval --trials 5`.
 
 import pytest
 
-from thalweg.evals import PROBES, Evaluation, evaluate
+from thalweg.lab.evals import PROBES, Evaluation, evaluate
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from thalweg.evals.base import Verdict
-from thalweg.evals.statistics import Interval, difference, outcomes, rate
+from thalweg.lab.evals.base import Verdict
+from thalweg.lab.evals.statistics import Interval, difference, outcomes, rate
 
 counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 gaps = st.lists(

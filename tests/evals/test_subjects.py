@@ -8,10 +8,10 @@ from langchain_core.tools import tool
 
 from tests.evals.asking import Asked
 from thalweg.errors import ConfigError
-from thalweg.evals.base import Setting
-from thalweg.evals.subjects import named
-from thalweg.evals.subjects.named import SUBJECTS, subject_named
-from thalweg.evals.subjects.sizes import fitted, kept_tokens, trigger_tokens
+from thalweg.lab.evals.base import Setting
+from thalweg.lab.evals.subjects import named
+from thalweg.lab.evals.subjects.named import SUBJECTS, subject_named
+from thalweg.lab.evals.subjects.sizes import fitted, kept_tokens, trigger_tokens
 from thalweg.testing.model import ScriptedModel
 
 HERE = [name for name in SUBJECTS if name != "deepagents" or find_spec(name)]

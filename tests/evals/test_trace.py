@@ -5,7 +5,7 @@ import json
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from thalweg.evals.trace import Call, Kind, Request, Role, Said, Trace, Turn
+from thalweg.lab.evals.trace import Call, Kind, Request, Role, Said, Trace, Turn
 
 _texts = st.text(max_size=8)
 _values = st.recursive(

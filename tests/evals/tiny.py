@@ -6,12 +6,12 @@ from random import Random
 
 from langchain_core.tools import BaseTool
 
-from thalweg.evals import Agent, Need, Probe, Score, Setting, Speaks, Trace
-from thalweg.evals.candidates import Candidate, candidate
-from thalweg.evals.plan import TrialKey
-from thalweg.evals.scripted.moves import Move, Say, View
-from thalweg.evals.trial import Trial
-from thalweg.settings import Settings
+from thalweg.lab.evals import Agent, Need, Probe, Score, Setting, Speaks, Trace
+from thalweg.lab.evals.candidates import Candidate, candidate
+from thalweg.lab.evals.plan import TrialKey
+from thalweg.lab.evals.scripted.moves import Move, Say, View
+from thalweg.lab.evals.trial import Trial
+from thalweg.server.settings import Settings
 
 WINDOW = 16_000
 

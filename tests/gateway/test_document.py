@@ -13,7 +13,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 
 from tests.gateway import worlds
 from tests.serving import Served, gateway
-from thalweg.gateway import create_app
+from thalweg.server.gateway import create_app
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ import pytest
 
 from tests.gateway import worlds
 from tests.serving import Served, gateway
-from thalweg.api.problems import Problem
-from thalweg.gateway import create_app
+from thalweg.server.api.problems import Problem
+from thalweg.server.gateway import create_app
 
 DOCUMENT = create_app(worlds.settings(Path("nowhere"), keys=worlds.KEYS)).openapi()
 NAMED = [

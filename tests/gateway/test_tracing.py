@@ -8,7 +8,7 @@ from typing import Literal
 import langsmith
 import pytest
 
-from thalweg.gateway.serving import trace_in_loop
+from thalweg.server.gateway.serving import trace_in_loop
 
 
 @pytest.fixture

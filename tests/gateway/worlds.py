@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 
-from thalweg.settings import Settings
+from thalweg.server.settings import Settings
 
 ADA, BOB = {"Authorization": "Bearer ada-s-key"}, {"Authorization": "Bearer bob-s-key"}
 KEYS = [{"key": "ada-s-key", "owner": "ada"}, {"key": "bob-s-key", "owner": "bob"}]

@@ -11,10 +11,31 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 
-from thalweg.backends import files, paths
-from thalweg.backends.channel import merge_file, merge_files
-from thalweg.backends.errands import errand, included
-from thalweg.backends.matches import glob_matches_from_files
+from thalweg.agent.graph.state import merge_messages
+from thalweg.agent.skills.format import (
+    SkillMetadata,
+    annotations,
+    as_metadata,
+    parse_skill,
+    validate_skill_name,
+)
+from thalweg.agent.skills.listing import write_warnings
+from thalweg.agent.tools.access import Access
+from thalweg.agent.tools.asking import arun, run
+from thalweg.agent.tools.filing import FILED, as_stub, retold, text_of
+from thalweg.agent.tools.kit import FILE_TOOLS
+from thalweg.agent.tools.places import below_routes, keeps_in_state, real_path
+from thalweg.agent.tools.previews import (
+    PREVIEW_LINE_CHAR_LIMIT,
+    ContentPreview,
+    preview_of,
+    result_stub,
+)
+from thalweg.agent.tools.rights import FilesystemOperation, Mode, Permissions, rights
+from thalweg.agent.tools.video import VideoError, sample_frames
+from thalweg.backends import file_data as files
+from thalweg.backends import paths
+from thalweg.backends.concurrency.state_channel import merge_file, merge_files
 from thalweg.backends.paths import sanitize_tool_call_id
 from thalweg.backends.protocol import (
     BackendProtocol,
@@ -23,32 +44,17 @@ from thalweg.backends.protocol import (
     FileInfo,
     supports_delete,
 )
+from thalweg.backends.remote.commands import errand, included
+from thalweg.backends.searches.matches import glob_matches_from_files
 from thalweg.backends.text import TRUNCATION_MARKER_TEMPLATE
-from thalweg.graph.state import merge_messages
-from thalweg.middleware.memory import MEMORY_SYSTEM_PROMPT, MemoryMiddleware
-from thalweg.middleware.memory_files import MemoryFiles
+from thalweg.engine.prompts import prompt
+from thalweg.middleware.file_tools import shell_paths
+from thalweg.middleware.memory.files import MemoryFiles
+from thalweg.middleware.memory.middleware import MEMORY_SYSTEM_PROMPT, MemoryMiddleware
 from thalweg.middleware.permissions import When, interrupts, when_looked_in, when_touched
-from thalweg.middleware.showing import shell_paths
-from thalweg.middleware.skill_loading import find_skills_in, read_download
-from thalweg.middleware.skills import SkillsMiddleware
-from thalweg.middleware.subagents import CompiledSubAgent, SubAgent, SubAgentMiddleware
-from thalweg.prompts import prompt
-from thalweg.skills.format import (
-    SkillMetadata,
-    annotations,
-    as_metadata,
-    parse_skill,
-    validate_skill_name,
-)
-from thalweg.skills.listing import write_warnings
-from thalweg.tools.access import Access
-from thalweg.tools.asking import arun, run
-from thalweg.tools.filing import FILED, as_stub, retold, text_of
-from thalweg.tools.kit import FILE_TOOLS
-from thalweg.tools.places import below_routes, keeps_in_state, real_path
-from thalweg.tools.previews import PREVIEW_LINE_CHAR_LIMIT, ContentPreview, preview_of, result_stub
-from thalweg.tools.rights import FilesystemOperation, Mode, Permissions, rights
-from thalweg.tools.video import VideoError, sample_frames
+from thalweg.middleware.skills.loading import find_skills_in, read_download
+from thalweg.middleware.skills.middleware import SkillsMiddleware
+from thalweg.middleware.subagents.middleware import CompiledSubAgent, SubAgent, SubAgentMiddleware
 
 _log = logging.getLogger("thalweg.skills")
 _NOWHERE = BackendProtocol()

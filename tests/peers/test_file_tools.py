@@ -9,7 +9,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from tests.unit.tools.calls import Way, call
+from tests.unit.agent.tools.calls import Way, call
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.local_shell import LocalShellBackend
 from thalweg.middleware import filesystem

@@ -17,8 +17,8 @@ from deepagents.middleware import memory as theirs
 
 from thalweg.backends.filesystem import FilesystemBackend as OurFolder
 from thalweg.backends.protocol import BackendProtocol
-from thalweg.middleware import memory as ours
-from thalweg.middleware.memory_files import MemoryFiles
+from thalweg.middleware.memory import middleware as ours
+from thalweg.middleware.memory.files import MemoryFiles
 
 TEMPLATE = "<<{agent_memory}>>"
 texts = st.one_of(

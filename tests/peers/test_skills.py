@@ -19,11 +19,11 @@ from deepagents.backends.filesystem import FilesystemBackend as TheirFolder
 from deepagents.middleware import _skill_tools as their_tools
 from deepagents.middleware import skills as theirs
 
+from thalweg.agent.skills.format import SkillMetadata, parse_skill, validate_skill_name
+from thalweg.agent.skills.sources import source_label
 from thalweg.backends.filesystem import FilesystemBackend as OurFolder
-from thalweg.middleware import skill_tools as our_tools
-from thalweg.middleware import skills as ours
-from thalweg.skills.format import SkillMetadata, parse_skill, validate_skill_name
-from thalweg.skills.sources import source_label
+from thalweg.middleware.skills import middleware as ours
+from thalweg.middleware.skills import tools as our_tools
 from thalweg.testing.model import ScriptedModel
 
 lines = st.one_of(

@@ -12,7 +12,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph._internal._constants import CONFIG_KEY_READ, CONFIG_KEY_SEND
 from langgraph.graph import END, START, StateGraph
 
-from thalweg.backends.channel import FilesystemState, merge_file
+from thalweg.backends.concurrency.state_channel import FilesystemState, merge_file
 from thalweg.backends.state import StateBackend
 
 pytest.importorskip("deepagents", reason="the bench group is not installed")

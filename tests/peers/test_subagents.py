@@ -17,7 +17,7 @@ from langgraph.types import Interrupt
 from pydantic import BaseModel, ValidationError
 
 from tests.e2e.scripted import RuledModel, calls, says
-from thalweg.middleware import subagents as ours
+from thalweg.middleware.subagents import middleware as ours
 
 theirs = pytest.importorskip("deepagents.middleware.subagents")
 SIDES = (theirs, ours)

@@ -14,9 +14,9 @@ from langgraph._internal._constants import (
 )
 from langgraph._internal._typing import MISSING
 
-from thalweg.backends.channel import FilesChannel, merge_notes
-from thalweg.backends.child import Child, child_of
-from thalweg.backends.shared import SharedBackend
+from thalweg.backends.concurrency.child_files import Child, child_of
+from thalweg.backends.concurrency.shared import SharedBackend
+from thalweg.backends.concurrency.state_channel import FilesChannel, merge_notes
 
 Result = TypeVar("Result")
 

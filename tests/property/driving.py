@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 from tests.property.strategies import Scenario
 from thalweg.archive import Archive, Logged, Span, ThreadKey, open_archive
-from thalweg.context.edits import Edit
-from thalweg.context.engine import Engine
-from thalweg.context.policy import Policy, RentOrBuy
-from thalweg.context.tariffs import TARIFFS
-from thalweg.context.window import Item
-from thalweg.entries import Entry, Message
+from thalweg.engine.compaction.policy import Policy, RentOrBuy
+from thalweg.engine.edits import Edit
+from thalweg.engine.engine import Engine
+from thalweg.engine.entries import Entry, Message
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.tokens import Counter
+from thalweg.engine.window.window import Item
 from thalweg.errors import WindowExceededError
-from thalweg.tokens import Counter
 
 KEY = ThreadKey("ada", "t1")
 

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from thalweg.context.budget import Budget
-from thalweg.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
-from thalweg.wires.fields import pack
+from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.engine.window.budget import Budget
+from thalweg.engine.wires.fields import pack
 
 T = TypeVar("T")
 

@@ -8,13 +8,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from thalweg.archive.blobs import pack, put_together, take_apart, unpack
-from thalweg.archive.excerpts import best_window, segments, widen
-from thalweg.archive.passages import MAX_CHARS, MAX_LINE_CHARS, cut
-from thalweg.archive.question import ask
 from thalweg.archive.reading import read_piece
-from thalweg.archive.shapes import SHAPE_WORDS, looks_like
-from thalweg.entries import Message, Opaque, Part, Text, Thinking, ToolCall
-from thalweg.words import find_tokens, stem, token_words, words
+from thalweg.archive.search.excerpts import best_window, segments, widen
+from thalweg.archive.search.passages import MAX_CHARS, MAX_LINE_CHARS, cut
+from thalweg.archive.search.question import ask
+from thalweg.archive.search.shapes import SHAPE_WORDS, looks_like
+from thalweg.engine.entries import Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.engine.words import find_tokens, stem, token_words, words
 
 any_text = st.text(st.characters(), max_size=400)
 """Every character there is, lone surrogates included."""

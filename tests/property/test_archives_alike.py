@@ -11,7 +11,7 @@ from thalweg.archive import Archive, Logged, Span, ThreadKey, Turn, open_archive
 from thalweg.archive.blobs import pack
 from thalweg.archive.handles import make_handle
 from thalweg.archive.postgres import PostgresArchive
-from thalweg.entries import Message, Text
+from thalweg.engine.entries import Message, Text
 from thalweg.errors import ArchiveError
 
 SECRET = b"fixed"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from thalweg.context.breakpoints import Layout, plan_marks
+from thalweg.engine.window.breakpoints import Layout, plan_marks
 
 LOOKBACK = 5
 

@@ -10,8 +10,8 @@ from hypothesis import event, given
 from tests.property.driving import Drive, Request, drive
 from tests.property.providers import as_bytes
 from tests.property.strategies import HOMES, Scenario, scenarios
-from thalweg.context.edits import Fold, Reason, Strip, Supersede
-from thalweg.wires.registry import WIRES
+from thalweg.engine.edits import Fold, Reason, Strip, Supersede
+from thalweg.engine.wires.registry import WIRES
 
 
 def _unbroken(driven: Drive) -> list[tuple[Request, Request]]:

@@ -7,10 +7,10 @@ from itertools import accumulate
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from thalweg.context.pricing import Tariff
-from thalweg.context.window import Item
-from thalweg.entries import Message, Text
-from thalweg.replay.cache import PrefixCache
+from thalweg.engine.entries import Message, Text
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.window.window import Item
+from thalweg.lab.replay.cache import PrefixCache
 from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.counting import Measured
 

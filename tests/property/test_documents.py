@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.facts.changes import Change, Drop, Put, Write
-from thalweg.facts.document.changes import import_, marks, picked_up
-from thalweg.facts.document.reading import read_document
-from thalweg.facts.document.writing import Document, export
-from thalweg.facts.values import HISTORY, USER_CONTEXT, Fact, FactId, Profile, Section
+from thalweg.memory.facts.changes import Change, Drop, Put, Write
+from thalweg.memory.facts.document.changes import import_, marks, picked_up
+from thalweg.memory.facts.document.reading import read_document
+from thalweg.memory.facts.document.writing import Document, export
+from thalweg.memory.facts.values import HISTORY, USER_CONTEXT, Fact, FactId, Profile, Section
 
 NOW = "2026-03-01T10:00:00Z"
 

@@ -5,10 +5,10 @@ import json
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from thalweg.runs import feeds
-from thalweg.runs.base import Draft, Event
-from thalweg.runs.drafts import joined, sound
-from thalweg.runs.feeds import Feed
+from thalweg.server.runs import feeds
+from thalweg.server.runs.base import Draft, Event
+from thalweg.server.runs.drafts import joined, sound
+from thalweg.server.runs.feeds import Feed
 
 stretches = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 15)), max_size=25)
 """Where events are pushed from, and how many: in a row, again, or behind a gap."""

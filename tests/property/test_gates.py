@@ -5,14 +5,14 @@ from dataclasses import replace
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from thalweg.facts.gates.hearing import shown
-from thalweg.facts.gates.judging import judge, judge_told
-from thalweg.facts.gates.letters import visible
-from thalweg.facts.gates.own_words import own_words, without_markers
-from thalweg.facts.gates.quoting import find_quote
-from thalweg.facts.gates.secrets import redact
-from thalweg.facts.proposals import Proposal
-from thalweg.facts.values import Trust, Turn
+from thalweg.memory.facts.gates.hearing import shown
+from thalweg.memory.facts.gates.judging import judge, judge_told
+from thalweg.memory.facts.gates.letters import visible
+from thalweg.memory.facts.gates.own_words import own_words, without_markers
+from thalweg.memory.facts.gates.quoting import find_quote
+from thalweg.memory.facts.gates.secrets import redact
+from thalweg.memory.facts.proposals import Proposal
+from thalweg.memory.facts.values import Trust, Turn
 
 PIECES = (
     *("I like tea", "My boss said: ", "I live in Porto. ", "summarize this", "says ", "this "),

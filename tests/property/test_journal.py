@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thalweg.errors import ClaimLostError
-from thalweg.runs.base import Claim, Draft, Event, RunKey
-from thalweg.runs.journal import TableJournal
-from thalweg.runs.opening import open_journal
+from thalweg.server.runs.base import Claim, Draft, Event, RunKey
+from thalweg.server.runs.journal import TableJournal
+from thalweg.server.runs.opening import open_journal
 
 KEY = RunKey("ada", "t", "r")
 STEPS = st.lists(

@@ -9,14 +9,20 @@ from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 
 from tests.learning import Clock, answer, learner, say
-from thalweg.facts.changes import Drop, Put, Write
-from thalweg.facts.learning.eviction import plan_eviction
-from thalweg.facts.learning.extraction import Paragraph
-from thalweg.facts.learning.lesson import Lesson, after, candidates, plan_learning, plan_profile
-from thalweg.facts.proposals import Proposal
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Fact, FactId, Profile, Scope, Section, Trust, Turn
 from thalweg.memory.base import MemoryStore, Selection
+from thalweg.memory.facts.changes import Drop, Put, Write
+from thalweg.memory.facts.learning.eviction import plan_eviction
+from thalweg.memory.facts.learning.extraction import Paragraph
+from thalweg.memory.facts.learning.lesson import (
+    Lesson,
+    after,
+    candidates,
+    plan_learning,
+    plan_profile,
+)
+from thalweg.memory.facts.proposals import Proposal
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Fact, FactId, Profile, Scope, Section, Trust, Turn
 from thalweg.memory.opening import open_memory
 
 ADA = Scope("ada")

@@ -5,8 +5,8 @@ import re
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from thalweg.backends.matches import matching_lines
 from thalweg.backends.protocol import FileData
+from thalweg.backends.searches.matches import matching_lines
 from thalweg.backends.text import (
     MAX_LINE_LENGTH,
     edit_text,

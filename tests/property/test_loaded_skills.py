@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.property.driving import Drive, Request, drive
 from tests.property.strategies import Scenario
-from thalweg.context.budget import Budget
-from thalweg.context.edits import Fold
-from thalweg.entries import Message, Text, ToolCall
+from thalweg.engine.edits import Fold
+from thalweg.engine.entries import Message, Text, ToolCall
+from thalweg.engine.window.budget import Budget
 
 PATHS = ("/skills/pdf/SKILL.md", "/skills/csv/SKILL.md", "/team/deploy/SKILL.md")
 GONE = "skill {}: not shown any more"

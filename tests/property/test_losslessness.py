@@ -12,13 +12,13 @@ from tests.property.strategies import Scenario, scenarios
 from tests.property.test_requests import witness
 from thalweg.archive import Logged, Span, ThreadKey
 from thalweg.archive.handles import make_handle
-from thalweg.context.edits import Fold
-from thalweg.context.fold import Record, absorb
-from thalweg.context.record import fenced, render
-from thalweg.context.window import is_blank
-from thalweg.entries import Message, Thinking, ToolCall, message_to_json
+from thalweg.engine.compaction.structured_summary import Record, absorb
+from thalweg.engine.compaction.summary_rendering import fenced, render
+from thalweg.engine.edits import Fold
+from thalweg.engine.entries import Message, Thinking, ToolCall, message_to_json
+from thalweg.engine.transcript import as_text
+from thalweg.engine.window.window import is_blank
 from thalweg.errors import HandleError, StorageError
-from thalweg.transcript import as_text
 
 HANDLE = re.compile(r'recall\(handle=\\?"([a-z2-7]{16})(?:#(\d+))?')
 

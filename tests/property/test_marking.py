@@ -6,10 +6,10 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from thalweg.context.breakpoints import MOST_MARKS
-from thalweg.context.tariffs import TARIFFS
-from thalweg.middleware.marking import Marking
-from thalweg.testing.strict.anthropic_rules import problems
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.window.breakpoints import MOST_MARKS
+from thalweg.middleware.request.cache_marks import Marking
+from thalweg.testing.strict.rules.anthropic import problems
 from thalweg.testing.strict.sealing import signature
 
 Object = dict[str, Any]

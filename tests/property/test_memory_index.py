@@ -17,11 +17,11 @@ from thalweg.database.base import Rows
 from thalweg.database.postgres import PostgresRows
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
-from thalweg.memory.index import Entry, Index
-from thalweg.memory.postgres import PostgresMemory
-from thalweg.memory.postings import BLOCK
-from thalweg.memory.selection import weights
-from thalweg.memory.word_rows import LENGTHS, TOTALS
+from thalweg.memory.search.index import Entry, Index
+from thalweg.memory.search.postings import BLOCK
+from thalweg.memory.search.selection import weights
+from thalweg.memory.search.word_rows import LENGTHS, TOTALS
+from thalweg.memory.store.postgres import PostgresMemory
 
 SECRET = b"fixed"
 WORDS = [f"word{n}" for n in range(12)]

@@ -6,14 +6,14 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.facts.recalled import SmallMemory, turn
-from thalweg.facts.recall.packing import pack
-from thalweg.facts.recall.question import MAX_WORDS, ask
-from thalweg.facts.recall.ranking import Features, Ranked, Scale, links, rank, worth_reading
-from thalweg.facts.recall.rendering import heading, line, render_tail, safe
-from thalweg.facts.recall.seeds import render_system
-from thalweg.facts.values import Evidence, Fact, FactId, Profile, Section, Trust, Turn
-from thalweg.tokens import exact_counter
+from tests.unit.memory.facts.recalled import SmallMemory, turn
+from thalweg.engine.tokens import exact_counter
+from thalweg.memory.facts.recall.packing import pack
+from thalweg.memory.facts.recall.question import MAX_WORDS, ask
+from thalweg.memory.facts.recall.ranking import Features, Ranked, Scale, links, rank, worth_reading
+from thalweg.memory.facts.recall.rendering import heading, line, render_tail, safe
+from thalweg.memory.facts.recall.seeds import render_system
+from thalweg.memory.facts.values import Evidence, Fact, FactId, Profile, Section, Trust, Turn
 
 _COUNT = exact_counter()
 _ATTACKS = [

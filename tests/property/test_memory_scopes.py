@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from tests.postgres import fresh_database
 from thalweg.errors import NoSuchOperationError, StaleWriteError
-from thalweg.facts.changes import Change, Drop, Put, Write
-from thalweg.facts.values import FactId, Scope, Section
 from thalweg.memory.base import Learned, MemoryStore, Selection
+from thalweg.memory.facts.changes import Change, Drop, Put, Write
+from thalweg.memory.facts.values import FactId, Scope, Section
 from thalweg.memory.opening import open_memory
-from thalweg.memory.schema import SCOPED
-from thalweg.memory.sqlite import SqliteMemory
+from thalweg.memory.store.schema import SCOPED
+from thalweg.memory.store.sqlite import SqliteMemory
 from thalweg.testing.memory import NOW, at, everything, fact, found, said, superseding
 
 _NUMBERS = count()

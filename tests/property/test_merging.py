@@ -6,11 +6,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.facts.changes import Change, Put
-from thalweg.facts.merging.comparing import Verdict, may_supersede
-from thalweg.facts.merging.freshness import current
-from thalweg.facts.merging.planning import plan_merge
-from thalweg.facts.values import Evidence, Fact, FactId, Trust
+from thalweg.memory.facts.changes import Change, Put
+from thalweg.memory.facts.merging.comparing import Verdict, may_supersede
+from thalweg.memory.facts.merging.freshness import current
+from thalweg.memory.facts.merging.planning import plan_merge
+from thalweg.memory.facts.values import Evidence, Fact, FactId, Trust
 
 CITIES = ("Berlin", "Munich", "Oslo", "Rome")
 SAYINGS = (

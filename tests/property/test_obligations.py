@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.property.driving import Drive, Request, drive
 from tests.property.strategies import MARKERS, Scenario, scenarios
 from tests.property.test_requests import witness
-from thalweg.context.budget import Budget
-from thalweg.context.edits import Edit, Evict, Fold, Pin, Unpin
-from thalweg.entries import Message, Text
+from thalweg.engine.edits import Edit, Evict, Fold, Pin, Unpin
+from thalweg.engine.entries import Message, Text
+from thalweg.engine.window.budget import Budget
 
 
 def _latest(driven: Drive, request: Request) -> Message | None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from thalweg.context.pricing import Tariff, Tier
-from thalweg.context.window import Item
-from thalweg.entries import Message, Text
-from thalweg.replay.cache import Charge, PrefixCache
-from thalweg.replay.oracle.folds import Folding, Rules, cheapest
-from thalweg.replay.oracle.sets import Life, Piece, least_cost
-from thalweg.replay.oracle.trail import Cut, Moment, Need, Trail, sums_of
+from thalweg.engine.entries import Message, Text
+from thalweg.engine.pricing.tariff import Tariff, Tier
+from thalweg.engine.window.window import Item
+from thalweg.lab.replay.cache import Charge, PrefixCache
+from thalweg.lab.replay.oracle.folds import Folding, Rules, cheapest
+from thalweg.lab.replay.oracle.sets import Life, Piece, least_cost
+from thalweg.lab.replay.oracle.trail import Cut, Moment, Need, Trail, sums_of
 
 NEAR = 1e-6
 """Costs are sums of floats in another order."""

@@ -25,11 +25,11 @@ from tests.property.path_strategies import (
     trees,
 )
 from thalweg.backends.filesystem import FilesystemBackend
-from thalweg.backends.globs import compile_grep_include_glob
-from thalweg.backends.matches import glob_matches_from_files, grep_matches_from_files
+from thalweg.backends.local.places import Place, beneath, resolved
 from thalweg.backends.paths import MAX_NAME_BYTES, MAX_PATH_BYTES, validate_path
-from thalweg.backends.places import Place, beneath, resolved
 from thalweg.backends.protocol import BackendProtocol, FileData
+from thalweg.backends.searches.globs import compile_grep_include_glob
+from thalweg.backends.searches.matches import glob_matches_from_files, grep_matches_from_files
 from thalweg.errors import InvalidGlobPatternError, PathError
 
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.facts.recall.pieces import MOST_WORDS, pieces
-from thalweg.words import words
+from thalweg.engine.words import words
+from thalweg.memory.facts.recall.pieces import MOST_WORDS, pieces
 
 texts = st.one_of(
     st.text(max_size=500),

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from tests.unit.tools.calls import Shelf, call
+from tests.unit.agent.tools.calls import Shelf, call
 from thalweg.backends.text import lines_of, with_plain_ends
 from thalweg.middleware.filesystem import FilesystemMiddleware
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from thalweg.entries import message_to_json
+from thalweg.engine.entries import message_to_json
+from thalweg.engine.transcript import as_text
 from thalweg.errors import RecordingError
-from thalweg.recordings.base import Recording
-from thalweg.recordings.files import FORMATS, read_recording
-from thalweg.transcript import as_text
+from thalweg.lab.recordings.base import Recording
+from thalweg.lab.recordings.files import FORMATS, read_recording
 
 WORDS = (
     "role type content message tool_calls user assistant tool id name x uuid parts text payload "

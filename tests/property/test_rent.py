@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from tests.property.driving import Drive
 from tests.property.strategies import Scenario
-from tests.unit.context.threads import steps, user
-from thalweg.context.budget import Budget
-from thalweg.context.offers import Offer
-from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import Tariff, Tier
-from thalweg.context.rent import Meter
-from thalweg.context.scene import Scene
+from tests.unit.engine.threads import steps, user
+from thalweg.engine.compaction.accumulated_cost import Meter
+from thalweg.engine.compaction.offers import Offer
+from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.pricing.tariff import Tariff, Tier
+from thalweg.engine.window.budget import Budget
 
 RENTS = st.lists(st.floats(0, 1e5), max_size=200)
 PRICES = st.floats(1, 1e6)

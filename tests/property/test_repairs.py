@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, ToolMessage
 
-from thalweg.context.window import NO_RESULT
-from thalweg.entries import (
+from thalweg.engine.entries import (
     Media,
     Message,
     Part,
@@ -19,9 +18,10 @@ from thalweg.entries import (
     message_from_json,
     message_to_json,
 )
-from thalweg.wires.langchain import LangChainWire
-from thalweg.wires.repairs import Checked, Checker, encodable
-from thalweg.wires.rules import RULES, Rules
+from thalweg.engine.window.window import NO_RESULT
+from thalweg.engine.wires.langchain import LangChainWire
+from thalweg.engine.wires.repairs import Checked, Checker, encodable
+from thalweg.engine.wires.rules import RULES, Rules
 
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()), max_size=8)
 NAMES = st.one_of(st.sampled_from(["ls", "read_file"]), TEXTS, st.just("probe" * 16))

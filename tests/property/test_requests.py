@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from tests.property.driving import Drive, Request, drive
 from tests.property.providers import PROVIDERS
 from tests.property.strategies import HOMES, Scenario, scenarios
-from thalweg.context.window import Window
-from thalweg.entries import Entry, Message, Thinking, ToolCall, message_to_json
-from thalweg.tokens import exact_counter
-from thalweg.wires.registry import WIRES
+from thalweg.engine.entries import Entry, Message, Thinking, ToolCall, message_to_json
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.window.window import Window
+from thalweg.engine.wires.registry import WIRES
 
 
 def refusals(driven: Drive) -> list[str]:

@@ -9,13 +9,13 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.middleware.types import AgentMiddleware
 
 from tests.property.test_approvals import TOOLS, approvals, asks, sizes
+from thalweg.agent.graph.build import Recipe, child, stack
+from thalweg.agent.tools.rights import FilesystemPermission, Mode, Rights, rights
 from thalweg.backends.state import StateBackend
-from thalweg.graph.build import Recipe, child, stack
 from thalweg.middleware.approval import Approvals, approvals_of
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
 from thalweg.testing.model import ScriptedModel
-from thalweg.tools.rights import FilesystemPermission, Mode, Rights, rights
 
 Middleware = AgentMiddleware[Any, Any, Any]
 STRICTNESS: dict[Mode, int] = {"allow": 0, "interrupt": 1, "deny": 2}

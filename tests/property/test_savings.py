@@ -8,16 +8,16 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from tests.property.strategies import Scenario, scenarios
-from thalweg.context.pricing import Tariff, Tier
-from thalweg.context.savings import Change, Forecast, Saving, Savings, Sent
-from thalweg.context.tariffs import TARIFFS
+from thalweg.engine.pricing.savings import Change, Forecast, Saving, Savings, Sent
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.pricing.tariff import Tariff, Tier
 from thalweg.errors import ThalwegError
-from thalweg.recordings.base import Recording
-from thalweg.replay.account import LAYOUT_TOKENS
-from thalweg.replay.fleet import replay_under
-from thalweg.replay.questions import Questions
-from thalweg.replay.results import Run
-from thalweg.replay.subject import subject_of, terms_of
+from thalweg.lab.recordings.base import Recording
+from thalweg.lab.replay.account import LAYOUT_TOKENS
+from thalweg.lab.replay.fleet import replay_under
+from thalweg.lab.replay.questions import Questions
+from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.subject import subject_of, terms_of
 
 rates = st.floats(0.01, 0.5)
 tiers = st.builds(

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from thalweg.cli.app import app
-from thalweg.sections import Section
-from thalweg.settings import Settings
-from thalweg.settings.fields import Field, described
-from thalweg.settings.fixed import nearly, one_edit_apart
-from thalweg.settings.loading import examine_text
-from thalweg.settings.parts import Open
-from thalweg.settings.reading import read
-from thalweg.settings.showing import nested, shown, yaml_lines
-from thalweg.settings.variables import escaped, filled
+from thalweg.engine.sections import Section
+from thalweg.server.settings import Settings
+from thalweg.server.settings.fields import Field, described
+from thalweg.server.settings.fixed import nearly, one_edit_apart
+from thalweg.server.settings.loading import examine_text
+from thalweg.server.settings.parts import Open
+from thalweg.server.settings.reading import read
+from thalweg.server.settings.showing import nested, shown, yaml_lines
+from thalweg.server.settings.variables import escaped, filled
 
 texts = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=20

@@ -13,10 +13,10 @@ from langchain_core.messages import ToolMessage
 from langgraph._internal._typing import MISSING
 
 from tests.property.authors import Agent
-from thalweg.backends.channel import FilesChannel, merge_files, stamped
-from thalweg.backends.ledger import MAIN
+from thalweg.backends.concurrency.file_versions import MAIN
+from thalweg.backends.concurrency.shared import shared, with_notices
+from thalweg.backends.concurrency.state_channel import FilesChannel, merge_files, stamped
 from thalweg.backends.protocol import FileData
-from thalweg.backends.shared import shared, with_notices
 from thalweg.backends.state import StateBackend
 
 PATHS = ("/a", "/d/b", "/d/c")

@@ -12,13 +12,13 @@ from pydantic import ValidationError
 from tests.property.driving import Drive, drive, quick_count
 from tests.property.strategies import Scenario, scenarios
 from tests.property.test_requests import witness
-from thalweg.context.budget import Budget
-from thalweg.context.edits import Elide, Evict, Fold, Supersede
-from thalweg.context.policy import RentOrBuy
-from thalweg.context.tariffs import TARIFFS
-from thalweg.context.window import Beside
-from thalweg.tokens import Calibration, exact_counter, measure
-from thalweg.wires.registry import WIRES
+from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.edits import Elide, Evict, Fold, Supersede
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.tokens import Calibration, exact_counter, measure
+from thalweg.engine.window.budget import Budget
+from thalweg.engine.window.window import Beside
+from thalweg.engine.wires.registry import WIRES
 
 SHRINKING = (Elide, Evict, Fold, Supersede)
 

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from thalweg.entries import Media, Message, Text, Thinking, ToolCall
-from thalweg.errors import SummaryError
-from thalweg.summaries.ask import ask_for
-from thalweg.summaries.check import checked
-from thalweg.summaries.chunks import LEAST_BUDGET, chunks
-from thalweg.summaries.reading import read_summary
-from thalweg.summaries.summary import (
+from thalweg.engine.entries import Media, Message, Text, Thinking, ToolCall
+from thalweg.engine.summaries.ask import ask_for
+from thalweg.engine.summaries.check import checked
+from thalweg.engine.summaries.chunks import LEAST_BUDGET, chunks
+from thalweg.engine.summaries.reading import read_summary
+from thalweg.engine.summaries.summary import (
     SECTIONS,
     Summary,
     merged,
@@ -21,7 +20,8 @@ from thalweg.summaries.summary import (
     summary_from_data,
     summary_to_data,
 )
-from thalweg.tokens import exact_counter
+from thalweg.engine.tokens import exact_counter
+from thalweg.errors import SummaryError
 
 count = exact_counter()
 HEADING = re.compile(r"^(§\d*) #(\d+) [^\n]*$")

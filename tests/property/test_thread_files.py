@@ -19,13 +19,13 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.property.path_strategies import NAMES, NEST, ODD_NAMES, Folders, folders, paths
-from thalweg.app.files import Files
 from thalweg.errors import NoSuchFileError, PathError, UploadRefusedError
-from thalweg.uploads.base import Places
-from thalweg.uploads.disk import DiskPlaces
-from thalweg.uploads.names import MAX_NAME_BYTES, folded, safe_name, unlike
-from thalweg.uploads.places import open_places
-from thalweg.uploads.policy import UploadPolicy
+from thalweg.server.app.files.files import Files
+from thalweg.server.uploads.base import Places
+from thalweg.server.uploads.disk import DiskPlaces
+from thalweg.server.uploads.names import MAX_NAME_BYTES, folded, safe_name, unlike
+from thalweg.server.uploads.places import open_places
+from thalweg.server.uploads.policy import UploadPolicy
 
 ATTACKS = int(os.environ.get("THALWEG_ATTACKS", "60"))
 PLAIN = UploadPolicy(convert=False)

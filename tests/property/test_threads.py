@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.property.strategies import Scenario, scenarios
 from tests.property.threading import Graph, State, WatchedArchive, numbered, text_of
-from thalweg.entries import Message, Text, ToolCall
+from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.errors import WindowExceededError
 
 CHOICES = st.lists(st.integers(0, 5), min_size=30, max_size=30)

@@ -3,14 +3,14 @@
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.unit.threads.driver import KEY, SYSTEM, Driver
+from tests.unit.archive.threads.driver import KEY, SYSTEM, Driver
+from thalweg.archive.threads.contexts import context_at
+from thalweg.archive.threads.operations import pin, rewind, undo, unpin
+from thalweg.archive.threads.thread_export import export
+from thalweg.archive.threads.thread_history import history, turns
 from thalweg.errors import ArchiveError, PinError
-from thalweg.recordings.source import take_apart
-from thalweg.recordings.thalweg_thread import FORMAT
-from thalweg.threads.contexts import context_at
-from thalweg.threads.hand import pin, rewind, undo, unpin
-from thalweg.threads.thread_export import export
-from thalweg.threads.thread_history import history, turns
+from thalweg.lab.recordings.formats.thalweg_thread import FORMAT
+from thalweg.lab.recordings.source import take_apart
 
 DEEDS = st.lists(
     st.tuples(

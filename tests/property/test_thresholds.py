@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.property.driving import Drive
 from tests.property.strategies import Scenario, scenarios
 from tests.property.test_requests import refusals, witness
-from thalweg.context.edits import Fold
-from thalweg.context.scene import Scene
-from thalweg.context.thresholds import Threshold, Thresholds
+from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.thresholds import Threshold, Thresholds
+from thalweg.engine.edits import Fold
 
 fractions = st.builds(
     Threshold, type=st.just("fraction"), value=st.floats(0.01, 1, exclude_min=True)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.property.wire_strategies import JUNK, TELL, Story, spoiled, stories
-from thalweg.entries import (
+from thalweg.engine.entries import (
     Media,
     Message,
     Opaque,
@@ -22,7 +22,7 @@ from thalweg.entries import (
     ToolCall,
     message_to_json,
 )
-from thalweg.wires.registry import WIRES
+from thalweg.engine.wires.registry import WIRES
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 few = settings(steady, max_examples=30)

@@ -15,16 +15,16 @@ from thalweg.archive import (
     Turn,
     open_archive,
 )
-from thalweg.context.budget import Budget
-from thalweg.context.engine import Engine
-from thalweg.context.policy import RentOrBuy
-from thalweg.context.tariffs import TARIFFS
-from thalweg.entries import Message
+from thalweg.archive.threads.branch import Line
+from thalweg.archive.threads.journal import Page, page_from_json
+from thalweg.archive.threads.opening import open_session
+from thalweg.archive.threads.session import Session
+from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.engine import Engine
+from thalweg.engine.entries import Message
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.window.budget import Budget
 from thalweg.errors import ConflictError
-from thalweg.threads.journal import Page, page_from_json
-from thalweg.threads.line import Line
-from thalweg.threads.opening import open_session
-from thalweg.threads.session import Session
 
 BUDGET = Budget(window=2_000, max_output=0, tail_tokens=300)
 

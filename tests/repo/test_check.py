@@ -16,7 +16,7 @@ def test_tests_of_a_changed_module_and_of_its_package_are_related(tmp_path: Path
     write(tmp_path, "tests/unit/test_package.py", "from thalweg.archive import open_archive")
     write(tmp_path, "tests/property/test_module.py", "from thalweg.archive import blobs")
     write(tmp_path, "tests/unit/test_lines.py", "from thalweg.archive.lines import Line")
-    write(tmp_path, "tests/unit/test_words.py", "import thalweg.words")
+    write(tmp_path, "tests/unit/test_words.py", "import thalweg.engine.words")
     write(tmp_path, "tests/e2e/test_long.py", "from thalweg.archive.blobs import pack")
 
     assert related_tests(["src/thalweg/archive/blobs.py"], tmp_path) == [

@@ -18,7 +18,7 @@ from tests.rules.anthropic import prefix_digest, thinking_blocks
 from tests.rules.rule import Issued, Provider, Request, Thought
 from tests.rules.story import Move
 from tests.rules.table import faults
-from thalweg.tokens import exact_counter
+from thalweg.engine.tokens import exact_counter
 
 IMAGE_TOKENS = 300
 """What a provider counts for the one small image of the stories."""

@@ -20,8 +20,8 @@ from tests.rules.story import PNG, Author, Result, ResultKind, Story, Turn
 from thalweg import ContextMiddleware, ContextPolicy, create_deep_agent
 from thalweg.archive.base import Archive, ThreadKey
 from thalweg.archive.opening import open_archive
-from thalweg.entries import Media
-from thalweg.transcript import as_text
+from thalweg.engine.entries import Media
+from thalweg.engine.transcript import as_text
 
 AgentKind = Literal["create_agent", "create_deep_agent"]
 Variant = Literal["plain", "other-tools", "other-prompt"]

@@ -7,8 +7,9 @@ import pytest
 import thalweg
 import thalweg.backends
 import thalweg.middleware
-from thalweg import absent, create_deep_agent
+from thalweg import create_deep_agent
 from thalweg.backends.state import StateBackend
+from thalweg.engine import absent
 from thalweg.errors import ConfigError
 from thalweg.middleware.summarization import create_summarization_middleware
 from thalweg.testing.model import ScriptedModel

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 
 from thalweg.archive import Passage, render_passages
-from thalweg.archive.index import Hits, Row, words_of
-from thalweg.archive.question import Question, ask
-from thalweg.archive.ranking import SHORTLIST, choose, rank, shortlist, surroundings
-from thalweg.tokens import exact_counter
+from thalweg.archive.search.index import Hits, Row, words_of
+from thalweg.archive.search.question import Question, ask
+from thalweg.archive.search.ranking import SHORTLIST, choose, rank, shortlist, surroundings
+from thalweg.engine.tokens import exact_counter
 
 
 def found(question: Question, rows: Sequence[Row]) -> Hits:
@@ -199,8 +199,8 @@ def test_results_of_a_call_that_was_found_are_read_too() -> None:
 
 SCORES = """
 from tests.unit.test_archive_ranking import found, row
-from thalweg.archive.question import ask
-from thalweg.archive.ranking import rank
+from thalweg.archive.search.question import ask
+from thalweg.archive.search.ranking import rank
 question = ask("How many lines has it, which version, which url, what size, which commit?")
 looks = ["7", "line 3", "1.25", "https://x", "12 bytes", "abc1234"]
 rows = [row(n, "commit " + " ".join(looks[: n % 7] + looks[n % 5 :])) for n in range(1, 90)]

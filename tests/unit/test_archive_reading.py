@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from thalweg.archive.base import Span
 from thalweg.archive.reading import read_span
-from thalweg.entries import Message, Text
+from thalweg.engine.entries import Message, Text
 
 
 def test_no_more_messages_are_taken_than_the_page_shows() -> None:

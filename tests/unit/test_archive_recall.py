@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.archive import RECALL_TOOL, Archive, Logged, Span, ThreadKey, open_archive, recall
-from thalweg.entries import Message, Text
-from thalweg.tokens import exact_counter
+from thalweg.engine.entries import Message, Text
+from thalweg.engine.tokens import exact_counter
 
 KEY = ThreadKey("ada", "t1")
 TEXTS = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.tokens import byte_counter, exact_counter
+from thalweg.engine.tokens import byte_counter, exact_counter
 
 ENCODINGS = ("o200k_base", "cl100k_base")
 DENSE = (
@@ -32,8 +32,8 @@ PROGRAM = """
 import warnings
 with warnings.catch_warnings(record=True) as seen:
     warnings.simplefilter("always")
-    from thalweg.context.budget import Budget
-    from thalweg.tokens import exact_counter
+    from thalweg.engine.window.budget import Budget
+    from thalweg.engine.tokens import exact_counter
     count = exact_counter()
 print(count("na\u00efve"), len(seen), seen[0].message)
 """

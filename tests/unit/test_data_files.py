@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import thalweg
-from thalweg.data_files import by_word, distinct, read_table
+from thalweg.engine.data_files import by_word, distinct, read_table
 
 TABLES = sorted(
     path.relative_to(Path(thalweg.__file__).parent)

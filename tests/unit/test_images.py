@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.entries import Media, Message
-from thalweg.images import LARGEST_TOKENS, LONGEST_EDGE, dimensions, image_tokens
-from thalweg.tokens import IMAGE_TOKENS, measure, media_tokens
+from thalweg.engine.entries import Media, Message
+from thalweg.engine.images import LARGEST_TOKENS, LONGEST_EDGE, dimensions, image_tokens
+from thalweg.engine.tokens import IMAGE_TOKENS, measure, media_tokens
 
 EDGES = st.integers(1, 16_383)
 """What every format can say."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.prompts import Prompt, prompt, prompts
+from thalweg.engine.prompts import Prompt, prompt, prompts
 
 
 @pytest.mark.parametrize("given", prompts(), ids=lambda p: p.name)

@@ -21,8 +21,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from langsmith.sandbox import Sandbox, SandboxClient
 
-from thalweg import undocumented
-from thalweg.undocumented import CHECKED
+from thalweg.engine import undocumented
+from thalweg.engine.undocumented import CHECKED
 
 
 class Files(TypedDict, total=False):

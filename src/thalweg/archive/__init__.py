@@ -4,22 +4,27 @@ Two rules: a compaction never deletes or rewrites a message; a reference is retu
 messages are durable.
 """
 
-from thalweg.archive.base import (
-    Archive,
-    Handle,
-    Logged,
-    Passage,
-    Reading,
-    Span,
-    ThreadKey,
-    ThreadPassage,
-    Turn,
-    render_passages,
-)
-from thalweg.archive.home import default_place, home, open_existing
-from thalweg.archive.opening import open_archive
-from thalweg.archive.recall import RECALL_TOOL, recall
-from thalweg.archive.sqlite import SqliteArchive
+from typing import TYPE_CHECKING
+
+from thalweg.engine.lazy import lazily
+
+if TYPE_CHECKING:
+    from thalweg.archive.base import (
+        Archive,
+        Handle,
+        Logged,
+        Passage,
+        Reading,
+        Span,
+        ThreadKey,
+        ThreadPassage,
+        Turn,
+        render_passages,
+    )
+    from thalweg.archive.opening import open_archive
+    from thalweg.archive.paths import default_place, home, open_existing
+    from thalweg.archive.recall_tool import RECALL_TOOL, recall
+    from thalweg.archive.sqlite import SqliteArchive
 
 __all__ = [
     "RECALL_TOOL",
@@ -40,3 +45,26 @@ __all__ = [
     "recall",
     "render_passages",
 ]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "Archive": "thalweg.archive.base",
+        "Handle": "thalweg.archive.base",
+        "Logged": "thalweg.archive.base",
+        "Passage": "thalweg.archive.base",
+        "RECALL_TOOL": "thalweg.archive.recall_tool",
+        "Reading": "thalweg.archive.base",
+        "Span": "thalweg.archive.base",
+        "SqliteArchive": "thalweg.archive.sqlite",
+        "ThreadKey": "thalweg.archive.base",
+        "ThreadPassage": "thalweg.archive.base",
+        "Turn": "thalweg.archive.base",
+        "default_place": "thalweg.archive.paths",
+        "home": "thalweg.archive.paths",
+        "open_archive": "thalweg.archive.opening",
+        "open_existing": "thalweg.archive.paths",
+        "recall": "thalweg.archive.recall_tool",
+        "render_passages": "thalweg.archive.base",
+    },
+)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NewType, Protocol, Self
 
-from thalweg.entries import Message
+from thalweg.engine.entries import Message
 
 Handle = NewType("Handle", str)
 """Sixteen letters and digits that refer to a span of one thread. Unguessable, and no credential:

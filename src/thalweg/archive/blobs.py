@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 from thalweg.database.base import decode, encode
-from thalweg.entries import Message, Part, message_from_json, message_to_json
+from thalweg.engine.entries import Message, Part, message_from_json, message_to_json
 from thalweg.errors import StorageError
 
 LARGE_CHARS = 2_000
@@ -76,7 +76,7 @@ def take_apart(message: Message) -> Stored:
     """Return the stored form of a message; `put_together` is the inverse.
 
     Example:
-        >>> from thalweg.entries import Text
+        >>> from thalweg.engine.entries import Text
         >>> take_apart(Message("user", (Text("hi"),))).holes
         ''
     """

@@ -31,7 +31,7 @@ def open_archive(
 
     Example:
         >>> from thalweg.archive.base import Logged, Span, ThreadKey
-        >>> from thalweg.entries import Message, Text
+        >>> from thalweg.engine.entries import Message, Text
         >>> key = ThreadKey("ada", "t1")
         >>> with open_archive(":memory:") as archive:
         ...     archive.append(key, [Logged(Message("user", (Text("hello"),)))])

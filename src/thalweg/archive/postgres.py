@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import psycopg
 
-from thalweg.archive.postgres_words import WordIndex
+from thalweg.archive.search.postgres_words import WordIndex
 from thalweg.archive.tables import TableArchive
 from thalweg.database.postgres import PostgresDatabase, PostgresRows
 from thalweg.errors import ArchiveError

@@ -6,10 +6,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from thalweg.archive.base import Reading, Span
-from thalweg.entries import Message
+from thalweg.engine.entries import Message
+from thalweg.engine.prompts import prompt
+from thalweg.engine.transcript import as_outline, as_transcript
 from thalweg.errors import RangeError
-from thalweg.prompts import prompt
-from thalweg.transcript import as_outline, as_transcript
 
 if TYPE_CHECKING:
     from jsonpath import JSONPathEnvironment
@@ -80,7 +80,7 @@ def read_span(handle: str, span: Span, messages: Iterable[Message], *, max_chars
         RangeError: `max_chars` is less than 1.
 
     Example:
-        >>> from thalweg.entries import Text
+        >>> from thalweg.engine.entries import Text
         >>> long = [Message("user", (Text(said),)) for said in ("one", "two", "x" * 400)]
         >>> print(read_span("h", Span(0, 2), long, max_chars=60).text)
         #0 user (3 characters): one

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from os import PathLike
 
 from thalweg.archive.base import Passage, Span, ThreadKey, ThreadPassage
-from thalweg.archive.index import rows_between, words_of
+from thalweg.archive.search.index import rows_between, words_of
 from thalweg.archive.tables import TableArchive
 from thalweg.database.base import decode
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows

@@ -8,7 +8,6 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Self
 
-from thalweg.archive import across, index
 from thalweg.archive.base import (
     Handle,
     Logged,
@@ -29,15 +28,16 @@ from thalweg.archive.blobs import (
     unpack,
 )
 from thalweg.archive.handles import make_handle, parse_handle
-from thalweg.archive.index import ArchiveRows
-from thalweg.archive.question import ask
-from thalweg.archive.ranking import choose, shortlist, surroundings
 from thalweg.archive.reading import read_piece, read_span
+from thalweg.archive.search import across, index
+from thalweg.archive.search.index import ArchiveRows
+from thalweg.archive.search.question import ask
+from thalweg.archive.search.ranking import choose, shortlist, surroundings
 from thalweg.database.base import Database, decode, encode, read_secret
-from thalweg.entries import Message
+from thalweg.engine.entries import Message
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.transcript import as_text, as_transcript
 from thalweg.errors import ConflictError, HandleError, RangeError
-from thalweg.tokens import exact_counter
-from thalweg.transcript import as_text, as_transcript
 
 
 class TableArchive(ABC):

@@ -4,8 +4,9 @@ Two rules: errors are part of a result and explain what to do next; a path is ab
 result, and is the same file for every method.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from thalweg.engine.lazy import lazily
 
 if TYPE_CHECKING:
     from thalweg.backends.bubblewrap import BubblewrapBackend
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from thalweg.backends.context_hub import ContextHubBackend
     from thalweg.backends.filesystem import FilesystemBackend
     from thalweg.backends.langsmith import LangSmithSandbox
+    from thalweg.backends.local.process_limits import Limits
     from thalweg.backends.local_shell import DEFAULT_EXECUTE_TIMEOUT, LocalShellBackend
-    from thalweg.backends.process_limits import Limits
     from thalweg.backends.protocol import BackendProtocol, SandboxBackendProtocol
     from thalweg.backends.sandbox import BaseSandbox
     from thalweg.backends.state import StateBackend
@@ -39,32 +40,23 @@ __all__ = [
     "StoreBackend",
 ]
 
-_HOMES = {
-    "DEFAULT_EXECUTE_TIMEOUT": "local_shell",
-    "BackendProtocol": "protocol",
-    "BaseSandbox": "sandbox",
-    "BubblewrapBackend": "bubblewrap",
-    "CompositeBackend": "composite",
-    "ContainerBackend": "container",
-    "FilesystemBackend": "filesystem",
-    "Limits": "process_limits",
-    "ContextHubBackend": "context_hub",
-    "LangSmithSandbox": "langsmith",
-    "LocalShellBackend": "local_shell",
-    "NamespaceFactory": "store",
-    "SandboxBackendProtocol": "protocol",
-    "StateBackend": "state",
-    "StoreBackend": "store",
-}
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever is asked for)
-    # State and stores bring LangGraph; who keeps files in a folder does without.
-    if name not in _HOMES:
-        msg = f"module 'thalweg.backends' has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(import_module(f"thalweg.backends.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "BackendProtocol": "thalweg.backends.protocol",
+        "BaseSandbox": "thalweg.backends.sandbox",
+        "BubblewrapBackend": "thalweg.backends.bubblewrap",
+        "CompositeBackend": "thalweg.backends.composite",
+        "ContainerBackend": "thalweg.backends.container",
+        "ContextHubBackend": "thalweg.backends.context_hub",
+        "DEFAULT_EXECUTE_TIMEOUT": "thalweg.backends.local_shell",
+        "FilesystemBackend": "thalweg.backends.filesystem",
+        "LangSmithSandbox": "thalweg.backends.langsmith",
+        "Limits": "thalweg.backends.local.process_limits",
+        "LocalShellBackend": "thalweg.backends.local_shell",
+        "NamespaceFactory": "thalweg.backends.store",
+        "SandboxBackendProtocol": "thalweg.backends.protocol",
+        "StateBackend": "thalweg.backends.state",
+        "StoreBackend": "thalweg.backends.store",
+    },
+)

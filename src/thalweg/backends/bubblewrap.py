@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from thalweg.backends.commands import Shell
-from thalweg.backends.control_groups import ProcessGroups, find_process_groups, ulimit_binds
+from thalweg.backends.local.commands import Shell
+from thalweg.backends.local.control_groups import ProcessGroups, find_process_groups, ulimit_binds
+from thalweg.backends.local.process_limits import Limits
 from thalweg.backends.local_shell import DEFAULT_EXECUTE_TIMEOUT, LocalShellBackend
-from thalweg.backends.process_limits import Limits
 from thalweg.errors import ConfigError
 
 WORKSPACE: Final = "/workspace"

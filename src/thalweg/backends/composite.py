@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, TypeVar
 
-from thalweg.backends.flows import Ask, Errors, Flow, FlowBackend, Result
-from thalweg.backends.foreign import as_backend
-from thalweg.backends.matches import folder_info
-from thalweg.backends.operations import (
+from thalweg.backends.calls.flows import Ask, Errors, Flow, FlowBackend, Result
+from thalweg.backends.calls.foreign import as_backend
+from thalweg.backends.calls.operations import (
     Delete,
     DownloadFiles,
     Edit,
@@ -38,6 +37,7 @@ from thalweg.backends.protocol import (
     cap_matches,
 )
 from thalweg.backends.routes import Place, Routes, inner_globs
+from thalweg.backends.searches.matches import folder_info
 from thalweg.errors import InvalidGlobPatternError
 
 Found = TypeVar("Found", FileInfo, GrepMatch)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 from thalweg.backends.bubblewrap import WORKSPACE
-from thalweg.backends.commands import Shell
+from thalweg.backends.local.commands import Shell
+from thalweg.backends.local.process_limits import Limits
 from thalweg.backends.local_shell import DEFAULT_EXECUTE_TIMEOUT, LocalShellBackend
-from thalweg.backends.process_limits import Limits
 from thalweg.errors import ConfigError
 
 IMAGE: Final = "docker.io/library/python:3.13-slim"

@@ -9,12 +9,7 @@ from langsmith import Client
 from langsmith.schemas import Entry, FileEntry
 from langsmith.utils import LangSmithConflictError, LangSmithError, LangSmithNotFoundError
 
-from thalweg.backends.files import create_file_data
-from thalweg.backends.matches import (
-    entries_of,
-    glob_matches_from_files,
-    grep_matches_from_files,
-)
+from thalweg.backends.file_data import create_file_data
 from thalweg.backends.paths import files_under, validate_path
 from thalweg.backends.protocol import (
     BackendProtocol,
@@ -28,6 +23,11 @@ from thalweg.backends.protocol import (
     LsResult,
     ReadResult,
     WriteResult,
+)
+from thalweg.backends.searches.matches import (
+    entries_of,
+    glob_matches_from_files,
+    grep_matches_from_files,
 )
 from thalweg.backends.text import perform_string_replacement, slice_read_response
 from thalweg.errors import PathError

@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from thalweg.backends.disk import (
+from thalweg.backends.file_data import MAX_VIDEO_INPUT_BYTES, read_file_type
+from thalweg.backends.local.disk import (
     Entry,
     entries,
     read_bytes,
@@ -19,11 +20,8 @@ from thalweg.backends.disk import (
     turn,
     write_bytes,
 )
-from thalweg.backends.files import MAX_VIDEO_INPUT_BYTES, read_file_type
-from thalweg.backends.globs import compile_grep_include_glob
-from thalweg.backends.matches import capped
+from thalweg.backends.local.places import CAN_WALK, OUTSIDE, Place, anywhere, beneath, resolved
 from thalweg.backends.paths import refuse_unwritable, validate_path
-from thalweg.backends.places import CAN_WALK, OUTSIDE, Place, anywhere, beneath, resolved
 from thalweg.backends.protocol import (
     DEFAULT_GREP_TIMEOUT,
     FILE_NOT_FOUND,
@@ -45,10 +43,12 @@ from thalweg.backends.protocol import (
     WriteResult,
     in_time,
 )
-from thalweg.backends.searching import Search, said
+from thalweg.backends.searches.folder import Search, said
+from thalweg.backends.searches.globs import compile_grep_include_glob
+from thalweg.backends.searches.matches import capped
 from thalweg.backends.text import check_empty_content, edit_text, slice_read_response
+from thalweg.database.private_files import make_private_folder
 from thalweg.errors import InvalidGlobPatternError, PathError
-from thalweg.private_files import make_private_folder
 
 _DEFAULT_GLOB_TIMEOUT: Final = 5
 """Seconds that a walk for `glob` may take; it then returns what it has found."""

@@ -4,8 +4,7 @@ import asyncio
 import base64
 from typing import TYPE_CHECKING, Final
 
-from thalweg.backends.answers import MAX_BINARY_BYTES, MAX_OUTPUT_BYTES, TRUNCATION_MSG
-from thalweg.backends.files import file_data_from_bytes, read_file_type
+from thalweg.backends.file_data import file_data_from_bytes, read_file_type
 from thalweg.backends.protocol import (
     ExecuteResponse,
     FileData,
@@ -13,9 +12,10 @@ from thalweg.backends.protocol import (
     FileUploadResponse,
     ReadResult,
 )
+from thalweg.backends.remote.results import MAX_BINARY_BYTES, MAX_OUTPUT_BYTES, TRUNCATION_MSG
 from thalweg.backends.sandbox import BaseSandbox
 from thalweg.backends.text import EMPTY_CONTENT_WARNING, slice_read_response
-from thalweg.undocumented import async_client
+from thalweg.engine.undocumented import async_client
 
 if TYPE_CHECKING:
     from langsmith.sandbox import AsyncSandbox, AsyncSandboxClient, ExecutionResult, Sandbox

@@ -5,8 +5,8 @@ import uuid
 from pathlib import Path
 from typing import Final
 
-from thalweg.backends.commands import Printed, Shell
 from thalweg.backends.filesystem import FilesystemBackend
+from thalweg.backends.local.commands import Printed, Shell
 from thalweg.backends.protocol import ExecuteResponse, SandboxBackendProtocol
 
 DEFAULT_EXECUTE_TIMEOUT: Final = 120

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from thalweg.backends.globs import compile_grep_include_glob
 from thalweg.backends.protocol import BackendProtocol, FileInfo, GrepMatch
+from thalweg.backends.searches.globs import compile_grep_include_glob
 from thalweg.errors import ConfigError
 
 _MAX_ALTERNATIVES: Final = 1000

@@ -7,22 +7,9 @@ import shlex
 from abc import ABC, abstractmethod
 from typing import Final, cast
 
-from thalweg.backends.answers import (
-    MAX_BINARY_BYTES,
-    MAX_OUTPUT_BYTES,
-    TRUNCATION_MSG,
-    as_edit,
-    as_glob,
-    as_grep,
-    as_ls,
-    as_read,
-    is_answer,
-)
-from thalweg.backends.capture import captured, capturing
-from thalweg.backends.errands import errand, included
-from thalweg.backends.files import read_file_type
-from thalweg.backends.flows import Ask, Flow, FlowBackend
-from thalweg.backends.operations import Answer, Execute, Operation, UploadFiles
+from thalweg.backends.calls.flows import Ask, Flow, FlowBackend
+from thalweg.backends.calls.operations import Answer, Execute, Operation, UploadFiles
+from thalweg.backends.file_data import read_file_type
 from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import (
     ASYNC_GLOB_TIMEOUT,
@@ -41,6 +28,19 @@ from thalweg.backends.protocol import (
     SandboxBackendProtocol,
     WriteResult,
     cap_matches,
+)
+from thalweg.backends.remote.commands import errand, included
+from thalweg.backends.remote.output_capture import captured, capturing
+from thalweg.backends.remote.results import (
+    MAX_BINARY_BYTES,
+    MAX_OUTPUT_BYTES,
+    TRUNCATION_MSG,
+    as_edit,
+    as_glob,
+    as_grep,
+    as_ls,
+    as_read,
+    is_answer,
 )
 from thalweg.backends.text import EMPTY_OLD_STRING_ERROR, normalize_read_bounds
 from thalweg.errors import InvalidGlobPatternError, PathError

@@ -6,19 +6,14 @@ from contextlib import AbstractContextManager, nullcontext
 
 from langgraph.config import get_config
 
-from thalweg.backends.files import (
+from thalweg.backends.concurrency.run_context import Here, here
+from thalweg.backends.file_data import (
     create_file_data,
     file_data_from_bytes,
     file_data_to_string,
     read_file_type,
     update_file_data,
     with_content,
-)
-from thalweg.backends.here import Here, here
-from thalweg.backends.matches import (
-    entries_of,
-    glob_matches_from_files,
-    grep_matches_from_files,
 )
 from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import (
@@ -36,10 +31,15 @@ from thalweg.backends.protocol import (
     ReadResult,
     WriteResult,
 )
+from thalweg.backends.searches.matches import (
+    entries_of,
+    glob_matches_from_files,
+    grep_matches_from_files,
+)
 from thalweg.backends.text import edit_file_data, slice_read_response
+from thalweg.engine.prompts import prompt
+from thalweg.engine.undocumented import READ_KEY
 from thalweg.errors import PathError
-from thalweg.prompts import prompt
-from thalweg.undocumented import READ_KEY
 
 
 class StateBackend(BackendProtocol):

@@ -9,12 +9,7 @@ from langgraph.runtime import Runtime, get_runtime
 from langgraph.store.base import BaseStore
 
 from thalweg.backends import store_items as items
-from thalweg.backends.flows import Flow, FlowBackend, Result, ago, go
-from thalweg.backends.matches import (
-    entries_of,
-    glob_matches_from_files,
-    grep_matches_from_files,
-)
+from thalweg.backends.calls.flows import Flow, FlowBackend, Result, ago, go
 from thalweg.backends.namespaces import Namespace, as_kept, validate_namespace
 from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import (
@@ -27,6 +22,11 @@ from thalweg.backends.protocol import (
     LsResult,
     ReadResult,
     WriteResult,
+)
+from thalweg.backends.searches.matches import (
+    entries_of,
+    glob_matches_from_files,
+    grep_matches_from_files,
 )
 from thalweg.errors import PathError
 

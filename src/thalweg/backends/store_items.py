@@ -10,14 +10,15 @@ from weakref import WeakKeyDictionary
 
 from langgraph.store.base import BaseStore, Item, PutOp
 
-from thalweg.backends.files import (
+from thalweg.backends.calls.flows import Flow
+from thalweg.backends.concurrency.path_lock import Turnstile
+from thalweg.backends.file_data import (
     create_file_data,
     file_data_from_bytes,
     file_data_to_bytes,
     read_file_type,
     with_content,
 )
-from thalweg.backends.flows import Flow
 from thalweg.backends.namespaces import Namespace
 from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import (
@@ -32,7 +33,6 @@ from thalweg.backends.protocol import (
     WriteResult,
 )
 from thalweg.backends.text import edit_file_data, slice_read_response
-from thalweg.backends.turnstile import Turnstile
 from thalweg.errors import PathError
 
 _TURNSTILES: Final[WeakKeyDictionary[BaseStore, dict[Namespace, Turnstile]]] = WeakKeyDictionary()

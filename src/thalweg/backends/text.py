@@ -10,7 +10,7 @@ from io import StringIO
 from itertools import accumulate
 from typing import Final, overload
 
-from thalweg.backends.files import file_data_to_string, update_file_data, with_content
+from thalweg.backends.file_data import file_data_to_string, update_file_data, with_content
 from thalweg.backends.protocol import FileData, ReadResult
 
 EMPTY_CONTENT_WARNING: Final = "System reminder: File exists but has empty contents"

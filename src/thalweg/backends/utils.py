@@ -1,18 +1,11 @@
 """The public names of `deepagents.backends.utils`, each defined in a file of its own."""
 
-from thalweg.backends.files import (
+from thalweg.backends.file_data import (
     MAX_VIDEO_INPUT_BYTES,
     FileType,
     create_file_data,
     file_data_to_string,
     update_file_data,
-)
-from thalweg.backends.globs import compile_grep_include_glob
-from thalweg.backends.matches import (
-    build_grep_results_dict,
-    format_grep_matches,
-    grep_matches_from_files,
-    regex_literal_hint,
 )
 from thalweg.backends.paths import (
     sanitize_tool_call_id,
@@ -20,6 +13,13 @@ from thalweg.backends.paths import (
     validate_path,
 )
 from thalweg.backends.protocol import FileInfo, GrepMatch
+from thalweg.backends.searches.globs import compile_grep_include_glob
+from thalweg.backends.searches.matches import (
+    build_grep_results_dict,
+    format_grep_matches,
+    grep_matches_from_files,
+    regex_literal_hint,
+)
 from thalweg.backends.text import (
     EMPTY_CONTENT_WARNING,
     EMPTY_OLD_STRING_ERROR,

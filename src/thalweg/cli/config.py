@@ -13,10 +13,10 @@ from thalweg.cli.printing import AsJson, print_json, print_lines, tell
 from thalweg.errors import ConfigError, SettingsError
 
 if TYPE_CHECKING:
-    from thalweg.settings.loading import Report
-    from thalweg.settings.nodes import Node
-    from thalweg.settings.showing import Line, Shown
-    from thalweg.settings.whole import Settings
+    from thalweg.server.settings.loading import Report
+    from thalweg.server.settings.nodes import Node
+    from thalweg.server.settings.showing import Line, Shown
+    from thalweg.server.settings.whole import Settings
 
 Place = Annotated[
     Path | None,
@@ -76,8 +76,8 @@ def show(
 
     Secrets are masked; a variable that holds one is named.
     """
-    from thalweg.settings.loading import examine  # noqa: PLC0415 (as in every command here)
-    from thalweg.settings.showing import shown, yaml_lines  # noqa: PLC0415
+    from thalweg.server.settings.loading import examine  # noqa: PLC0415 (as in every command here)
+    from thalweg.server.settings.showing import shown, yaml_lines  # noqa: PLC0415
 
     report = examine(path)
     settings = report.unless_wrong()
@@ -98,7 +98,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Write over one that is there.")] = False,
 ) -> None:
     """Write a config.yaml with every setting in it, as a comment with its default."""
-    from thalweg.settings.starting import starting_file  # noqa: PLC0415
+    from thalweg.server.settings.starting import starting_file  # noqa: PLC0415
 
     try:
         with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
@@ -117,8 +117,8 @@ def _looked_at(
     path: Path | None,
 ) -> tuple["Report", tuple[SettingsError, ...], list[_Told]]:
     """Look at a file, and at what of it is used here and now."""
-    from thalweg.settings.loading import examine  # noqa: PLC0415
-    from thalweg.settings.usage import unused_and_wanting, wanting  # noqa: PLC0415
+    from thalweg.server.settings.loading import examine  # noqa: PLC0415
+    from thalweg.server.settings.usage import unused_and_wanting, wanting  # noqa: PLC0415
 
     report = examine(path)
     settings = report.settings
@@ -213,7 +213,7 @@ def _aligned(lines: list["Line"]) -> Iterator[str]:
 
 
 def _as_object(report: "Report", rows: list["Shown"]) -> dict[str, Any]:
-    from thalweg.settings.showing import nested  # noqa: PLC0415
+    from thalweg.server.settings.showing import nested  # noqa: PLC0415
 
     origins = {row.key: row.origin for row in rows}
     return {"file": report.file or None, "settings": nested(rows), "origins": origins}

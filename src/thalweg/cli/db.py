@@ -42,8 +42,8 @@ def upgrade(*, url: Url = "") -> None:
     Run it as the role that is to own them, before a newer Thalweg serves. LangGraph's tables are
     made, too, where it is installed: a role that serves makes none.
     """
-    from thalweg.migrations.postgres import bring_up_to_date  # noqa: PLC0415 (psycopg is an extra)
-    from thalweg.migrations.schema import HEAD  # noqa: PLC0415 (of one command)
+    from thalweg.database.migrations.postgres import bring_up_to_date  # noqa: PLC0415 (psycopg is an extra)
+    from thalweg.database.migrations.schema import HEAD  # noqa: PLC0415 (of one command)
 
     with _connected(url) as (connection, place):
         del connection
@@ -55,7 +55,7 @@ def upgrade(*, url: Url = "") -> None:
 
 def _of_langgraph(url: str) -> Iterator[str]:
     try:
-        from thalweg.durable.checkpoints import set_up_checkpoints  # noqa: PLC0415 (LangGraph)
+        from thalweg.server.checkpoints.postgres import set_up_checkpoints  # noqa: PLC0415 (LangGraph)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in {"langgraph", "psycopg_pool"}:
             raise
@@ -75,9 +75,9 @@ def status(*, url: Url = "", as_json: AsJson = False) -> None:
 
     Exit code 2 when something is to be mended.
     """
-    from thalweg.migrations import rights  # noqa: PLC0415 (psycopg is an extra)
-    from thalweg.migrations.postgres import version_of  # noqa: PLC0415 (psycopg is an extra)
-    from thalweg.migrations.schema import HEAD  # noqa: PLC0415 (of one command)
+    from thalweg.database.migrations import rights  # noqa: PLC0415 (psycopg is an extra)
+    from thalweg.database.migrations.postgres import version_of  # noqa: PLC0415 (psycopg is an extra)
+    from thalweg.database.migrations.schema import HEAD  # noqa: PLC0415 (of one command)
 
     with _connected(url) as (connection, place):
         version = version_of(connection)
@@ -132,7 +132,7 @@ def grants(
 
     Run it as the owner of the tables, after every `thalweg db upgrade`.
     """
-    from thalweg.migrations import rights  # noqa: PLC0415 (psycopg is an extra)
+    from thalweg.database.migrations import rights  # noqa: PLC0415 (psycopg is an extra)
 
     with _connected(url) as (connection, place):
         statements = [*rights.grants(connection, place, role)]

@@ -11,8 +11,8 @@ import typer
 
 from thalweg import archive
 from thalweg.cli.home import home_folder
-from thalweg.recordings.sessions import coding_sessions
-from thalweg.tokens import exact_counter
+from thalweg.engine.tokens import exact_counter
+from thalweg.lab.recordings.sessions import coding_sessions
 
 LEAST_SQLITE = (3, 35)
 """The first SQLite with everything the archive uses (RETURNING, upserts, FTS5 in most builds)."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from thalweg.transcript import printable
+from thalweg.engine.transcript import printable
 
 
 def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:

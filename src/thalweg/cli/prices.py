@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from thalweg.cli.layout import columns
-from thalweg.context.matching import tariff_for
-from thalweg.context.pricing import Tariff
-from thalweg.context.tariffs import MODELS, NAMED, TARIFFS
+from thalweg.engine.images import image_tokens
+from thalweg.engine.pricing.matching import tariff_for
+from thalweg.engine.pricing.table import MODELS, NAMED, TARIFFS
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.sections import nearest
 from thalweg.errors import ConfigError
-from thalweg.images import image_tokens
-from thalweg.sections import nearest
 
 _MINUTE, _HOUR = 60, 3_600
 IMAGE = (1_024, 1_024)

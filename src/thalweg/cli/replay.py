@@ -16,21 +16,21 @@ from thalweg.cli.numbers import bounded
 from thalweg.cli.printing import print_json
 from thalweg.cli.progress import progress_bar
 from thalweg.cli.replay_table import as_table
-from thalweg.context.budget import Budget
-from thalweg.context.pricing import Tariff
-from thalweg.context.tariffs import TARIFFS
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.sections import choices
+from thalweg.engine.window.budget import Budget
 from thalweg.errors import ConfigError
-from thalweg.pages import check_place
-from thalweg.recordings.sessions import coding_sessions
-from thalweg.replay.fleet import USUAL_WINDOW, Order, Outcome, replay_all
-from thalweg.replay.policies import FIXED, POLICIES, check_policies
-from thalweg.replay.report import write_report
-from thalweg.replay.results import Run
-from thalweg.replay.sample import sample_path
-from thalweg.replay.sources import find_threads
-from thalweg.replay.verdict import verdict
-from thalweg.replay.workloads import SCHEME, WORKLOADS
-from thalweg.sections import choices
+from thalweg.lab.pages import check_place
+from thalweg.lab.recordings.sessions import coding_sessions
+from thalweg.lab.replay.fleet import USUAL_WINDOW, Order, Outcome, replay_all
+from thalweg.lab.replay.policies import FIXED, POLICIES, check_policies
+from thalweg.lab.replay.report import write_report
+from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.sample import sample_path
+from thalweg.lab.replay.sources import find_threads
+from thalweg.lab.replay.verdict import verdict
+from thalweg.lab.replay.workloads import SCHEME, WORKLOADS
 
 USUAL_POLICIES = "thalweg,deepagents"
 REPORT_NAME = "thalweg-report.html"

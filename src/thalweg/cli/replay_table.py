@@ -7,9 +7,9 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from thalweg.replay.fleet import totals
-from thalweg.replay.results import Run
-from thalweg.replay.verdict import amount
+from thalweg.lab.replay.fleet import totals
+from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.verdict import amount
 
 LEGEND: dict[str, str] = {
     "calls": "model calls",

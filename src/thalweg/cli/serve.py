@@ -12,13 +12,13 @@ import typer
 from thalweg.cli.layout import count
 from thalweg.cli.numbers import bounded
 from thalweg.errors import ConfigError
-from thalweg.settings.gateway import GatewaySettings, is_loopback
+from thalweg.server.settings.sections.gateway import GatewaySettings, is_loopback
 
 if TYPE_CHECKING:
-    from thalweg.app import App
-    from thalweg.settings import Settings
-    from thalweg.settings.loading import Report
-    from thalweg.settings.local_token import LocalToken
+    from thalweg.server.app import App
+    from thalweg.server.settings import Settings
+    from thalweg.server.settings.loading import Report
+    from thalweg.server.settings.local_token import LocalToken
 
 _MOST_NAMES = 6
 _LAST_PORT = 65_535
@@ -59,14 +59,14 @@ def serve(
         raise ConfigError("--log-level", f"{log_level!r} is none", f"use {', '.join(_LEVELS)}")
     if file is not None and config is not None:
         raise ConfigError("--config", f"{file} is given as well", "name the file once")
-    from thalweg.settings.loading import examine  # noqa: PLC0415 (reads YAML)
+    from thalweg.server.settings.loading import examine  # noqa: PLC0415 (reads YAML)
 
     report = examine(file or config)
     settings = report.unless_wrong()
     at = address(settings.gateway, host, port)
     try:
         # Seconds: agents and all that they need come with it.
-        from thalweg.gateway import serving  # noqa: PLC0415
+        from thalweg.server.gateway import serving  # noqa: PLC0415
     except ModuleNotFoundError as error:
         problem = f"it needs {error.name}, which is not installed"
         mend = "pip install 'thalweg[server]'"

@@ -6,7 +6,7 @@ error as the gateway.
 
 from typing import TYPE_CHECKING
 
-from thalweg.lazy import lazily
+from thalweg.engine.lazy import lazily
 
 if TYPE_CHECKING:
     from thalweg.client.aio import AsyncThalwegClient

@@ -4,9 +4,9 @@ from collections.abc import Callable, Coroutine, Generator
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
-from thalweg.api.events import Numbered
 from thalweg.client.aio import AsyncThalwegClient
 from thalweg.client.portal import Portal
+from thalweg.server.api.events import Numbered
 
 if TYPE_CHECKING:  # httpx2 is imported when a client connects
     from thalweg.client.places import At

@@ -1,8 +1,8 @@
 """What there is to work with, what it cost, and whether the gateway is well."""
 
-from thalweg.api.catalogue import Health, Model, Models, Skill, Skills
-from thalweg.api.usage import OwnerUsage, ThreadUsage
 from thalweg.client.calls import Call, Caller, path_of
+from thalweg.server.api.catalogue import Health, Model, Models, Skill, Skills
+from thalweg.server.api.usage import OwnerUsage, ThreadUsage
 
 _UNAVAILABLE = frozenset({503})
 

@@ -6,8 +6,8 @@ from mimetypes import guess_type
 from os import PathLike
 from pathlib import Path
 
-from thalweg.api.files import Artifacts, Uploads
 from thalweg.client.calls import Call, Caller, path_of
+from thalweg.server.api.files import Artifacts, Uploads
 
 File = str | PathLike[str] | tuple[str, bytes]
 """A file to send: its path, or a name and what is in it."""

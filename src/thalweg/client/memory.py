@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from thalweg.api.memory import Commit, Commits, Facts, FactView, Forgotten, Recall
 from thalweg.client.calls import Answer, Call, Caller, path_of
 from thalweg.client.runs import MemoryMode
-from thalweg.facts.values import Category
+from thalweg.memory.facts.values import Category
+from thalweg.server.api.memory import Commit, Commits, Facts, FactView, Forgotten, Recall
 
 _DOCUMENT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 _COMMIT: TypeAdapter[Commit | None] = TypeAdapter(Commit | None)

@@ -11,7 +11,7 @@ from thalweg.errors import ConfigError
 if TYPE_CHECKING:  # both are for who makes a client
     from thalweg.client.connection import Connection
     from thalweg.client.in_process import Application
-    from thalweg.settings import Settings
+    from thalweg.server.settings import Settings
 
     At = str | PathLike[str] | Sequence[str] | Settings | Application | None
     """Addresses, a `config.yaml`, settings, an ASGI application; `None`: the usual settings."""
@@ -62,16 +62,16 @@ class Place:
     def _application(self) -> "Application":
         if callable(self.inside):
             return self.inside
-        from thalweg.gateway import create_app  # noqa: PLC0415 (FastAPI, LangChain)
+        from thalweg.server.gateway import create_app  # noqa: PLC0415 (FastAPI, LangChain)
 
         return create_app(self.inside, owner=self.owner)
 
 
 def _local_token(bases: Sequence[str]) -> str | None:
     """Find the token of this machine's gateway in the usual data folder; for no other machine."""
-    from thalweg.archive.home import home  # noqa: PLC0415 (with the first request)
-    from thalweg.settings.gateway import is_loopback  # noqa: PLC0415 (the same)
-    from thalweg.settings.local_token import find_token  # noqa: PLC0415 (the same)
+    from thalweg.archive.paths import home  # noqa: PLC0415 (with the first request)
+    from thalweg.server.settings.local_token import find_token  # noqa: PLC0415 (the same)
+    from thalweg.server.settings.sections.gateway import is_loopback  # noqa: PLC0415 (the same)
 
     if not all(is_loopback(urlsplit(base).hostname or "") for base in bases):
         return None

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from thalweg.api.problems import Problem
 from thalweg.errors import ClientError, ThalwegError
+from thalweg.server.api.problems import Problem
 
 UNREACHABLE = "client.unreachable"
 """`ClientError.problem_code` where no gateway answered."""

@@ -6,11 +6,11 @@ from uuid import uuid4
 
 from pydantic import JsonValue
 
-from thalweg.api.events import RunCancelled, RunCompleted, RunFailed, RunInterrupted
-from thalweg.api.runs import Run, Runs
 from thalweg.client.calls import Call, Caller, path_of
 from thalweg.client.problems import error_of
 from thalweg.errors import ClientError
+from thalweg.server.api.events import RunCancelled, RunCompleted, RunFailed, RunInterrupted
+from thalweg.server.api.runs import Run, Runs
 
 if TYPE_CHECKING:  # httpx2 is for who makes a client
     from thalweg.client.streams import RunStream
@@ -149,7 +149,7 @@ class RunCalls(Caller):
         if_busy: IfBusy,
         run: str,
     ) -> dict[str, Any]:
-        """Return the body of `thalweg.api.runs.NewRun`; the same id twice is one run."""
+        """Return the body of `thalweg.server.api.runs.NewRun`; the same id twice is one run."""
         blocks = None if text is None or isinstance(text, str) else list(text)
         return {
             "id": run,

@@ -8,11 +8,11 @@ from typing import Self
 import httpx2
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from thalweg.api.events import END_EVENTS, EVENT, Event, Notice, Numbered
 from thalweg.client.calls import Call, path_of
 from thalweg.client.connection import Connection, Tries, asked_pause, failure, is_passing
 from thalweg.client.problems import UNREADABLE
 from thalweg.errors import ClientError, ThalwegError
+from thalweg.server.api.events import END_EVENTS, EVENT, Event, Notice, Numbered
 
 _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 _SILENCE_S = 45.0

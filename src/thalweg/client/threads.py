@@ -2,8 +2,17 @@
 
 from typing import Literal
 
-from thalweg.api.threads import Context, DeletedThread, Done, History, State, Thread, Threads, Turns
 from thalweg.client.calls import Call, Caller, path_of
+from thalweg.server.api.threads import (
+    Context,
+    DeletedThread,
+    Done,
+    History,
+    State,
+    Thread,
+    Threads,
+    Turns,
+)
 
 _THREAD = "/api/threads/{}"
 _LONG_S = 600.0

@@ -6,8 +6,12 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from thalweg.database.base import OTHER_TABLES, RESTART
+from thalweg.database.migrations.postgres import (
+    bring_up_to_date,
+    is_up_to_date,
+    refuse_newer_formats,
+)
 from thalweg.errors import ConfigError, StorageError
-from thalweg.migrations.postgres import bring_up_to_date, is_up_to_date, refuse_newer_formats
 
 
 def place_of(url: str) -> str:

@@ -8,9 +8,9 @@ from threading import RLock
 from typing import Any, Generic, TypeVar
 
 from thalweg.database.base import Rows, Value
+from thalweg.database.migrations.schema import Component
 from thalweg.database.sqlite_files import PAGE_BYTES, as_storage_error, connect, is_read_only
 from thalweg.errors import ThalwegError
-from thalweg.migrations.schema import Component
 
 R = TypeVar("R", bound=Rows)
 _AT_ONCE = 500

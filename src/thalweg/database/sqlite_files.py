@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Literal
 
 from thalweg.database.base import OTHER_TABLES, RESTART
+from thalweg.database.migrations.schema import Component
+from thalweg.database.migrations.sqlite import bring_up_to_date, has_table, refuse_newer
+from thalweg.database.private_files import make_private_file
 from thalweg.errors import ConfigError, StorageError
-from thalweg.migrations.schema import Component
-from thalweg.migrations.sqlite import bring_up_to_date, has_table, refuse_newer
-from thalweg.private_files import make_private_file
 
 MEMORY = ":memory:"
 PAGE_BYTES = 512

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
-from thalweg.facts.changes import Change
-from thalweg.facts.recall.found import Found, Item
-from thalweg.facts.told import Told
-from thalweg.facts.values import Fact, FactId, Mode, Profile, Scope, Status, Turn
+from thalweg.memory.facts.changes import Change
+from thalweg.memory.facts.recall.found import Found, Item
+from thalweg.memory.facts.shown import Told
+from thalweg.memory.facts.values import Fact, FactId, Mode, Profile, Scope, Status, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class MemoryStore(Protocol):
     ) -> Found:
         """Find items by words, and by a vector where there are any.
 
-        An item is found by its `facts.recall.found.item_words`.
+        An item is found by its `memory.facts.recall.found.item_words`.
 
         Args:
             scope: The scope.

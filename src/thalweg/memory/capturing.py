@@ -5,13 +5,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from thalweg.database.base import encode
-from thalweg.facts.recall.found import turn_words
-from thalweg.facts.recall.pieces import pieces
-from thalweg.facts.values import Turn
-from thalweg.memory import threads
-from thalweg.memory.index import Entry
-from thalweg.memory.records import read_turn, write_turn
-from thalweg.memory.scoped import Scoped
+from thalweg.memory.facts.recall.found import turn_words
+from thalweg.memory.facts.recall.pieces import pieces
+from thalweg.memory.facts.values import Turn
+from thalweg.memory.search.index import Entry
+from thalweg.memory.store import threads
+from thalweg.memory.store.records import read_turn, write_turn
+from thalweg.memory.store.scoped import Scoped
 
 _ENDLESS = 1 << 60
 
@@ -20,7 +20,7 @@ def with_uid(turn: Turn, thread: str) -> Turn:
     """Return a turn with an id; one derived from the message if it has none of its own.
 
     Example:
-        >>> from thalweg.facts.values import Trust
+        >>> from thalweg.memory.facts.values import Trust
         >>> turn = Turn("t", 0, "user", "hello", "2026-03-01T10:00:00Z", Trust.USER)
         >>> with_uid(turn, "t").uid == with_uid(turn, "t").uid != with_uid(turn, "u").uid
         True

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from thalweg.facts.values import FactId
+from thalweg.memory.facts.values import FactId
 
 Clock = Callable[[], str]
 """Returns the time: aware UTC in ISO 8601, to the second."""

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from thalweg.errors import StaleWriteError
-from thalweg.facts.changes import Change
-from thalweg.facts.values import Fact, FactId, Profile, Scope
 from thalweg.memory.base import MemoryStore, Operation
 from thalweg.memory.clock import Clock
+from thalweg.memory.facts.changes import Change
+from thalweg.memory.facts.values import Fact, FactId, Profile, Scope
 
 RACES = 100
 """Maximum retries of a decision. Each follows another writer's commit."""

@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from thalweg.database.private_files import make_private_file, make_private_folder, open_private
 from thalweg.errors import DocumentError, StorageError
-from thalweg.facts.document.changes import Marks
-from thalweg.private_files import make_private_file, make_private_folder, open_private
+from thalweg.memory.facts.document.changes import Marks
 
 _RACY_NS = 2_000_000_000
 """A file that was changed so shortly before it was looked at may be changed again within the

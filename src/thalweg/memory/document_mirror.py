@@ -14,16 +14,16 @@ from time import monotonic
 
 from thalweg.database.base import encode
 from thalweg.errors import DocumentError, StaleWriteError, StorageError
-from thalweg.facts.changes import Change, Hide
-from thalweg.facts.document.changes import marks, picked_up
-from thalweg.facts.document.reading import read_document
-from thalweg.facts.document.writing import Document, export, without
-from thalweg.facts.values import HISTORY, USER_CONTEXT, Scope, Section
 from thalweg.memory.base import MemoryStore, Operation
 from thalweg.memory.clock import new_fact_id, utc_now
 from thalweg.memory.deciding import Decider, Known
 from thalweg.memory.document_file import DocumentFile
-from thalweg.memory.saying import Sayings
+from thalweg.memory.facts.changes import Change, Hide
+from thalweg.memory.facts.document.changes import marks, picked_up
+from thalweg.memory.facts.document.reading import read_document
+from thalweg.memory.facts.document.writing import Document, export, without
+from thalweg.memory.facts.values import HISTORY, USER_CONTEXT, Scope, Section
+from thalweg.memory.verbatim import Sayings
 
 _log = logging.getLogger("thalweg.memory")
 GRACE_S = 2.0

@@ -3,20 +3,25 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from thalweg.entries import Message, Text
+from thalweg.engine.entries import Message, Text
+from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
-from thalweg.facts.by_hand import find, plan_edit, plan_remember, plan_review, told_fact
-from thalweg.facts.changes import Change, Put, Write
-from thalweg.facts.document.changes import import_
-from thalweg.facts.document.clearing import plan_clear, plan_delete
-from thalweg.facts.document.reading import read_document
-from thalweg.facts.document.writing import Shape, export
-from thalweg.facts.gates.judging import first_day, judge_told, last_day
-from thalweg.facts.learning.lesson import folded
-from thalweg.facts.merging.comparing import says_the_same
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.told import Told
-from thalweg.facts.values import (
+from thalweg.memory.async_methods import awaited
+from thalweg.memory.base import MemoryStore, Operation, Receipt, Selection
+from thalweg.memory.clock import Clock, new_fact_id, utc_now
+from thalweg.memory.deciding import Decider, Known
+from thalweg.memory.facts.by_hand import find, plan_edit, plan_remember, plan_review, told_fact
+from thalweg.memory.facts.changes import Change, Put, Write
+from thalweg.memory.facts.document.changes import import_
+from thalweg.memory.facts.document.clearing import plan_clear, plan_delete
+from thalweg.memory.facts.document.reading import read_document
+from thalweg.memory.facts.document.writing import Shape, export
+from thalweg.memory.facts.gates.judging import first_day, judge_told, last_day
+from thalweg.memory.facts.learning.lesson import folded
+from thalweg.memory.facts.merging.comparing import says_the_same
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.shown import Told
+from thalweg.memory.facts.values import (
     Category,
     Fact,
     FactId,
@@ -29,11 +34,6 @@ from thalweg.facts.values import (
     Trust,
     Turn,
 )
-from thalweg.memory.awaited import awaited
-from thalweg.memory.base import MemoryStore, Operation, Receipt, Selection
-from thalweg.memory.clock import Clock, new_fact_id, utc_now
-from thalweg.memory.deciding import Decider, Known
-from thalweg.memory.nominating import similar_facts
 from thalweg.memory.opening import attach_document, mirror_of
 from thalweg.memory.recalling import (
     MESSAGE_TOKENS,
@@ -42,8 +42,8 @@ from thalweg.memory.recalling import (
     nothing_is_known,
     recall,
 )
-from thalweg.memory.room import plan_room
-from thalweg.tokens import Counter, exact_counter
+from thalweg.memory.store.candidates import similar_facts
+from thalweg.memory.store.capacity import plan_room
 
 MOST_WAITING = 100
 """Facts that wait for review which one more is compared with, the newest."""

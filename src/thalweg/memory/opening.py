@@ -3,15 +3,15 @@
 from os import PathLike, fspath
 from pathlib import Path
 
-from thalweg.archive.home import home
+from thalweg.archive.paths import home
 from thalweg.database.base import driver
 from thalweg.errors import ConfigError
-from thalweg.facts.settings import MemorySettings
 from thalweg.memory.base import MemoryStore
 from thalweg.memory.document_mirror import DocumentMirror
-from thalweg.memory.embedded import Embed
-from thalweg.memory.sqlite import SqliteMemory
-from thalweg.memory.tables import TableMemory
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.search.embedding_function import Embed
+from thalweg.memory.store.sqlite import SqliteMemory
+from thalweg.memory.store.tables import TableMemory
 
 
 def open_memory(
@@ -33,7 +33,7 @@ def open_memory(
         StorageError: Another process holds it, or the server cannot be reached.
 
     Example:
-        >>> from thalweg.facts.values import Scope
+        >>> from thalweg.memory.facts.values import Scope
         >>> with open_memory(":memory:") as memory:
         ...     memory.version(Scope("ada"))
         0
@@ -51,7 +51,7 @@ def open_memory(
 
 def _open_postgres(url: str, secret: bytes | None, embed: Embed | None) -> MemoryStore:
     with driver():
-        from thalweg.memory.postgres import PostgresMemory  # noqa: PLC0415 (an extra)
+        from thalweg.memory.store.postgres import PostgresMemory  # noqa: PLC0415 (an extra)
     return PostgresMemory(url, secret=secret, embed=embed)
 
 

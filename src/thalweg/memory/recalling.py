@@ -3,13 +3,15 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from thalweg.entries import Message
-from thalweg.facts.learning.eviction import value
-from thalweg.facts.merging.freshness import current, holds
-from thalweg.facts.recall.found import Item, without
-from thalweg.facts.recall.packing import Packed, Placed, pack
-from thalweg.facts.recall.question import Question, ask, ask_further
-from thalweg.facts.recall.ranking import (
+from thalweg.engine.entries import Message
+from thalweg.engine.tokens import Counter
+from thalweg.memory.base import MemoryStore
+from thalweg.memory.facts.learning.eviction import value
+from thalweg.memory.facts.merging.freshness import current, holds
+from thalweg.memory.facts.recall.found import Item, without
+from thalweg.memory.facts.recall.packing import Packed, Placed, pack
+from thalweg.memory.facts.recall.question import Question, ask, ask_further
+from thalweg.memory.facts.recall.ranking import (
     REACH,
     Features,
     Ranked,
@@ -19,12 +21,10 @@ from thalweg.facts.recall.ranking import (
     shortlist,
     worth_reading,
 )
-from thalweg.facts.recall.seeds import render_system, top_facts
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Fact, Profile, Scope, Trust
-from thalweg.memory.base import MemoryStore
-from thalweg.memory.nominating import standing_facts
-from thalweg.tokens import Counter
+from thalweg.memory.facts.recall.seeds import render_system, top_facts
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Fact, Profile, Scope, Trust
+from thalweg.memory.store.candidates import standing_facts
 
 MESSAGE_TOKENS = 8
 """Tokens of the message around a block, at most."""
@@ -244,7 +244,7 @@ def _as_seeds(
     budget: int,
     count: Counter,
 ) -> Packed:
-    """Recall like DeerFlow's documents; see `facts.recall.seeds`."""
+    """Recall like DeerFlow's documents; see `memory.facts.recall.seeds`."""
     top = top_facts(
         facts,
         " ".join(reversed(said)),

@@ -2,14 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-from thalweg.lazy import lazily
+from thalweg.engine.lazy import lazily
 
 if TYPE_CHECKING:
-    from thalweg.absent import SummarizationToolMiddleware, create_summarization_tool_middleware
+    from thalweg.agent.tools.rights import FilesystemPermission
+    from thalweg.engine.absent import (
+        SummarizationToolMiddleware,
+        create_summarization_tool_middleware,
+    )
     from thalweg.middleware.async_subagents import AsyncSubAgent, AsyncSubAgentMiddleware, TaskEvent
     from thalweg.middleware.context import ContextMiddleware
     from thalweg.middleware.filesystem import FilesystemMiddleware
-    from thalweg.middleware.memory import MemoryMiddleware
+    from thalweg.middleware.memory.middleware import MemoryMiddleware
     from thalweg.middleware.rubric import (
         GRADER_SYSTEM_PROMPT,
         RUBRIC_GRADER_MESSAGE_SOURCE,
@@ -23,15 +27,18 @@ if TYPE_CHECKING:
         RubricResult,
         RubricState,
     )
-    from thalweg.middleware.skill_tools import SkillToolResolver
-    from thalweg.middleware.skills import SkillMetadata, SkillsMiddleware, SkillsState
-    from thalweg.middleware.subagents import CompiledSubAgent, SubAgent, SubAgentMiddleware
+    from thalweg.middleware.skills.middleware import SkillMetadata, SkillsMiddleware, SkillsState
+    from thalweg.middleware.skills.tools import SkillToolResolver
+    from thalweg.middleware.subagents.middleware import (
+        CompiledSubAgent,
+        SubAgent,
+        SubAgentMiddleware,
+    )
     from thalweg.middleware.summarization import (
         DEEPAGENTS_DEFAULT_SUMMARY_PROMPT,
         SummarizationMiddleware,
     )
     from thalweg.middleware.unsupported_content import UnsupportedContentMiddleware
-    from thalweg.tools.rights import FilesystemPermission
 
 __all__ = [
     "DEEPAGENTS_DEFAULT_SUMMARY_PROMPT",
@@ -85,19 +92,19 @@ __getattr__, __dir__ = lazily(
         "RubricState": "thalweg.middleware.rubric",
         "DEEPAGENTS_DEFAULT_SUMMARY_PROMPT": "thalweg.middleware.summarization",
         "SummarizationMiddleware": "thalweg.middleware.summarization",
-        "SkillToolResolver": "thalweg.middleware.skill_tools",
+        "SkillToolResolver": "thalweg.middleware.skills.tools",
         "UnsupportedContentMiddleware": "thalweg.middleware.unsupported_content",
-        "SummarizationToolMiddleware": "thalweg.absent",
-        "create_summarization_tool_middleware": "thalweg.absent",
-        "CompiledSubAgent": "thalweg.middleware.subagents",
+        "SummarizationToolMiddleware": "thalweg.engine.absent",
+        "create_summarization_tool_middleware": "thalweg.engine.absent",
+        "CompiledSubAgent": "thalweg.middleware.subagents.middleware",
         "ContextMiddleware": "thalweg.middleware.context",
         "FilesystemMiddleware": "thalweg.middleware.filesystem",
-        "FilesystemPermission": "thalweg.tools.rights",
-        "MemoryMiddleware": "thalweg.middleware.memory",
-        "SkillMetadata": "thalweg.middleware.skills",
-        "SkillsMiddleware": "thalweg.middleware.skills",
-        "SkillsState": "thalweg.middleware.skills",
-        "SubAgent": "thalweg.middleware.subagents",
-        "SubAgentMiddleware": "thalweg.middleware.subagents",
+        "FilesystemPermission": "thalweg.agent.tools.rights",
+        "MemoryMiddleware": "thalweg.middleware.memory.middleware",
+        "SkillMetadata": "thalweg.middleware.skills.middleware",
+        "SkillsMiddleware": "thalweg.middleware.skills.middleware",
+        "SkillsState": "thalweg.middleware.skills.middleware",
+        "SubAgent": "thalweg.middleware.subagents.middleware",
+        "SubAgentMiddleware": "thalweg.middleware.subagents.middleware",
     },
 )

@@ -18,8 +18,8 @@ from langchain.agents.middleware.types import (
     ToolCallRequest,
 )
 
+from thalweg.engine.prompts import prompt
 from thalweg.middleware.system_prompt import with_text
-from thalweg.prompts import prompt
 
 Approval = bool | InterruptOnConfig
 Approvals = Mapping[str, Approval]

@@ -7,12 +7,12 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
-from thalweg.context.settings import ContextPolicy
+from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import ConfigError
-from thalweg.tokens import Counter, exact_counter
 
 if TYPE_CHECKING:
-    from thalweg.facts.settings import MemorySettings
+    from thalweg.memory.facts.settings import MemorySettings
 
 Owner = str | Callable[[RunnableConfig], str]
 """The owner of threads, or a function that returns it from the config of a run."""
@@ -140,7 +140,7 @@ def as_memory_settings(given: object) -> "MemorySettings | None":
     """
     if given is None:
         return None
-    from thalweg.facts.settings import MemorySettings  # noqa: PLC0415 (all of `facts` with it)
+    from thalweg.memory.facts.settings import MemorySettings  # noqa: PLC0415 (all of `facts` with it)
 
     if isinstance(given, MemorySettings):
         return given

@@ -25,11 +25,7 @@ from langgraph.types import Command
 from langgraph_sdk import get_sync_client
 from pydantic import BaseModel, Field
 
-from thalweg.errors import ConfigError
-from thalweg.middleware.notes import is_note, note
-from thalweg.middleware.system_prompt import with_text
-from thalweg.prompts import prompt
-from thalweg.subagents.background import (
+from thalweg.agent.subagents.background import (
     ACTIVE,
     AgentServer,
     AsyncSubAgent,
@@ -44,9 +40,13 @@ from thalweg.subagents.background import (
     notices_of,
     plan_wake,
 )
-from thalweg.subagents.pending_wakes import PendingWakes
-from thalweg.subagents.waker import Wake, Waker
-from thalweg.tools.ready import ReadyTool
+from thalweg.agent.subagents.pending_wakes import PendingWakes
+from thalweg.agent.subagents.waker import Wake, Waker
+from thalweg.agent.tools.ready import ReadyTool
+from thalweg.engine.prompts import prompt
+from thalweg.errors import ConfigError
+from thalweg.middleware.notes import is_note, note
+from thalweg.middleware.system_prompt import with_text
 
 __all__ = [
     "AsyncSubAgent",

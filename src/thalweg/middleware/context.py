@@ -17,14 +17,14 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from thalweg.archive import Archive
-from thalweg.context.settings import ContextPolicy
+from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.tokens import Counter
 from thalweg.middleware.arguments import NEWEST, KeptState, Owner
-from thalweg.middleware.desk import Desk
-from thalweg.middleware.effects import arun_in_thread, in_thread, run
-from thalweg.middleware.ending import end_run
-from thalweg.middleware.tools import compact_tool, last_written, recall_tool
-from thalweg.middleware.turn import take_turn
-from thalweg.tokens import Counter
+from thalweg.middleware.turn.context_tools import compact_tool, last_written, recall_tool
+from thalweg.middleware.turn.effects import arun_in_thread, in_thread, run
+from thalweg.middleware.turn.run_end import end_run
+from thalweg.middleware.turn.session_pool import Desk
+from thalweg.middleware.turn.turn import take_turn
 
 
 class ContextState(AgentState[Any]):
@@ -46,7 +46,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
 
     The graph's state has precedence: a message that is removed, edited or replaced there is no
     longer sent in its former form. What was removed from the state at the end of a run (see
-    `state`) is in the archive: read it with `thalweg.threads.history(middleware.archive,
+    `state`) is in the archive: read it with `thalweg.archive.threads.history(middleware.archive,
     ThreadKey(owner, thread_id))` or `thalweg thread history`. Without a checkpointer all messages
     stay in the state.
 

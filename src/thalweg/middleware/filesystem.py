@@ -20,38 +20,25 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
-from thalweg.backends.channel import FilesChannel, FilesystemState, merge_notes
-from thalweg.backends.foreign import BackendKindError, as_backend
-from thalweg.backends.paths import sanitize_tool_call_id
-from thalweg.backends.protocol import BackendProtocol, FileData
-from thalweg.backends.shared import shared, with_notices
-from thalweg.backends.state import StateBackend
-from thalweg.backends.text import EMPTY_CONTENT_WARNING
-from thalweg.errors import ConfigError
-from thalweg.middleware.rejected import clash, without_media
-from thalweg.middleware.showing import retold, servable, shell_paths, tool_name
-from thalweg.middleware.system_prompt import with_text
-from thalweg.middleware.wording import common_prefix
-from thalweg.prompts import prompt
-from thalweg.tools.access import Access
-from thalweg.tools.asking import Steps, arun, run
-from thalweg.tools.files import (
+from thalweg.agent.tools.access import Access
+from thalweg.agent.tools.asking import Steps, arun, run
+from thalweg.agent.tools.files import (
     GLOB_PATHLESS_DENIED_HINT,
     GLOB_TRUNCATION_NOTE,
     GLOB_UNREADABLE_NOTE,
     GREP_TRUNCATION_NOTE,
     Desk,
 )
-from thalweg.tools.filing import FILED, Result, as_stub, file_message, file_result, text_of
-from thalweg.tools.kit import FILE_TOOLS, FsToolName, described, file_tool
-from thalweg.tools.places import (
+from thalweg.agent.tools.filing import FILED, Result, as_stub, file_message, file_result, text_of
+from thalweg.agent.tools.kit import FILE_TOOLS, FsToolName, described, file_tool
+from thalweg.agent.tools.places import (
     artifacts_root,
     below_routes,
     keeps_in_state,
     supports_execution,
 )
-from thalweg.tools.reading import READ_FILE_TRUNCATION_MSG
-from thalweg.tools.rights import (
+from thalweg.agent.tools.reading import READ_FILE_TRUNCATION_MSG
+from thalweg.agent.tools.rights import (
     FilesystemOperation,
     FilesystemPermission,
     Permissions,
@@ -59,7 +46,7 @@ from thalweg.tools.rights import (
     UnsupportedRuleError,
     rights,
 )
-from thalweg.tools.schemas import (
+from thalweg.agent.tools.schemas import (
     DEFAULT_READ_LIMIT,
     DEFAULT_READ_OFFSET,
     DeleteSchema,
@@ -72,8 +59,21 @@ from thalweg.tools.schemas import (
     ReadVideoFileSchema,
     WriteFileSchema,
 )
-from thalweg.tools.video import video_dependencies_available
-from thalweg.tools.viewing import NO_LINES_REQUESTED_WARNING
+from thalweg.agent.tools.video import video_dependencies_available
+from thalweg.agent.tools.viewing import NO_LINES_REQUESTED_WARNING
+from thalweg.backends.calls.foreign import BackendKindError, as_backend
+from thalweg.backends.concurrency.shared import shared, with_notices
+from thalweg.backends.concurrency.state_channel import FilesChannel, FilesystemState, merge_notes
+from thalweg.backends.paths import sanitize_tool_call_id
+from thalweg.backends.protocol import BackendProtocol, FileData
+from thalweg.backends.state import StateBackend
+from thalweg.backends.text import EMPTY_CONTENT_WARNING
+from thalweg.engine.prompts import prompt
+from thalweg.errors import ConfigError
+from thalweg.middleware.file_tools import retold, servable, shell_paths, tool_name
+from thalweg.middleware.request.message_writer import common_prefix
+from thalweg.middleware.request.rejected import clash, without_media
+from thalweg.middleware.system_prompt import with_text
 
 __all__ = [
     "DEFAULT_READ_LIMIT",

@@ -23,10 +23,10 @@ from langchain.agents.middleware.types import (
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
 from langgraph.types import Command
 
+from thalweg.engine.prompts import prompt
 from thalweg.errors import ConfigError
-from thalweg.middleware.effects import Flow, FlowMiddleware, Send
 from thalweg.middleware.notes import is_note, last_words, note
-from thalweg.prompts import prompt
+from thalweg.middleware.turn.effects import Flow, FlowMiddleware, Send
 
 Trail = list[list[str]]
 """The turns of a run, oldest first, each as the digests of its calls with their results."""

@@ -5,8 +5,8 @@ calls remain without a result. When the next run begins, they get a permanent re
 recorded.
 
 The engine also builds a valid conversation from any log, but for one request only
-(`context.window`: a placeholder for a pending call, a late result as a note), without changes of
-the state. This middleware repairs the state itself, so that any provider accepts it without the
+(`engine.window.window`: a placeholder for a pending call, a late result as a note), without changes
+of the state. This middleware repairs the state itself, so that any provider accepts it without the
 engine, too, and the model learns that the call will never get a result.
 """
 
@@ -25,8 +25,8 @@ from langchain_core.messages import (
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
+from thalweg.engine.prompts import prompt
 from thalweg.middleware.notes import SOURCE
-from thalweg.prompts import prompt
 
 
 class PatchToolCallsMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):

@@ -6,11 +6,9 @@ from typing import Literal
 from langchain.agents.middleware import InterruptOnConfig
 from langchain.tools.tool_node import ToolCallRequest
 
-from thalweg.backends.paths import glob_anchor, to_posix_path, validate_path
-from thalweg.backends.protocol import BackendProtocol
-from thalweg.tools.access import Access, RefusedError
-from thalweg.tools.places import folds_case
-from thalweg.tools.rights import (
+from thalweg.agent.tools.access import Access, RefusedError
+from thalweg.agent.tools.places import folds_case
+from thalweg.agent.tools.rights import (
     FilesystemOperation,
     FilesystemPermission,
     Mode,
@@ -20,6 +18,8 @@ from thalweg.tools.rights import (
     reaches,
     rights,
 )
+from thalweg.backends.paths import glob_anchor, to_posix_path, validate_path
+from thalweg.backends.protocol import BackendProtocol
 
 __all__ = [
     "FilesystemOperation",

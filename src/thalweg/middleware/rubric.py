@@ -18,8 +18,8 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Discriminator, Field, model_validator
 from typing_extensions import TypedDict
 
+from thalweg.engine.prompts import prompt
 from thalweg.errors import ConfigError
-from thalweg.prompts import prompt
 
 GraderVerdict = Literal["satisfied", "needs_revision", "failed"]
 """What a grader decides; `failed`: the rubric itself cannot be judged."""

@@ -20,14 +20,14 @@ from langgraph.config import get_config
 from langgraph.types import Command
 from typing_extensions import TypedDict  # pydantic asks for it before Python 3.12
 
-from thalweg.backends.foreign import as_backend
+from thalweg.agent.subagents.ledger import plain
+from thalweg.backends.calls.foreign import as_backend
 from thalweg.backends.protocol import BackendProtocol, FileInfo
-from thalweg.context.additions import DATE, PLACE, Addition, Surroundings, plan_additions
-from thalweg.middleware.effects import in_thread
-from thalweg.middleware.inserts import Inserts, with_inserts
+from thalweg.engine.additions import DATE, PLACE, Addition, Surroundings, plan_additions
 from thalweg.middleware.notes import is_note
 from thalweg.middleware.system_prompt import with_part
-from thalweg.subagents.ledger import plain
+from thalweg.middleware.turn.effects import in_thread
+from thalweg.middleware.turn.inserts import Inserts, with_inserts
 
 CHANNEL = "_run_context"
 UPLOADS = "/uploads"
@@ -69,7 +69,7 @@ class RunContextMiddleware(AgentMiddleware[RunContextState, Any, Any]):
     that the provider's cache is written again once a day at most. **Files** and **tasks** that are
     new since the last run precede the user's message, as data, and are sent as long as that message
     is; those that a compaction removed are listed again in the next run. At most 20 of each, the
-    newest. `context.additions.plan_additions` selects them.
+    newest. `engine.additions.plan_additions` selects them.
 
     Args:
         backend: The backend of the uploaded files.

@@ -7,12 +7,12 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from thalweg.absent import SummarizationToolMiddleware, create_summarization_tool_middleware
 from thalweg.archive import Archive
-from thalweg.context.settings import ContextPolicy
+from thalweg.engine.absent import SummarizationToolMiddleware, create_summarization_tool_middleware
+from thalweg.engine.prompts import prompt
+from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.arguments import Owner
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.prompts import prompt
 
 __all__ = [
     "DEEPAGENTS_DEFAULT_SUMMARY_PROMPT",

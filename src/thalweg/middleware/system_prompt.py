@@ -7,7 +7,7 @@ from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import SystemMessage
 from langchain_core.messages.content import ContentBlock
 
-from thalweg.context.additions import Addition
+from thalweg.engine.additions import Addition
 
 _PARTS = "thalweg_parts"
 """Key in the state of a request, which is not stored, to pass on the named parts."""

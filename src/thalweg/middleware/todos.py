@@ -5,7 +5,7 @@ are all refused, since each replaces the whole list. Here the tool call refuses,
 step of the graph after every answer of the model; the schema of the tool is built once per process;
 and the result counts the items instead of repeating them, since the call contains them.
 
-The engine preserves a plan over compactions: `context.fold` keeps the newest.
+The engine preserves a plan over compactions: its structured summary keeps the newest.
 """
 
 from collections import Counter
@@ -25,10 +25,10 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
-from thalweg.middleware.rejected import asked_beside
+from thalweg.agent.tools.ready import ReadyTool
+from thalweg.engine.prompts import prompt
+from thalweg.middleware.request.rejected import asked_beside
 from thalweg.middleware.system_prompt import with_text
-from thalweg.prompts import prompt
-from thalweg.tools.ready import ReadyTool
 
 WRITE_TODOS = "write_todos"
 

@@ -14,8 +14,8 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
-from thalweg.middleware.showing import tool_name
-from thalweg.prompts import prompt
+from thalweg.engine.prompts import prompt
+from thalweg.middleware.file_tools import tool_name
 
 Tool = BaseTool | dict[str, Any]
 Result = ToolMessage | Command[Any]

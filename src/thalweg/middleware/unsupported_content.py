@@ -11,7 +11,7 @@ from langchain.agents.middleware.types import (
 )
 from langchain_core.messages import AnyMessage, ToolMessage
 
-from thalweg.prompts import prompt
+from thalweg.engine.prompts import prompt
 
 _FIELDS: Final[Mapping[str, str]] = {
     "image": "image_inputs",

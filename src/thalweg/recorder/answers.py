@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from thalweg.archive import Archive, Span, ThreadKey, recall
+from thalweg.archive.threads.journal import read_pages
+from thalweg.engine.prompts import prompt
+from thalweg.engine.tokens import exact_counter
 from thalweg.errors import FactRefusedError, MemoryOffError, RangeError
-from thalweg.facts.gates.secrets import redact
-from thalweg.facts.values import Trust
+from thalweg.memory.facts.gates.secrets import redact
+from thalweg.memory.facts.values import Trust
 from thalweg.memory.handle import Memory
-from thalweg.prompts import prompt
 from thalweg.recorder.searching import SearchFilter, render_found, search_sessions
 from thalweg.recorder.sessions import OWNER, RecordedSession, list_sessions
-from thalweg.threads.journal import read_pages
-from thalweg.tokens import exact_counter
 
 MAX_TOKENS = 2_000
 """Bound on the text of an answer; the mark around it adds about twenty."""

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from thalweg.archive import Archive, ThreadKey
+from thalweg.engine.transcript import as_text
 from thalweg.recorder.forgotten import Forgotten
 from thalweg.recorder.searching import SearchFilter
 from thalweg.recorder.sessions import OWNER, list_sessions
-from thalweg.transcript import as_text
 
 
 def plan_forgetting(

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from thalweg.private_files import make_private_file, make_private_folder
+from thalweg.database.private_files import make_private_file, make_private_folder
 
 FILE = "forgotten"
 

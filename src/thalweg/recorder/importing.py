@@ -14,10 +14,15 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from thalweg.archive import Archive, Logged, ThreadKey, Turn
-from thalweg.context.reading import Reader
-from thalweg.entries import Message, message_to_json
+from thalweg.archive.threads.branch import Line
+from thalweg.archive.threads.journal import Page, page_to_json, read_page
+from thalweg.archive.threads.retry import Tries
+from thalweg.engine.entries import Message, message_to_json
+from thalweg.engine.window.reading import Reader
 from thalweg.errors import ConflictError, RecordingError
-from thalweg.facts.gates.secrets import redact
+from thalweg.lab.recordings import Recording, read_recording
+from thalweg.lab.recordings.base import RecordedCompaction
+from thalweg.memory.facts.gates.secrets import redact
 from thalweg.recorder.forgotten import Forgotten
 from thalweg.recorder.opt_out import is_opted_out
 from thalweg.recorder.redaction import without_secrets
@@ -28,11 +33,6 @@ from thalweg.recorder.sessions import (
     newest_import,
     session_to_plain,
 )
-from thalweg.recordings import Recording, read_recording
-from thalweg.recordings.base import RecordedCompaction
-from thalweg.threads.journal import Page, page_to_json, read_page
-from thalweg.threads.line import Line
-from thalweg.threads.trying import Tries
 
 _PROJECT_FILE = ".project_root"
 DIGEST_BYTES = 12
@@ -258,7 +258,7 @@ def row_ids(messages: Sequence[Message]) -> list[str]:
     it cost. Equal rows are numbered.
 
     Example:
-        >>> from thalweg.entries import Text
+        >>> from thalweg.engine.entries import Text
         >>> one = Message("user", (Text("yes"),), uid="u1", line=4)
         >>> row_ids([one, replace(one, line=9)])
         ['u1~319006bfd6c2750a6fc0207a', 'u1~319006bfd6c2750a6fc0207a~2']

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
+from thalweg.database.private_files import make_private_folder, open_private
 from thalweg.errors import ConfigError
-from thalweg.private_files import make_private_folder, open_private
 from thalweg.recorder import hook
 from thalweg.recorder.hosts import HOSTS, Commands, Configuration, Host
 

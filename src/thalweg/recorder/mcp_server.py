@@ -7,7 +7,7 @@ from mcp.server.fastmcp import FastMCP
 from pydantic import Field
 
 from thalweg.archive import ThreadKey
-from thalweg.prompts import prompt
+from thalweg.engine.prompts import prompt
 from thalweg.recorder.answers import Answers
 from thalweg.recorder.sessions import list_sessions
 

@@ -5,7 +5,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from thalweg.archive import Archive, open_archive
-from thalweg.private_files import make_private_folder
+from thalweg.database.private_files import make_private_folder
 
 
 def recorder_home() -> Path:

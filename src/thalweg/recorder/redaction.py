@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from thalweg.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
-from thalweg.facts.gates.secrets import redact
+from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.memory.facts.gates.secrets import redact
 
 
 def without_secrets(message: Message) -> Message:

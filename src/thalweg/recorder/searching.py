@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from thalweg.archive import Archive, Passage, ThreadKey
+from thalweg.engine.tokens import exact_counter
 from thalweg.recorder.sessions import OWNER, RecordedSession, list_sessions
-from thalweg.tokens import exact_counter
 
 WIDER = 4
 """How many times the tokens of an answer are searched where passages are picked from the hits."""

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import PurePath
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.context.matching import tariff_of_model
-from thalweg.threads.journal import Page, Spent, read_page, read_pages
+from thalweg.archive.threads.journal import Page, Spent, read_page, read_pages
+from thalweg.engine.pricing.matching import tariff_of_model
 
 OWNER = "local"
 """Whose threads imported sessions are, as in `thalweg thread`."""

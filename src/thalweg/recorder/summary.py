@@ -1,10 +1,10 @@
 """The structured summary of a session that is about to be compacted: no model writes it."""
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.context.fold import Record, absorb
-from thalweg.context.reading import Reader
-from thalweg.context.record import render
-from thalweg.tokens import exact_counter
+from thalweg.engine.compaction.structured_summary import Record, absorb
+from thalweg.engine.compaction.summary_rendering import render
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.window.reading import Reader
 
 SUMMARY_TOKENS = 1_500
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from thalweg.archive import Archive, ThreadKey
+from thalweg.database.private_files import open_private
 from thalweg.errors import ThalwegError
-from thalweg.private_files import open_private
 from thalweg.recorder.forgotten import Forgotten
 from thalweg.recorder.hook import LOCK, session_file
 from thalweg.recorder.importing import import_sessions

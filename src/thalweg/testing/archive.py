@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey, Turn, render_passages
-from thalweg.entries import Media, Message, Opaque, Role, Text, Thinking, ToolCall, Usage
+from thalweg.engine.entries import Media, Message, Opaque, Role, Text, Thinking, ToolCall, Usage
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.transcript import as_outline, as_text, as_transcript
 from thalweg.errors import ArchiveError, ConflictError, HandleError, RangeError
-from thalweg.tokens import exact_counter
-from thalweg.transcript import as_outline, as_text, as_transcript
 
 Reopen = Callable[[], Archive]
 

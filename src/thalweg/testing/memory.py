@@ -10,10 +10,18 @@ from threading import Barrier
 import pytest
 
 from thalweg.errors import MemoryStoreError, NoSuchOperationError, StaleWriteError
-from thalweg.facts.changes import Change, Drop, Put, Write
-from thalweg.facts.recall.found import index_words
-from thalweg.facts.told import Told, Weighed
-from thalweg.facts.values import (
+from thalweg.memory.base import (
+    Job,
+    Learned,
+    MemoryStore,
+    Operation,
+    Schedule,
+    Selection,
+)
+from thalweg.memory.facts.changes import Change, Drop, Put, Write
+from thalweg.memory.facts.recall.found import index_words
+from thalweg.memory.facts.shown import Told, Weighed
+from thalweg.memory.facts.values import (
     Evidence,
     Fact,
     FactId,
@@ -23,14 +31,6 @@ from thalweg.facts.values import (
     Status,
     Trust,
     Turn,
-)
-from thalweg.memory.base import (
-    Job,
-    Learned,
-    MemoryStore,
-    Operation,
-    Schedule,
-    Selection,
 )
 
 Reopen = Callable[[], MemoryStore]

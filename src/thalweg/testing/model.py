@@ -10,8 +10,8 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from thalweg.tokens import count_json, exact_counter, measure
-from thalweg.wires.registry import WIRES
+from thalweg.engine.tokens import count_json, exact_counter, measure
+from thalweg.engine.wires.registry import WIRES
 
 Script = Callable[[Sequence[BaseMessage]], AIMessage | str]
 """What the model answers to the messages it is sent."""

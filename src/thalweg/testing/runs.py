@@ -13,7 +13,7 @@ from thalweg.errors import (
     NoSuchRunError,
     RunExistsError,
 )
-from thalweg.runs.base import ENDED, Claim, Draft, Event, Journal, RunKey
+from thalweg.server.runs.base import ENDED, Claim, Draft, Event, Journal, RunKey
 
 Journals = Callable[[], AbstractAsyncContextManager[Journal]]
 KEY = RunKey("ada", "t1", "r1")

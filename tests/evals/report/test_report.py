@@ -10,10 +10,10 @@ import pytest
 
 from tests.evals.report.trials import CODE, HOSTILE, a_result, a_trace, an_evaluation, hostile
 from thalweg.errors import ConfigError
-from thalweg.evals.report import failures, render_report, write_report
-from thalweg.evals.report.payload import payload
-from thalweg.evals.results import Result
-from thalweg.evals.trace import Trace
+from thalweg.lab.evals.report import failures, render_report, write_report
+from thalweg.lab.evals.report.payload import payload
+from thalweg.lab.evals.results import Result
+from thalweg.lab.evals.trace import Trace
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 

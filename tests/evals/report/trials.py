@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from thalweg.evals.plan import TrialKey
-from thalweg.evals.results import Outcome, Result, Tokens
-from thalweg.evals.trace import Call, Request, Said, Trace, Turn
+from thalweg.lab.evals.plan import TrialKey
+from thalweg.lab.evals.results import Outcome, Result, Tokens
+from thalweg.lab.evals.trace import Call, Request, Said, Trace, Turn
 
 HOSTILE = (
     "</script><script>document.title='taken'</script><!-- <img src=x onerror=alert(1)> "

@@ -9,11 +9,11 @@ from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
 from tests.property.authors import Agent
-from thalweg.backends.child import child_of, with_notices
+from thalweg.backends.concurrency.child_files import child_of, with_notices
+from thalweg.backends.concurrency.path_lock import Turnstile
+from thalweg.backends.concurrency.shared import shared
 from thalweg.backends.protocol import FileData
-from thalweg.backends.shared import shared
 from thalweg.backends.state import StateBackend
-from thalweg.backends.turnstile import Turnstile
 
 BACKEND = shared(StateBackend())
 

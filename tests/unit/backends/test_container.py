@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from thalweg.backends.container import IMAGE, ContainerBackend, check_runtime
-from thalweg.backends.process_limits import Limits
+from thalweg.backends.local.process_limits import Limits
 from thalweg.backends.protocol import ExecuteResponse
 from thalweg.errors import ConfigError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.backends.control_groups import (
+from thalweg.backends.local.control_groups import (
     ProcessGroups,
     find_process_groups,
     places,

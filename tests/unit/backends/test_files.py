@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.backends import utils
-from thalweg.backends.files import (
+from thalweg.backends.file_data import (
     create_file_data,
     file_data_from_bytes,
     file_data_to_bytes,

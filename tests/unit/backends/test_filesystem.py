@@ -9,8 +9,8 @@ from threading import Event
 
 import pytest
 
-from thalweg.backends import disk, places
 from thalweg.backends.filesystem import FilesystemBackend, file_operation_error
+from thalweg.backends.local import disk, places
 from thalweg.backends.text import EMPTY_CONTENT_WARNING
 from thalweg.errors import PathError
 

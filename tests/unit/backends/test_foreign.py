@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from thalweg.backends import CompositeBackend, StateBackend
-from thalweg.backends.foreign import BackendKindError, ForeignSandbox, as_backend
+from thalweg.backends.calls.foreign import BackendKindError, ForeignSandbox, as_backend
 from thalweg.backends.protocol import GlobResult, ReadResult, SandboxBackendProtocol
 from thalweg.middleware.filesystem import FilesystemMiddleware
 

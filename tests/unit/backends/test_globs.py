@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.backends.globs import MAX_GLOBSTARS, compile_grep_include_glob
+from thalweg.backends.searches.globs import MAX_GLOBSTARS, compile_grep_include_glob
 from thalweg.errors import InvalidGlobPatternError
 
 FINE = (

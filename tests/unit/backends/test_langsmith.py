@@ -12,7 +12,7 @@ from langsmith.utils import LangSmithConflictError, LangSmithError, LangSmithNot
 
 from tests.sandboxes import FolderSandbox
 from thalweg.backends import ContextHubBackend, LangSmithSandbox
-from thalweg.backends.answers import MAX_OUTPUT_BYTES
+from thalweg.backends.remote.results import MAX_OUTPUT_BYTES
 
 
 class Hub:

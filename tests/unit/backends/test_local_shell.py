@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.backends.commands import Stream
+from thalweg.backends.local.commands import Stream
 from thalweg.backends.local_shell import LocalShellBackend
 from thalweg.backends.protocol import ExecuteResponse, SandboxBackendProtocol
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.backends import ripgrep
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.protocol import GrepResult
+from thalweg.backends.searches import ripgrep
 
 Install = Callable[[str], None]
 

@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.sandboxes import FolderSandbox
-from thalweg.backends import inside
-from thalweg.backends.answers import TRUNCATION_MSG
-from thalweg.backends.errands import errand
 from thalweg.backends.protocol import (
     ExecuteResponse,
     FileDownloadResponse,
     FileUploadResponse,
 )
+from thalweg.backends.remote import script as inside
+from thalweg.backends.remote.commands import errand
+from thalweg.backends.remote.results import TRUNCATION_MSG
 from thalweg.backends.sandbox import BaseSandbox
 from thalweg.backends.text import edit_text
 

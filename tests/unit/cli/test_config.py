@@ -10,9 +10,9 @@ from typer.testing import CliRunner, Result
 
 from thalweg.cli.app import app
 from thalweg.errors import ConfigError, SettingsError
-from thalweg.settings import Settings
-from thalweg.settings.loading import examine_text
-from thalweg.settings.starting import starting_file
+from thalweg.server.settings import Settings
+from thalweg.server.settings.loading import examine_text
+from thalweg.server.settings.starting import starting_file
 
 GOOD = """\
 models:

@@ -3,7 +3,7 @@
 import pytest
 
 from thalweg.cli.prices import find, lifetime, prices
-from thalweg.context.tariffs import MODELS, TARIFFS
+from thalweg.engine.pricing.table import MODELS, TARIFFS
 from thalweg.errors import ConfigError
 
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from tests.unit.replay.runs import a_run
+from tests.unit.lab.replay.runs import a_run
 from thalweg.cli.replay_table import LEGEND, as_table
-from thalweg.replay.oracle.base import Oracle
-from thalweg.replay.results import Recall, Run
+from thalweg.lab.replay.oracle.base import Oracle
+from thalweg.lab.replay.results import Recall, Run
 
 LEAST = 55
 """Cells of a terminal below which lines wrap: thread, policy and what must be shown."""

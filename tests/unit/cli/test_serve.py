@@ -4,7 +4,7 @@ from typer.testing import CliRunner
 
 from thalweg.cli.app import app
 from thalweg.cli.serve import screen
-from thalweg.settings.loading import examine_text
+from thalweg.server.settings.loading import examine_text
 
 
 def test_the_screen_names_settings_that_have_no_effect() -> None:

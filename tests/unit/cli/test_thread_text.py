@@ -3,6 +3,13 @@
 from dataclasses import replace
 from datetime import UTC
 
+from thalweg.archive.threads.branch import Line
+from thalweg.archive.threads.contexts import Context
+from thalweg.archive.threads.finding import Known
+from thalweg.archive.threads.journal import Page, Spent
+from thalweg.archive.threads.operations import Done
+from thalweg.archive.threads.savings import Saved
+from thalweg.archive.threads.thread_history import Said, Taken
 from thalweg.cli.thread.text import (
     tell_done,
     tell_history,
@@ -10,16 +17,9 @@ from thalweg.cli.thread.text import (
     tell_turn,
     tell_turns,
 )
-from thalweg.context.edits import Evict, Fold, Pin, Reason
-from thalweg.context.savings import Forecast, Saving
-from thalweg.entries import Message, Text, Usage
-from thalweg.threads.contexts import Context
-from thalweg.threads.finding import Known
-from thalweg.threads.hand import Done
-from thalweg.threads.journal import Page, Spent
-from thalweg.threads.line import Line
-from thalweg.threads.savings import Saved
-from thalweg.threads.thread_history import Said, Taken
+from thalweg.engine.edits import Evict, Fold, Pin, Reason
+from thalweg.engine.entries import Message, Text, Usage
+from thalweg.engine.pricing.savings import Forecast, Saving
 
 AT = 1_790_000_000.0
 EVICTS = tuple(

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg import errors
-from thalweg.api.problems import Fault, Problem
 from thalweg.client.problems import error_of, problem_in
 from thalweg.errors import ClientError, ThalwegError
-from thalweg.gateway.problems import problem_of
+from thalweg.server.api.problems import Fault, Problem
+from thalweg.server.gateway.problems import problem_of
 
 
 def kinds(of: type[ThalwegError] = ThalwegError) -> list[type[ThalwegError]]:

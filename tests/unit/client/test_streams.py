@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.api.events import (
+from thalweg.client import AsyncThalwegClient, ThalwegClient, connection
+from thalweg.errors import ClientError, NoSuchRunError
+from thalweg.server.api.events import (
     EVENT,
     Event,
     MessageDelta,
@@ -19,10 +21,8 @@ from thalweg.api.events import (
     RunFailed,
     RunStarted,
 )
-from thalweg.api.problems import Problem
-from thalweg.api.usage import Usage
-from thalweg.client import AsyncThalwegClient, ThalwegClient, connection
-from thalweg.errors import ClientError, NoSuchRunError
+from thalweg.server.api.problems import Problem
+from thalweg.server.api.usage import Usage
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from thalweg.errors import DocumentError, StorageError
-from thalweg.facts.document.changes import Marks
 from thalweg.memory.document_file import DocumentFile
+from thalweg.memory.facts.document.changes import Marks
 
 NONE = Marks({}, {})
 

@@ -13,13 +13,13 @@ from typing import Any, cast
 import pytest
 
 from thalweg.errors import ConfigError, DocumentError, NoSuchFactError, StaleWriteError
-from thalweg.facts.changes import Change, Drop, Put, Write
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Evidence, Fact, FactId, Scope, Section, Trust, Turn
 from thalweg.memory import Memory
 from thalweg.memory.base import MemoryStore, Operation, Selection
 from thalweg.memory.document_file import DocumentFile
 from thalweg.memory.document_mirror import DocumentMirror
+from thalweg.memory.facts.changes import Change, Drop, Put, Write
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Section, Trust, Turn
 from thalweg.memory.opening import attach_document, mirror_of, open_memory
 
 ME = Scope("local")

@@ -7,7 +7,7 @@ import pytest
 from langchain_core.embeddings import Embeddings
 
 from thalweg.errors import ConfigError
-from thalweg.memory.embedding import FunctionEmbedder, embedder, packed
+from thalweg.memory.search.embedding import FunctionEmbedder, embedder, packed
 
 
 def _numbers(vector: bytes) -> tuple[float, ...]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from thalweg.entries import Message, Text
+from thalweg.engine.entries import Message, Text
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, NoSuchFactError
-from thalweg.facts.values import Trust, Turn
 from thalweg.memory import Memory, MemorySettings, MemoryStore, Scope, open_memory
+from thalweg.memory.facts.values import Trust, Turn
 
 NOW = "2026-03-01T10:00:00Z"
 

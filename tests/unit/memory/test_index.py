@@ -7,8 +7,8 @@ import pytest
 
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
-from thalweg.memory.index import MOST_WORDS, Entry, Index
-from thalweg.memory.word_rows import hashed
+from thalweg.memory.search.index import MOST_WORDS, Entry, Index
+from thalweg.memory.search.word_rows import hashed
 
 SECRET = b"fixed"
 

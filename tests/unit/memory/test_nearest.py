@@ -7,8 +7,8 @@ import pytest
 
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
-from thalweg.memory import nearest as nearest_module
-from thalweg.memory.index import Entry, Index
+from thalweg.memory.search import nearest as nearest_module
+from thalweg.memory.search.index import Entry, Index
 
 pytest.importorskip("numpy", reason="vectors need NumPy")
 

@@ -3,8 +3,8 @@
 import sqlite3
 from pathlib import Path
 
-from thalweg.facts.values import Trust, Turn
 from thalweg.memory import Memory, Scope, open_memory
+from thalweg.memory.facts.values import Trust, Turn
 
 ADA = Scope("ada")
 

@@ -8,10 +8,10 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 import thalweg
-import thalweg.threads
+import thalweg.archive.threads
 from tests.e2e.scripted import RuledModel, agent_with, says
 from thalweg.archive import ThreadKey, open_archive
-from thalweg.context.settings import ContextPolicy
+from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import ArchiveError, ConfigError
 from thalweg.middleware.context import ContextMiddleware
 
@@ -68,7 +68,7 @@ def test_an_archive_that_was_opened_here_is_closed_here(tmp_path: Path) -> None:
         assert not path.exists()
         agent = agent_with(RuledModel(rule=says("hi")), middleware, checkpointer=InMemorySaver())
         agent.invoke({"messages": [HumanMessage("hello")]}, T)
-        said = thalweg.threads.history(middleware.archive, ThreadKey("local", "t"))
+        said = thalweg.archive.threads.history(middleware.archive, ThreadKey("local", "t"))
         assert [one.message.text for one in said] == ["hello", "hi"]
     with pytest.raises(ArchiveError, match="closed"):
         middleware.archive.threads("local")
@@ -83,4 +83,4 @@ def test_the_package_says_its_version_and_what_it_has() -> None:
     """Without importing more than is asked for."""
     assert thalweg.__version__[0].isdigit()
     assert {"ContextMiddleware", "ContextPolicy", "__version__"} <= set(dir(thalweg))
-    assert all(hasattr(thalweg.threads, name) for name in thalweg.threads.__all__)
+    assert all(hasattr(thalweg.archive.threads, name) for name in thalweg.archive.threads.__all__)

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.context.budget import MIN_LIMIT, Budget
-from thalweg.middleware.ceilings import Ceilings, Refusal, Size
-from thalweg.middleware.overflow import Kind, Overflow
-from thalweg.tokens import Calibration, Ledger
+from thalweg.engine.tokens import Calibration, Ledger
+from thalweg.engine.window.budget import MIN_LIMIT, Budget
+from thalweg.middleware.request.learned_limits import Ceilings, Refusal, Size
+from thalweg.middleware.request.overflow import Kind, Overflow
 
 
 def ledger(tokens: int, size: int = 0, media: int = 0) -> Ledger:

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from thalweg.middleware.effects import Flow, Send, arun, arun_in_thread
+from thalweg.middleware.turn.effects import Flow, Send, arun, arun_in_thread
 
 REQUEST: Any = None
 

@@ -24,8 +24,10 @@ from langchain_core.messages import (
 )
 from langgraph.types import Command
 
-from tests.unit.tools.calls import WAYS, Shelf, Way, call, runtime
-from tests.unit.tools.test_shell import Sandbox
+from tests.unit.agent.tools.calls import WAYS, Shelf, Way, call, runtime
+from tests.unit.agent.tools.test_shell import Sandbox
+from thalweg.agent.tools.kit import FILE_TOOLS
+from thalweg.agent.tools.ready import as_openai
 from thalweg.backends.composite import CompositeBackend
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.local_shell import LocalShellBackend
@@ -42,8 +44,6 @@ from thalweg.middleware.filesystem import (
     SharedState,
 )
 from thalweg.testing.model import ScriptedModel
-from thalweg.tools.kit import FILE_TOOLS
-from thalweg.tools.ready import as_openai
 
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 

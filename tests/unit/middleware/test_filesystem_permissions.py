@@ -8,7 +8,8 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from langchain.tools.tool_node import ToolCallRequest
 
-from tests.unit.tools.calls import WAYS, Way, call, runtime
+from tests.unit.agent.tools.calls import WAYS, Way, call, runtime
+from thalweg.agent.tools import places
 from thalweg.backends.composite import CompositeBackend
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.local_shell import LocalShellBackend
@@ -23,7 +24,6 @@ from thalweg.middleware.permissions import (
     interrupts,
     rights,
 )
-from thalweg.tools import places
 
 HIDDEN = "the word is opal"
 

@@ -11,8 +11,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from thalweg.context.window import Item
-from thalweg.middleware.fitting import (
+from thalweg.engine.window.window import Item
+from thalweg.middleware.request.message_adaptation import (
     ASKED,
     Listener,
     fitted,
@@ -20,7 +20,7 @@ from thalweg.middleware.fitting import (
     listener_of,
     without_thinking,
 )
-from thalweg.middleware.wording import Wording, read_state
+from thalweg.middleware.request.message_writer import Wording, read_state
 from thalweg.testing.model import ScriptedModel
 
 KEY = SecretStr("x")

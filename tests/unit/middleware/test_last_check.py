@@ -15,9 +15,9 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from thalweg.middleware.last_check import LastCheck
+from thalweg.engine.wires.rules import RULES, Rules
+from thalweg.middleware.request.last_check import LastCheck
 from thalweg.testing.model import ScriptedModel
-from thalweg.wires.rules import RULES, Rules
 
 OPENAI = RULES["openai-chat"]
 

@@ -16,7 +16,7 @@ from langchain_core.outputs import ChatResult
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 
 from thalweg.errors import ConfigError
-from thalweg.middleware.limits import (
+from thalweg.middleware.request.model_limits import (
     DEFAULT_WINDOW,
     MOST_OUTPUT,
     Limits,

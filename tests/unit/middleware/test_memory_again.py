@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_user_memory import ADA, AT, fact, known, learn
-from thalweg.facts.changes import Drop, Write
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Fact, FactId, Section
 from thalweg.memory import Memory, MemoryStore
-from thalweg.middleware.memory_again import Teller
-from thalweg.middleware.memory_shown import IN_PROMPT, Shown
+from thalweg.memory.facts.changes import Drop, Write
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Fact, FactId, Section
+from thalweg.middleware.memory.rendering import Teller
+from thalweg.middleware.memory.shown import IN_PROMPT, Shown
 
 TEA = fact("tea", "Ada drinks green tea")
 

@@ -18,12 +18,12 @@ from langgraph.runtime import Runtime
 
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.protocol import FileDownloadResponse
+from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError, MemoryFileError
-from thalweg.middleware.memory import MemoryMiddleware
-from thalweg.middleware.memory_files import MemoryFiles
-from thalweg.middleware.memory_text import File, is_explained, share, write_memory
+from thalweg.middleware.memory.files import MemoryFiles
+from thalweg.middleware.memory.middleware import MemoryMiddleware
+from thalweg.middleware.memory.text import File, is_explained, share, write_memory
 from thalweg.testing.model import ScriptedModel
-from thalweg.tokens import exact_counter
 
 COUNT = exact_counter()
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.facts.values import FactId
-from thalweg.middleware.memory_shown import (
+from thalweg.memory.facts.values import FactId
+from thalweg.middleware.memory.shown import (
     ALLOWED,
     COLD_S,
     Meter,

@@ -8,7 +8,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from thalweg.middleware.neighbours import as_left
+from thalweg.middleware.request.merging import as_left
 
 RECORD: AnyMessage = HumanMessage("what was folded")
 ASKED: AnyMessage = HumanMessage("look", id="1")

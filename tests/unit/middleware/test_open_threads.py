@@ -2,18 +2,18 @@
 
 from dataclasses import replace
 
-from tests.unit.threads.driver import KEY
+from tests.unit.archive.threads.driver import KEY
 from thalweg.archive import SqliteArchive, ThreadKey
-from thalweg.context.budget import Budget
-from thalweg.context.engine import Engine
-from thalweg.context.policy import RentOrBuy
-from thalweg.context.pricing import Tariff
-from thalweg.context.tariffs import TARIFFS
-from thalweg.middleware.beside import Beside
-from thalweg.middleware.desk import OpenThread
-from thalweg.threads.journal import Page
-from thalweg.threads.session import Session
-from thalweg.tokens import exact_counter
+from thalweg.archive.threads.journal import Page
+from thalweg.archive.threads.session import Session
+from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.engine import Engine
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.window.budget import Budget
+from thalweg.middleware.request.overhead import Beside
+from thalweg.middleware.turn.session_pool import OpenThread
 
 
 class CountingArchive(SqliteArchive):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.middleware.rejections import rejection_of
+from thalweg.middleware.request.rejections import rejection_of
 
 
 class RefusalError(Exception):

@@ -25,10 +25,10 @@ from thalweg.backends.protocol import (
     GlobResult,
     LsResult,
 )
+from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError
-from thalweg.middleware.skills import SkillsMiddleware, disclosed_skill_tool_names
+from thalweg.middleware.skills.middleware import SkillsMiddleware, disclosed_skill_tool_names
 from thalweg.testing.model import ScriptedModel
-from thalweg.tokens import exact_counter
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}
 

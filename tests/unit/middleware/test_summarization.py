@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, ToolMessage
 
-from tests.unit.graph.test_layers import recipe
+from tests.unit.agent.graph.test_layers import recipe
 from thalweg import create_deep_agent
-from thalweg.context.settings import ContextPolicy
+from thalweg.agent.graph.build import stack
+from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import ConfigError
-from thalweg.graph.build import stack
 from thalweg.middleware import (
     DEEPAGENTS_DEFAULT_SUMMARY_PROMPT,
     SummarizationMiddleware,

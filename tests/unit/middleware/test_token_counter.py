@@ -7,10 +7,10 @@ import pytest
 from langchain.agents import create_agent
 
 from thalweg.archive import ThreadKey, open_archive
+from thalweg.archive.threads.contexts import page_at
 from thalweg.errors import ConfigError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.testing.model import ScriptedModel
-from thalweg.threads.contexts import page_at
 
 
 def test_requests_are_counted_by_it(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg import ContextMiddleware
 from thalweg.archive import RECALL_TOOL, Archive, open_archive
-from thalweg.context.plan import RECALL
-from thalweg.middleware.tools import COMPACT
+from thalweg.engine.compaction.plan import RECALL
+from thalweg.middleware.turn.context_tools import COMPACT
 from thalweg.testing.model import ScriptedModel
 
 Call = tuple[str, dict[str, Any]]

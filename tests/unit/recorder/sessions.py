@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.entries import Message
+from thalweg.engine.entries import Message
 from thalweg.recorder import Imported, import_sessions
 
 JsonRow = dict[str, Any]

@@ -15,12 +15,12 @@ from tests.unit.recorder.sessions import (
     write,
 )
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive
-from thalweg.entries import Message, Text
-from thalweg.facts.values import Scope
+from thalweg.engine.entries import Message, Text
+from thalweg.engine.tokens import exact_counter
+from thalweg.memory.facts.values import Scope
 from thalweg.memory.handle import Memory
 from thalweg.memory.opening import open_memory
 from thalweg.recorder.answers import MAX_TOKENS, Answers
-from thalweg.tokens import exact_counter
 
 MARK_TOKENS = 30
 SECRET = "ghp_" + "a1B2" * 9

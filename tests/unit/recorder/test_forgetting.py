@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.unit.recorder.sessions import KEY, compacted, import_one, user, write
-from thalweg.app.erasure import erase_file
 from thalweg.archive import open_archive
 from thalweg.recorder import import_sessions
 from thalweg.recorder.forgetting import forget, plan_forgetting
 from thalweg.recorder.forgotten import Forgotten
 from thalweg.recorder.searching import SearchFilter
+from thalweg.server.checkpoints.erasure import erase_file
 
 WORDS = "the heron of Malta"
 

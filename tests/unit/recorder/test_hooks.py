@@ -22,10 +22,10 @@ from tests.unit.recorder.sessions import (
     write,
 )
 from thalweg.archive import open_existing
+from thalweg.engine.tokens import exact_counter
 from thalweg.recorder import hook, open_recorder
 from thalweg.recorder.summary import SUMMARY_TOKENS, summarize
 from thalweg.recorder.worker import work
-from thalweg.tokens import exact_counter
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="hooks of POSIX")
 

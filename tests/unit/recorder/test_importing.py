@@ -24,10 +24,10 @@ from tests.unit.recorder.sessions import (
     write,
 )
 from thalweg.archive import Archive, open_archive
+from thalweg.archive.threads.journal import read_pages
+from thalweg.archive.threads.thread_history import history
 from thalweg.recorder import import_sessions, list_sessions
 from thalweg.recorder.forgotten import Forgotten
-from thalweg.threads.journal import read_pages
-from thalweg.threads.thread_history import history
 
 SECRET = "ghp_" + "a1B2" * 9
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.unit.recorder.sessions import KEY, call, import_one, model, result, user, write
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive
-from thalweg.entries import Message, Text
+from thalweg.engine.entries import Message, Text
+from thalweg.engine.tokens import exact_counter
 from thalweg.recorder.searching import SearchFilter, render_found, search_sessions
-from thalweg.tokens import exact_counter
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from thalweg.api.events import Event, Numbered
 from thalweg.cli.chat.screen import Screen, quiet_keys
 from thalweg.cli.chat.status import status_line
 from thalweg.cli.chat.telling import Telling
 from thalweg.errors import ThalwegError
+from thalweg.server.api.events import Event, Numbered
 
 FRAME_S = 0.05
 """Between two changes of the screen."""

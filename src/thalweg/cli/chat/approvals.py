@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from thalweg.api.threads import Question
+from thalweg.server.api.threads import Question
 
 ALLOWED = ("approve", "edit", "reject", "respond")
 _ONE = "tool_approval"

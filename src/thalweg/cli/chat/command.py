@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thalweg.cli.home import home_folder
+from thalweg.database.private_files import make_private_file, make_private_folder
 from thalweg.errors import ConfigError
-from thalweg.private_files import make_private_file, make_private_folder
 
 if TYPE_CHECKING:
     from thalweg.client import ThalwegClient
     from thalweg.client.in_process import Application
-    from thalweg.settings import Settings
+    from thalweg.server.settings import Settings
 
 _OWNER = "local"
 _IDENTIFIER = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
@@ -110,7 +110,7 @@ def _chosen() -> str:
     """Let a person choose a model where none is configured; empty where there is none."""
     from thalweg.archive import home  # noqa: PLC0415 (see above)
     from thalweg.cli.chat.setup import choose  # noqa: PLC0415
-    from thalweg.models import find_models  # noqa: PLC0415
+    from thalweg.server.models import find_models  # noqa: PLC0415
 
     try:
         return choose(find_models(home=home()), typer.echo, input)
@@ -159,9 +159,9 @@ def _client(wanted: _Wanted) -> "ThalwegClient":
 
 def _in_process(wanted: _Wanted) -> "Application":
     """Make the gateway of this process; who sits here may have any model answer."""
-    from thalweg.app import open_app  # noqa: PLC0415 (see above)
-    from thalweg.gateway import create_app  # noqa: PLC0415
-    from thalweg.settings.loading import load_settings  # noqa: PLC0415
+    from thalweg.server.app import open_app  # noqa: PLC0415 (see above)
+    from thalweg.server.gateway import create_app  # noqa: PLC0415
+    from thalweg.server.settings.loading import load_settings  # noqa: PLC0415
 
     source: Settings | Path | None = wanted.config
     settings = load_settings(wanted.config)
@@ -212,7 +212,7 @@ def _on_a_terminal(wanted: _Wanted, first: str) -> None:
 
 
 def _configured(config: Path | None) -> bool:
-    from thalweg.settings.loading import load_settings  # noqa: PLC0415 (see above)
+    from thalweg.server.settings.loading import load_settings  # noqa: PLC0415 (see above)
 
     return load_settings(config).default_model is not None
 

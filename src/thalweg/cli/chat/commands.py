@@ -12,8 +12,8 @@ from thalweg.cli.chat.status import Status
 from thalweg.cli.layout import columns
 from thalweg.client import ThalwegClient
 from thalweg.client.runs import MemoryMode
+from thalweg.database.private_files import open_private
 from thalweg.errors import ConfigError
-from thalweg.private_files import open_private
 
 MODES: tuple[MemoryMode, ...] = get_args(MemoryMode)
 _PAGE = 20

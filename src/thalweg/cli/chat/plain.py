@@ -1,9 +1,9 @@
 """One question, one answer, for scripts: nothing but the answer is written."""
 
-from thalweg.api.events import RunCancelled, RunCompleted, RunFailed, RunInterrupted
 from thalweg.client import BlockingStream
 from thalweg.client.problems import error_of
 from thalweg.errors import ClientError
+from thalweg.server.api.events import RunCancelled, RunCompleted, RunFailed, RunInterrupted
 
 
 def final_answer(stream: BlockingStream) -> str:

@@ -14,7 +14,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
 from thalweg.cli.chat.commands import COMMANDS
-from thalweg.private_files import make_private_file, make_private_folder
+from thalweg.database.private_files import make_private_file, make_private_folder
 
 _STYLE = Style.from_dict(
     {"bottom-toolbar": "noreverse ansibrightblack", "prompt": "bold ansigreen"}

@@ -11,7 +11,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from thalweg.cli.chat.lines import Kind, Line
-from thalweg.transcript import printable
+from thalweg.engine.transcript import printable
 
 STYLES: dict[Kind, str] = {
     "answer": "",

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from thalweg.api.threads import Question
-from thalweg.api.usage import Usage
 from thalweg.cli.chat import text
 from thalweg.cli.chat.answering import show_answer
 from thalweg.cli.chat.approvals import Action, answer_to, approval, edit, rejection, response
@@ -21,6 +19,8 @@ from thalweg.cli.chat.telling import Telling
 from thalweg.cli.chat.threads import new_thread
 from thalweg.client import BlockingStream, ThalwegClient
 from thalweg.errors import BusyError, NoSuchThreadError, ThalwegError
+from thalweg.server.api.threads import Question
+from thalweg.server.api.usage import Usage
 
 if TYPE_CHECKING:  # prompt_toolkit is of an extra
     from thalweg.cli.chat.prompt import Prompt

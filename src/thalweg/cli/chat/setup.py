@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from thalweg.models import Offer, how_to_answer
+from thalweg.server.models import Offer, how_to_answer
 
 
 def choose(

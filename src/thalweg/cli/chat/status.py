@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from thalweg.api.usage import Usage
 from thalweg.client.runs import MemoryMode
+from thalweg.server.api.usage import Usage
 
 NOTHING = Usage()
 _CENT = 0.01

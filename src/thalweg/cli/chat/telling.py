@@ -7,7 +7,12 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from thalweg.api.events import (
+from thalweg.cli.chat.blocks import Blocks
+from thalweg.cli.chat.lines import Line
+from thalweg.cli.chat.status import Status
+from thalweg.cli.layout import count
+from thalweg.engine.transcript import printable
+from thalweg.server.api.events import (
     ContextChanged,
     Event,
     MessageCompleted,
@@ -27,12 +32,7 @@ from thalweg.api.events import (
     ToolStarted,
     UsageReported,
 )
-from thalweg.api.threads import Question
-from thalweg.cli.chat.blocks import Blocks
-from thalweg.cli.chat.lines import Line
-from thalweg.cli.chat.status import Status
-from thalweg.cli.layout import count
-from thalweg.transcript import printable
+from thalweg.server.api.threads import Question
 
 _ARGUMENTS_CHARS = 80
 _RESULT_CHARS = 100

@@ -4,15 +4,24 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from thalweg.api.catalogue import Models
-from thalweg.api.files import Artifacts, Uploads
-from thalweg.api.memory import Forgotten, Recall
-from thalweg.api.threads import Context, Done, History, HistoryItem, Message, Threads, Turn, Turns
-from thalweg.api.usage import ThreadUsage, Usage
 from thalweg.cli.chat.approvals import Action
 from thalweg.cli.chat.lines import Kind, Line
 from thalweg.cli.chat.status import money
 from thalweg.cli.layout import columns, count
+from thalweg.server.api.catalogue import Models
+from thalweg.server.api.files import Artifacts, Uploads
+from thalweg.server.api.memory import Forgotten, Recall
+from thalweg.server.api.threads import (
+    Context,
+    Done,
+    History,
+    HistoryItem,
+    Message,
+    Threads,
+    Turn,
+    Turns,
+)
+from thalweg.server.api.usage import ThreadUsage, Usage
 
 _LEFT_CHARS = 60
 _TEXT_CHARS = 2_000

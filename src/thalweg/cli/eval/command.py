@@ -29,11 +29,11 @@ from thalweg.cli.eval.options import (
     listed,
 )
 from thalweg.cli.printing import AsJson
+from thalweg.engine.sections import choices
 from thalweg.errors import ConfigError
-from thalweg.sections import choices
 
 if TYPE_CHECKING:
-    from thalweg.evals.base import Suite
+    from thalweg.lab.evals.base import Suite
 
 
 def evaluate(
@@ -70,8 +70,8 @@ def evaluate(
     """
     # What follows takes seconds to load.
     from thalweg.cli.eval.playing import Ends, list_probes, perform, show_request  # noqa: PLC0415
-    from thalweg.evals.evaluating import TRIGGER, Evaluation  # noqa: PLC0415
-    from thalweg.settings.loading import load_settings  # noqa: PLC0415
+    from thalweg.lab.evals.evaluating import TRIGGER, Evaluation  # noqa: PLC0415
+    from thalweg.server.settings.loading import load_settings  # noqa: PLC0415
 
     if show:
         show_request(*as_request(show), out)
@@ -98,7 +98,7 @@ def evaluate(
 
 
 def _suite(name: str) -> "Suite | None":
-    from thalweg.evals.base import Suite  # noqa: PLC0415 (see above)
+    from thalweg.lab.evals.base import Suite  # noqa: PLC0415 (see above)
 
     known: tuple[Suite, ...] = get_args(Suite)
     if name != ALL and name not in known:

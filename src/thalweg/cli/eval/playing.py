@@ -16,16 +16,16 @@ from thalweg.cli.eval.table import failures, request_lines, summary, tables
 from thalweg.cli.printing import print_json, print_lines, tell
 from thalweg.cli.progress import progress_bar
 from thalweg.errors import ConfigError
-from thalweg.evals.base import Probe
-from thalweg.evals.baseline import Baseline, compare, read_baseline, save_baseline, under
-from thalweg.evals.evaluating import Evaluation, common, play, prepare
-from thalweg.evals.kept import read_kept
-from thalweg.evals.plan import pick_cases
-from thalweg.evals.probes import PROBES
-from thalweg.evals.report import write_report
-from thalweg.evals.results import Result
-from thalweg.evals.runner import Played
-from thalweg.pages.places import check_place
+from thalweg.lab.evals.base import Probe
+from thalweg.lab.evals.baseline import Baseline, compare, read_baseline, save_baseline, under
+from thalweg.lab.evals.evaluating import Evaluation, common, play, prepare
+from thalweg.lab.evals.kept import read_kept
+from thalweg.lab.evals.plan import pick_cases
+from thalweg.lab.evals.probes import PROBES
+from thalweg.lab.evals.report import write_report
+from thalweg.lab.evals.results import Result
+from thalweg.lab.evals.runner import Played
+from thalweg.lab.pages.places import check_place
 
 WORSE = 1
 """Exit code where a baseline or a rate is not met."""

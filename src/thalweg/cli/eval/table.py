@@ -6,13 +6,13 @@ from typing import TypeVar
 from rich.table import Table
 from rich.text import Text
 
-from thalweg.evals.base import Verdict
-from thalweg.evals.plan import in_words
-from thalweg.evals.results import Result, Tokens
-from thalweg.evals.runner import Played
-from thalweg.evals.statistics import rate
-from thalweg.evals.trace import Request, Said
-from thalweg.transcript import printable
+from thalweg.engine.transcript import printable
+from thalweg.lab.evals.base import Verdict
+from thalweg.lab.evals.plan import in_words
+from thalweg.lab.evals.results import Result, Tokens
+from thalweg.lab.evals.runner import Played
+from thalweg.lab.evals.statistics import rate
+from thalweg.lab.evals.trace import Request, Said
 
 T = TypeVar("T")
 MOST_FAILURES = 12

@@ -8,6 +8,7 @@ from typing import Annotated, get_args
 
 import typer
 
+from thalweg.archive.threads.thread_export import write_to
 from thalweg.cli.asking import Yes, agrees
 from thalweg.cli.memory.opening import open_store, opened
 from thalweg.cli.memory.options import (
@@ -44,19 +45,18 @@ from thalweg.cli.memory.text import (
 from thalweg.cli.numbers import bounded
 from thalweg.cli.printing import print_json, print_lines
 from thalweg.cli.shared_options import respond, wants_json
+from thalweg.engine.sections import choices
 from thalweg.errors import ConfigError
-from thalweg.facts.changes import Change, Drop
-from thalweg.facts.document.changes import import_
-from thalweg.facts.document.clearing import plan_clear, plan_delete
-from thalweg.facts.document.reading import read_document
-from thalweg.facts.document.writing import Shape
-from thalweg.facts.values import Fact, Mode, Scope, Status
 from thalweg.memory.base import Operation
 from thalweg.memory.clock import new_fact_id, utc_now
 from thalweg.memory.deciding import Known
+from thalweg.memory.facts.changes import Change, Drop
+from thalweg.memory.facts.document.changes import import_
+from thalweg.memory.facts.document.clearing import plan_clear, plan_delete
+from thalweg.memory.facts.document.reading import read_document
+from thalweg.memory.facts.document.writing import Shape
+from thalweg.memory.facts.values import Fact, Mode, Scope, Status
 from thalweg.memory.handle import Memory
-from thalweg.sections import choices
-from thalweg.threads.thread_export import write_to
 
 memory = typer.Typer(
     name="memory",

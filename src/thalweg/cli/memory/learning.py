@@ -8,16 +8,16 @@ from typing import Any
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
-from thalweg.facts.settings import MemorySettings
-from thalweg.jobs.events import Report, event_of, sentence
-from thalweg.jobs.learner import Learner
-from thalweg.jobs.structured import Respondent
-from thalweg.jobs.worker import Worker
 from thalweg.memory.base import MemoryStore
 from thalweg.memory.clock import utc_now
-from thalweg.tokens import exact_counter
-from thalweg.transcript import printable
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.jobs.events import Report, event_of, sentence
+from thalweg.memory.jobs.learner import Learner
+from thalweg.memory.jobs.structured import Respondent
+from thalweg.memory.jobs.worker import Worker
 
 
 @dataclass(slots=True)

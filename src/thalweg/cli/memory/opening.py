@@ -7,18 +7,18 @@ from pathlib import Path
 
 import typer
 
-from thalweg.archive.home import default_place
+from thalweg.archive.paths import default_place
 from thalweg.cli.memory.options import MemoryOptions
+from thalweg.database.private_files import make_private_folder
 from thalweg.database.sqlite_files import holds
+from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError, DocumentError
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Scope
 from thalweg.memory.base import MemoryStore
 from thalweg.memory.document_mirror import DocumentMirror
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Scope
 from thalweg.memory.handle import Memory
 from thalweg.memory.opening import attach_document, mirror_of, open_memory
-from thalweg.private_files import make_private_folder
-from thalweg.transcript import printable
 
 DOCUMENT = "memory.json"
 

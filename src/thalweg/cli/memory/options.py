@@ -8,9 +8,9 @@ import typer
 
 from thalweg.cli.printing import AsJson
 from thalweg.cli.shared_options import GroupOptions, SharedOptions
+from thalweg.engine.sections import choices
 from thalweg.errors import ConfigError
-from thalweg.facts.values import Category
-from thalweg.sections import choices
+from thalweg.memory.facts.values import Category
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="Of the fact, as it is listed.")]
 Words = Annotated[

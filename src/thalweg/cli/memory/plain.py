@@ -4,11 +4,11 @@ import json
 from dataclasses import asdict, fields
 from typing import Any, assert_never
 
-from thalweg.facts.changes import Change, Drop, Hide, Put, Write
-from thalweg.facts.recall.packing import Placed
-from thalweg.facts.recall.ranking import Features
-from thalweg.facts.values import Fact, Profile, Turn
 from thalweg.memory.base import Operation, Receipt
+from thalweg.memory.facts.changes import Change, Drop, Hide, Put, Write
+from thalweg.memory.facts.recall.packing import Placed
+from thalweg.memory.facts.recall.ranking import Features
+from thalweg.memory.facts.values import Fact, Profile, Turn
 from thalweg.memory.recalling import Recalled
 
 

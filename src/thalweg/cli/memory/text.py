@@ -10,13 +10,13 @@ from textwrap import wrap
 from typing import assert_never
 
 from thalweg.cli.layout import count, one_line
-from thalweg.facts.changes import Change, Drop, Hide, Put, Write
-from thalweg.facts.recall.packing import Placed
-from thalweg.facts.recall.ranking import Features
-from thalweg.facts.values import Fact, Profile, SectionName, Turn
+from thalweg.engine.transcript import printable
 from thalweg.memory.base import Operation, Receipt
+from thalweg.memory.facts.changes import Change, Drop, Hide, Put, Write
+from thalweg.memory.facts.recall.packing import Placed
+from thalweg.memory.facts.recall.ranking import Features
+from thalweg.memory.facts.values import Fact, Profile, SectionName, Turn
 from thalweg.memory.recalling import Recalled
-from thalweg.transcript import printable
 
 WIDTH = 80
 QUOTED_CHARS = 400

@@ -21,12 +21,12 @@ from rich.progress import (
 from thalweg.archive import home
 from thalweg.cli.asking import Yes, agrees
 from thalweg.cli.printing import AsJson, print_lines, tell
+from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
-from thalweg.models import Offer, find_models
-from thalweg.models.local.folder import ModelFolder, Origin
-from thalweg.models.local.gguf import Gguf, read_gguf
-from thalweg.models.local.pulling import Pulled, pull
-from thalweg.transcript import printable
+from thalweg.server.models import Offer, find_models
+from thalweg.server.models.local.folder import ModelFolder, Origin
+from thalweg.server.models.local.gguf import Gguf, read_gguf
+from thalweg.server.models.local.pulling import Pulled, pull
 
 model = typer.Typer(
     name="model",

@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
-from thalweg.app.erasure import erase_file
 from thalweg.archive import open_existing
 from thalweg.cli.asking import Yes, agrees
 from thalweg.cli.printing import print_lines
 from thalweg.cli.recorder.options import Owner, Place
+from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
 from thalweg.recorder.forgetting import forget as forget_threads
 from thalweg.recorder.forgetting import plan_forgetting
 from thalweg.recorder.forgotten import Forgotten
 from thalweg.recorder.place import recorder_home, recorder_place
 from thalweg.recorder.searching import SearchFilter
-from thalweg.transcript import printable
+from thalweg.server.checkpoints.erasure import erase_file
 
 
 def forget(

@@ -12,11 +12,11 @@ from thalweg.cli.home import home_folder
 from thalweg.cli.printing import AsJson, tell
 from thalweg.cli.progress import progress_bar
 from thalweg.cli.recorder.options import Owner, Place
+from thalweg.engine.transcript import printable
+from thalweg.lab.recordings import coding_sessions, find_recordings
 from thalweg.recorder import Imported, open_recorder, recorder_home
 from thalweg.recorder import import_sessions as import_into
 from thalweg.recorder.forgotten import Forgotten
-from thalweg.recordings import coding_sessions, find_recordings
-from thalweg.transcript import printable
 
 
 def import_sessions(

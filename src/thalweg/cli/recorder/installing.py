@@ -10,6 +10,7 @@ import typer
 from thalweg.cli.asking import Yes, agrees
 from thalweg.cli.home import home_folder
 from thalweg.cli.printing import print_lines
+from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
 from thalweg.recorder.installing import (
     FileChange,
@@ -19,7 +20,6 @@ from thalweg.recorder.installing import (
     plan_uninstall,
 )
 from thalweg.recorder.place import recorder_home
-from thalweg.transcript import printable
 
 Agents = Annotated[
     list[str] | None,

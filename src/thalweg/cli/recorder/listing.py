@@ -10,9 +10,9 @@ import typer
 from thalweg.archive import open_existing
 from thalweg.cli.printing import AsJson, tell
 from thalweg.cli.recorder.options import Owner, Place
+from thalweg.engine.transcript import printable
 from thalweg.recorder.place import recorder_place
 from thalweg.recorder.sessions import RecordedSession, list_sessions
-from thalweg.transcript import printable
 
 _HEAD = "newest            agent        compactions     cost  title; project; thread"
 

@@ -9,9 +9,9 @@ import typer
 from thalweg.archive import open_existing
 from thalweg.cli.printing import AsJson, tell
 from thalweg.cli.recorder.options import Owner, Place
+from thalweg.engine.transcript import printable
 from thalweg.recorder.place import recorder_place
 from thalweg.recorder.searching import SearchFilter, render_found, search_sessions
-from thalweg.transcript import printable
 
 
 def search(

@@ -7,8 +7,8 @@ import typer
 
 from thalweg.cli.recorder.options import Owner, Place
 from thalweg.errors import ConfigError
-from thalweg.facts.settings import MemorySettings
-from thalweg.facts.values import Scope
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Scope
 from thalweg.memory.handle import Memory
 from thalweg.memory.opening import open_memory
 from thalweg.recorder import open_recorder

@@ -10,6 +10,12 @@ from typing import Annotated, ClassVar
 import typer
 
 from thalweg.archive import Archive, ThreadKey, open_existing, render_passages
+from thalweg.archive.threads.contexts import context_at
+from thalweg.archive.threads.finding import find_thread, known_threads
+from thalweg.archive.threads.operations import pin, rewind, undo, unpin
+from thalweg.archive.threads.savings import saved_so_far
+from thalweg.archive.threads.thread_export import FORMATS, check_format, export, write_to
+from thalweg.archive.threads.thread_history import history, line_at, turns
 from thalweg.cli.asking import Yes, agrees
 from thalweg.cli.numbers import as_range, bounded
 from thalweg.cli.printing import AsJson
@@ -30,13 +36,7 @@ from thalweg.cli.thread.text import (
     tell_turn,
     tell_turns,
 )
-from thalweg.threads.contexts import context_at
-from thalweg.threads.finding import find_thread, known_threads
-from thalweg.threads.hand import pin, rewind, undo, unpin
-from thalweg.threads.savings import saved_so_far
-from thalweg.threads.thread_export import FORMATS, check_format, export, write_to
-from thalweg.threads.thread_history import history, line_at, turns
-from thalweg.transcript import printable
+from thalweg.engine.transcript import printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

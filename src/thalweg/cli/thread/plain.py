@@ -5,15 +5,15 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from thalweg.context.saved import edit_to_plain
-from thalweg.context.savings import Saving
-from thalweg.entries import Message, message_to_json
-from thalweg.threads.contexts import Context
-from thalweg.threads.finding import Known
-from thalweg.threads.hand import Done
-from thalweg.threads.journal import Page
-from thalweg.threads.savings import Saved
-from thalweg.threads.thread_history import Said, Taken
+from thalweg.archive.threads.contexts import Context
+from thalweg.archive.threads.finding import Known
+from thalweg.archive.threads.journal import Page
+from thalweg.archive.threads.operations import Done
+from thalweg.archive.threads.savings import Saved
+from thalweg.archive.threads.thread_history import Said, Taken
+from thalweg.engine.entries import Message, message_to_json
+from thalweg.engine.pricing.savings import Saving
+from thalweg.engine.serialization import edit_to_plain
 
 
 def plain_message(message: Message) -> dict[str, Any]:

@@ -11,17 +11,17 @@ from functools import partial
 from math import ceil, isinf
 from textwrap import wrap
 
+from thalweg.archive.threads.contexts import Context
+from thalweg.archive.threads.finding import Known
+from thalweg.archive.threads.journal import Page, Spent
+from thalweg.archive.threads.operations import Done
+from thalweg.archive.threads.savings import Saved
+from thalweg.archive.threads.thread_history import Said, Taken
 from thalweg.cli.layout import count, one_line
-from thalweg.context.edits import Edit, Fold, Pin, Reason, Unpin
-from thalweg.context.savings import Saving
-from thalweg.entries import Message, Usage
-from thalweg.threads.contexts import Context
-from thalweg.threads.finding import Known
-from thalweg.threads.hand import Done
-from thalweg.threads.journal import Page, Spent
-from thalweg.threads.savings import Saved
-from thalweg.threads.thread_history import Said, Taken
-from thalweg.transcript import as_text, printable, speaker
+from thalweg.engine.edits import Edit, Fold, Pin, Reason, Unpin
+from thalweg.engine.entries import Message, Usage
+from thalweg.engine.pricing.savings import Saving
+from thalweg.engine.transcript import as_text, printable, speaker
 
 QUOTED_CHARS = 60
 """How much of pinned words or a note a line of a table shows."""

@@ -5,15 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from thalweg.testing.strict.anthropic_binding import (
-    binding_problems,
-    bound_signature,
-    drops,
-    forced_problems,
-    unbound,
-)
-from thalweg.testing.strict.anthropic_blocks import content_blocks
-from thalweg.testing.strict.anthropic_rules import problems
 from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.counting import (
     MESSAGE_TOKENS,
@@ -38,6 +29,15 @@ from thalweg.testing.strict.exchange import (
     Traits,
     WireName,
 )
+from thalweg.testing.strict.rules.anthropic import problems
+from thalweg.testing.strict.rules.anthropic_binding import (
+    binding_problems,
+    bound_signature,
+    drops,
+    forced_problems,
+    unbound,
+)
+from thalweg.testing.strict.rules.anthropic_blocks import content_blocks
 from thalweg.testing.strict.sealing import signature
 
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "refusal": "refusal"}

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from thalweg.testing.strict.cache import PromptCache
-from thalweg.testing.strict.chat_rules import problems
 from thalweg.testing.strict.counting import (
     MESSAGE_TOKENS,
     Measured,
@@ -29,7 +28,8 @@ from thalweg.testing.strict.exchange import (
     Traits,
     WireName,
 )
-from thalweg.testing.strict.openai_problems import (
+from thalweg.testing.strict.rules.chat import problems
+from thalweg.testing.strict.rules.openai_problems import (
     BODY_BYTES,
     error_body,
     missing_key,

@@ -8,7 +8,7 @@ text and its framing:
   tool's definition, `REQUEST_TOKENS` once;
 - a tool call is its name and its arguments on two lines, a tool's definition its JSON with sorted
   keys and no spaces;
-- an image of any size costs `IMAGE_TOKENS` of its wire, a document `thalweg.tokens.media_tokens`;
+- an image of any size costs `IMAGE_TOKENS` of its wire, a document `engine.tokens.media_tokens`;
 - reasoning is its text; its signature is free.
 """
 
@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import accumulate
 
-from thalweg.entries import Media
+from thalweg.engine.entries import Media
+from thalweg.engine.tokens import exact_counter, media_tokens
 from thalweg.testing.strict.exchange import WireName
-from thalweg.tokens import exact_counter, media_tokens
 
 MESSAGE_TOKENS = 4
 CALL_TOKENS = 8

@@ -6,8 +6,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
-from thalweg.entries import Message
-from thalweg.wires import WIRES
+from thalweg.engine.entries import Message
+from thalweg.engine.wires import WIRES
 
 Object = dict[str, Any]
 """A JSON object as it came over the line."""
@@ -15,7 +15,7 @@ Object = dict[str, Any]
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 WireName = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
-"""Its dialects, by their names in `thalweg.wires`."""
+"""Its dialects, by their names in `thalweg.engine.wires`."""
 
 Finish = Literal["stop", "length", "refusal"]
 

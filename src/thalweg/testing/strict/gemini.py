@@ -27,7 +27,7 @@ from thalweg.testing.strict.exchange import (
     Traits,
     WireName,
 )
-from thalweg.testing.strict.gemini_rules import problems
+from thalweg.testing.strict.rules.gemini import problems
 
 PREFIX = "/v1beta/models/"
 """Of the paths; the model and the method follow."""

@@ -10,8 +10,9 @@ from threading import Lock, Thread
 from types import TracebackType
 from typing import Self
 
-from thalweg.context.binding import binds_thinking
-from thalweg.entries import Media
+from thalweg.engine.entries import Media
+from thalweg.engine.window.binding import binds_thinking
+from thalweg.engine.wires import WIRES
 from thalweg.testing.strict.anthropic import AnthropicDialect
 from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.chat import ChatDialect
@@ -33,7 +34,6 @@ from thalweg.testing.strict.faults import Fault, FaultName, Faults, problem_of
 from thalweg.testing.strict.gemini import GeminiDialect, asked_at
 from thalweg.testing.strict.responses import ResponsesDialect
 from thalweg.testing.strict.server import Line, Outcome
-from thalweg.wires import WIRES
 
 _UNKNOWN_BYTES = 1 << 20
 

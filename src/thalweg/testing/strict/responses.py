@@ -29,14 +29,14 @@ from thalweg.testing.strict.exchange import (
     Traits,
     WireName,
 )
-from thalweg.testing.strict.openai_problems import (
+from thalweg.testing.strict.rules.openai_problems import (
     BODY_BYTES,
     error_body,
     missing_key,
     too_large,
 )
-from thalweg.testing.strict.responses_items import is_of_model, kind_of
-from thalweg.testing.strict.responses_rules import Issued, problems
+from thalweg.testing.strict.rules.responses import Issued, problems
+from thalweg.testing.strict.rules.responses_items import is_of_model, kind_of
 from thalweg.testing.strict.sealing import opened, sealed
 
 _CREATED = 1_700_000_000

@@ -2,7 +2,6 @@
 
 from pydantic import JsonValue
 
-from thalweg.api.threads import Question
 from thalweg.cli.chat.approvals import (
     Action,
     actions_of,
@@ -12,6 +11,7 @@ from thalweg.cli.chat.approvals import (
     rejection,
     response,
 )
+from thalweg.server.api.threads import Question
 
 
 def question(id_: str, value: JsonValue) -> Question:

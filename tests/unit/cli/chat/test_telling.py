@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from tests.e2e.chat_gateway import RIVERS, spoken
-from thalweg.api.events import (
+from thalweg.cli.chat.lines import Line
+from thalweg.cli.chat.status import Status
+from thalweg.cli.chat.telling import Telling
+from thalweg.server.api.events import (
     ContextChanged,
     Event,
     MessageCompleted,
@@ -29,12 +32,9 @@ from thalweg.api.events import (
     ToolStarted,
     UsageReported,
 )
-from thalweg.api.problems import Problem
-from thalweg.api.threads import Question
-from thalweg.api.usage import Usage
-from thalweg.cli.chat.lines import Line
-from thalweg.cli.chat.status import Status
-from thalweg.cli.chat.telling import Telling
+from thalweg.server.api.problems import Problem
+from thalweg.server.api.threads import Question
+from thalweg.server.api.usage import Usage
 
 
 def told(*events: Event) -> list[Line]:

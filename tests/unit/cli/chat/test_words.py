@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.chat_gateway import Gateway, application
-from thalweg.api.memory import Found, Recall
-from thalweg.api.threads import Edit, History, HistoryItem, Message, ToolCall, Turn
-from thalweg.api.usage import ThreadUsage, Usage
 from thalweg.cli.chat import text
 from thalweg.cli.chat.approvals import Action
 from thalweg.cli.chat.commands import COMMANDS, perform
@@ -18,7 +15,10 @@ from thalweg.cli.chat.setup import choose
 from thalweg.cli.chat.status import Status, both, status_line
 from thalweg.client import ThalwegClient
 from thalweg.errors import ConfigError
-from thalweg.models import Offer
+from thalweg.server.api.memory import Found, Recall
+from thalweg.server.api.threads import Edit, History, HistoryItem, Message, ToolCall, Turn
+from thalweg.server.api.usage import ThreadUsage, Usage
+from thalweg.server.models import Offer
 
 
 def said(position: int, role: str, words: str, **more: object) -> HistoryItem:

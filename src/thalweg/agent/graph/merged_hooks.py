@@ -1,0 +1,157 @@
+"""Hooks of neighbouring middleware that run in one step of the graph.
+
+`create_agent` makes a step of every `before_agent` and `after_agent`, and each step has a
+checkpoint, tasks and channels of its own: about a millisecond and a half of CPU a run.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from typing import Any, Final
+
+from langchain.agents.middleware.types import AgentMiddleware
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.message import add_messages
+from langgraph.runtime import Runtime
+
+from thalweg.agent.graph.layers import Middleware
+
+Update = dict[str, Any] | None
+_PACKAGE: Final = __name__.partition(".")[0]
+_MESSAGES: Final = "messages"
+_Steps = Generator[tuple[int, Mapping[str, Any]], Update, Update]
+
+
+def merge_hooks(middleware: Sequence[Middleware]) -> list[Middleware]:
+    """Have neighbours of ours run their hooks in one step: the step of the first to run.
+
+    Neighbours are those with no other middleware's hook between theirs. Middleware of users keeps
+    its own steps, and so does a hook that may jump to another step. A hook sees the state as the
+    hooks before it left it: messages are reduced as `add_messages` does, and any other key is
+    what was written last.
+
+    Args:
+        middleware: Outermost first.
+
+    Returns:
+        The same, in the same order; what changes is a copy. The arguments stay as they are.
+    """
+    merged = list(middleware)
+    for hook, places in (
+        ("before_agent", range(len(merged))),
+        ("after_agent", range(len(merged) - 1, -1, -1)),
+    ):
+        for first, *others in _neighbours(merged, hook, places):
+            step = _Step.of([merged[place] for place in (first, *others)], hook)
+            merged[first] = copy(merged[first])
+            setattr(merged[first], hook, step.run)
+            setattr(merged[first], f"a{hook}", step.arun)
+            for place in others:
+                merged[place] = _without(merged[place], hook)
+    return merged
+
+
+def _neighbours(
+    middleware: Sequence[Middleware], hook: str, places: Sequence[int]
+) -> Iterator[list[int]]:
+    """Yield the places of hooks that run one behind the other, two or more at a time."""
+    having = [place for place in places if _has(middleware[place], hook)]
+    for is_ours, group in groupby(having, lambda place: _is_mergeable(middleware[place], hook)):
+        found = list(group)
+        if is_ours and len(found) > 1:
+            yield found
+
+
+def _has(one: Middleware, hook: str) -> bool:
+    """Return whether `create_agent` makes a step of a hook."""
+    names = (hook, f"a{hook}")
+    return any(getattr(type(one), name) is not getattr(AgentMiddleware, name) for name in names)
+
+
+def _is_mergeable(one: Middleware, hook: str) -> bool:
+    hooks = (getattr(type(one), hook), getattr(type(one), f"a{hook}"))
+    jumps = any(hasattr(each, "__can_jump_to__") for each in hooks)
+    return type(one).__module__.partition(".")[0] == _PACKAGE and not jumps
+
+
+def _without(one: Middleware, hook: str) -> Middleware:
+    """Copy middleware, without a hook."""
+    kind: type = type(one)
+    made = copy(one)
+    made.__class__ = _class_without(kind, hook)
+    return made
+
+
+@cache
+def _class_without(kind: type, hook: str) -> type[Any]:
+    absent = {name: getattr(AgentMiddleware, name) for name in (hook, f"a{hook}")}
+    same = {name: getattr(kind, name) for name in ("__module__", "__qualname__", "__doc__")}
+    return type(kind.__name__, (kind,), {**same, **absent})
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Hooks that run one after the other."""
+
+    hooks: tuple[Callable[..., Update], ...]
+    ahooks: tuple[Callable[..., Awaitable[Update]], ...]
+
+    @classmethod
+    def of(cls, middleware: Sequence[Middleware], hook: str) -> "_Step":
+        """Make a step of the hooks of some middleware, in the order in which they run."""
+        return cls(
+            tuple(_with_config(getattr(one, hook)) for one in middleware),
+            tuple(_with_config(getattr(one, f"a{hook}")) for one in middleware),
+        )
+
+    def run(
+        self, state: Mapping[str, Any], runtime: Runtime[Any], config: RunnableConfig
+    ) -> Update:
+        """Run the hooks, and return what all of them change."""
+        steps, update = _steps(len(self.hooks), state), None
+        while True:
+            try:
+                number, seen = steps.send(update)
+            except StopIteration as end:
+                merged: Update = end.value
+                return merged
+            update = self.hooks[number](seen, runtime, config)
+
+    async def arun(
+        self, state: Mapping[str, Any], runtime: Runtime[Any], config: RunnableConfig
+    ) -> Update:
+        """See `run`."""
+        steps, update = _steps(len(self.ahooks), state), None
+        while True:
+            try:
+                number, seen = steps.send(update)
+            except StopIteration as end:
+                merged: Update = end.value
+                return merged
+            update = await self.ahooks[number](seen, runtime, config)
+
+
+def _steps(count: int, state: Mapping[str, Any]) -> _Steps:
+    """Yield the number of each hook and the state that it sees; return what all change."""
+    merged: dict[str, Any] = {}
+    for number in range(count):
+        update = (yield number, state) or {}
+        messages = {}
+        if _MESSAGES in update:
+            messages = {_MESSAGES: [*merged.get(_MESSAGES, ()), *update[_MESSAGES]]}
+            reduced = add_messages(list(state[_MESSAGES]), list(update[_MESSAGES]))
+            state = {**state, **update, _MESSAGES: reduced}
+        elif update:
+            state = {**state, **update}
+        merged = {**merged, **update, **messages}
+    return merged or None
+
+
+def _with_config(hook: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a hook be called with the run's config, whether it takes it or not."""
+    if "config" in inspect.signature(hook).parameters:
+        return hook
+    return lambda state, runtime, _: hook(state, runtime)

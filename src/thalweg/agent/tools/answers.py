@@ -1,0 +1,71 @@
+"""The result of a tool, and its conversion to a message."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from langchain_core.messages import ToolMessage
+
+from thalweg.agent.tools.access import RefusedError
+from thalweg.agent.tools.asking import BusyError, OutOfTimeError, Steps
+from thalweg.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The result or the error of a tool call."""
+
+    content: str | list[str | dict[Any, Any]]
+    """Text, or content blocks."""
+    status: Literal["success", "error"] = "success"
+    artifact: object = None
+    """For programs; the model does not see it."""
+    notes: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Added to the message's `additional_kwargs`."""
+
+    def message(self, name: str, tool_call_id: str | None) -> ToolMessage:
+        """Return the message that answers a call."""
+        return ToolMessage(
+            content=self.content,
+            name=name,
+            tool_call_id=tool_call_id or "",
+            status=self.status,
+            artifact=self.artifact,
+            additional_kwargs=dict(self.notes),
+        )
+
+
+def refuse(problem: str) -> Answer:
+    """Return an error result."""
+    return Answer(problem, status="error")
+
+
+def answered(name: str, steps: Steps[Answer]) -> Steps[Answer]:
+    """Run a tool's steps; errors become results.
+
+    Args:
+        name: The tool's name.
+        steps: The tool's generator.
+    """
+    try:
+        return (yield from steps)
+    except RefusedError as refused:
+        return refuse(str(refused))
+    except NotImplementedError as missing:
+        if isinstance(missing, ConfigError):
+            raise
+        return refuse(f"Error: this backend cannot {name}. Use another tool. {missing}".rstrip())
+    except BusyError:
+        return refuse(
+            f"Error: too many {name} calls are already running. "
+            "Try again later with a more specific pattern or a narrower path."
+        )
+    except OutOfTimeError as late:
+        return refuse(
+            f"Error: {name} timed out after {late}s. "
+            "Try a more specific pattern or a narrower path."
+        )
+    except (OSError, ValueError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        return refuse(f"Error: {name} failed: {error}")

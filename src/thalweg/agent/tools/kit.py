@@ -1,0 +1,123 @@
+"""The tools as LangChain objects; creating one infers nothing and costs microseconds."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from typing import Any, Literal, get_args
+
+from langchain.tools import ToolRuntime
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel
+
+from thalweg.agent.tools import schemas
+from thalweg.agent.tools.answers import Answer, answered
+from thalweg.agent.tools.asking import Steps, arun, run
+from thalweg.agent.tools.files import Desk, delete, edit_file, glob, grep, ls, write_file
+from thalweg.agent.tools.ready import ReadyTool
+from thalweg.agent.tools.shell import execute
+from thalweg.agent.tools.viewing import read_file
+from thalweg.engine.prompts import prompt
+
+FsToolName = Literal[
+    "ls", "read_file", "write_file", "edit_file", "delete", "glob", "grep", "execute"
+]
+"""Names of the file tools, in the order in which a model is shown them."""
+
+FILE_TOOLS: tuple[FsToolName, ...] = get_args(FsToolName)
+
+_SCHEMAS: Mapping[FsToolName, type[BaseModel]] = {
+    "ls": schemas.LsSchema,
+    "read_file": schemas.ReadFileSchema,
+    "write_file": schemas.WriteFileSchema,
+    "edit_file": schemas.EditFileSchema,
+    "delete": schemas.DeleteSchema,
+    "glob": schemas.GlobSchema,
+    "grep": schemas.GrepSchema,
+    "execute": schemas.ExecuteSchema,
+}
+
+_STEPS: Mapping[FsToolName, Callable[..., Steps[Answer]]] = {
+    "ls": ls,
+    "read_file": read_file,
+    "write_file": write_file,
+    "edit_file": edit_file,
+    "delete": delete,
+    "glob": glob,
+    "grep": grep,
+}
+
+
+def file_tool(desk: Desk, name: FsToolName, description: str) -> BaseTool:
+    """Create one of the tools.
+
+    Args:
+        desk: What the tools of the agent share.
+        name: Name of the tool.
+        description: Description for the model.
+    """
+
+    def blocking(runtime: ToolRuntime[Any, Any], **asked: Any) -> ToolMessage:  # noqa: ANN401
+        call_id = runtime.tool_call_id
+        steps = answered(name, _steps(desk, name, call_id)(**asked))
+        return run(steps, desk.backend, desk.slots).message(name, call_id)
+
+    async def awaited(runtime: ToolRuntime[Any, Any], **asked: Any) -> ToolMessage:  # noqa: ANN401
+        call_id = runtime.tool_call_id
+        steps = answered(name, _steps(desk, name, call_id)(**asked))
+        return (await arun(steps, desk.backend)).message(name, call_id)
+
+    # LangChain, too, documents its tools on the functions.
+    blocking.__doc__ = awaited.__doc__ = description
+    return ReadyTool(
+        name=name,
+        description=description,
+        args_schema=_schema(desk, name),
+        func=blocking,
+        coroutine=awaited,
+    )
+
+
+def _schema(desk: Desk, name: FsToolName) -> type[BaseModel]:
+    if name == "read_file" and desk.samples_video:
+        return schemas.ReadVideoFileSchema
+    return _SCHEMAS[name]
+
+
+def _steps(desk: Desk, name: FsToolName, call_id: str | None) -> Callable[..., Steps[Answer]]:
+    if name == "execute":
+        return partial(execute, desk, call_id or "")
+    return partial(_STEPS[name], desk)
+
+
+def described(name: FsToolName, visible: frozenset[str], *, samples_video: bool = False) -> str:
+    """Return a tool's description for the model; it names other tools only if they are visible.
+
+    Args:
+        name: The tool.
+        visible: The tools that the model sees.
+        samples_video: Whether `read_file` shows frames of a video.
+    """
+    if name == "read_file" and samples_video:
+        return f"{prompt('tool_read_file').text}\n{prompt('tool_read_file_video').text}"
+    if name == "grep":
+        return _grep(with_shell="execute" in visible)
+    if name == "execute":
+        return _execute(finds="glob" in visible, greps="grep" in visible)
+    return prompt(f"tool_{name}").text
+
+
+@lru_cache(maxsize=2)
+def _grep(*, with_shell: bool) -> str:
+    shell = f" {prompt('tool_grep_shell').text}" if with_shell else ""
+    return prompt("tool_grep").render(shell=shell)
+
+
+@lru_cache(maxsize=4)
+def _execute(*, finds: bool, greps: bool) -> str:
+    chosen = {(True, True): "both", (False, True): "grep", (True, False): "glob"}.get(
+        (finds, greps)
+    )
+    searching = f"{prompt(f'tool_execute_{chosen}').text} " if chosen else ""
+    bad = [("tool_execute_no_find", finds), ("tool_execute_no_grep", greps)]
+    examples = "".join(f"\n{prompt(name).text}" for name, shown in bad if shown)
+    return prompt("tool_execute").render(searching=searching, examples=examples)

@@ -1,0 +1,266 @@
+"""The index of an archive: filled when a search needs it, read word by word.
+
+Passages of one thread have consecutive ids in a range of their own, so that a search reads only its
+own thread's part of the index, for any number of threads.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from thalweg.archive.base import Span
+from thalweg.archive.search.passages import cut
+from thalweg.archive.search.shapes import is_shape_word, shape_words
+from thalweg.database.base import Rows, decode, encode
+from thalweg.engine.entries import Message
+from thalweg.engine.transcript import as_text, speaker
+from thalweg.engine.words import words
+
+BITS = 32
+"""Bits of a passage's number in its thread: at most 2**32 passages."""
+BATCH_CHARS = 4_000_000
+"""Characters that are indexed in one transaction, so that other writers are not blocked for long.
+"""
+BATCH_PASSAGES = 5_000
+"""Passages that are deleted in one transaction."""
+MAX_HITS = 800
+"""Passages that are read for one word, newest first."""
+_PROBES = 64
+"""Passages that one statement probes to find where a message begins."""
+MAX_GROUPS = 6
+"""Groups of very common words that are searched for together."""
+
+
+class ArchiveRows(Rows, Protocol):
+    """A transaction on the tables of an archive."""
+
+    bound: str
+    """A column for the `SELECT` of a thread's row: it restricts later statements of the transaction
+    to that thread, if the database supports it."""
+
+    def drop_thread(self, thread: int, /, *tables: str) -> None:
+        """Delete a thread's row, and its rows in some tables."""
+        ...
+
+    def list_words(self, listed: Iterable[tuple[int, str]], /) -> None:
+        """Add passages to the word index: each id with its words, separated by spaces."""
+        ...
+
+    def unlist_words(self, first: int, end: int, /) -> None:
+        """Remove passages from the word index, while their rows still exist; `end` excluded."""
+        ...
+
+    def listed_under(self, words: Sequence[str], first: int, end: int, limit: int, /) -> list[int]:
+        """Return the passages with all of some words, or forms of them.
+
+        Returns:
+            Ids from `first` to before `end`, at most `limit` of them, the highest first.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """A message to index."""
+
+    position: int
+    message: Message
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A passage as the index stores it."""
+
+    id: int
+    position: int
+    start: int
+    """Index of its first character in its message; -1: the text about the message."""
+    about: int
+    """Id of the passage with the text about its message; 0 if there is none."""
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The passages in which the words of a query occur."""
+
+    rows: dict[int, int]
+    """By passage id, the words that occur in it: bit i represents word i of the query."""
+    counts: tuple[float, ...]
+    """For each word, the number of the thread's passages with it, estimated if very many."""
+    total: int
+    """Passages of the thread."""
+
+
+def add(db: ArchiveRows, thread: int, first: int, postings: Iterable[Posting]) -> int:
+    """Index messages that follow those already indexed.
+
+    Args:
+        db: In a transaction.
+        thread: The thread's number.
+        first: Number of indexed passages of the thread.
+        postings: Oldest first.
+
+    Returns:
+        The new number of indexed passages.
+    """
+    rows: list[tuple[int, int, int, int, bytes, bytes]] = []
+    listed: list[tuple[int, str]] = []
+    next_id = (thread << BITS) + first
+    for posting in postings:
+        who = _speaker(posting.message)
+        about = next_id if posting.about else 0
+        pieces = [(-1, posting.about)] if posting.about else []
+        pieces += [(piece.start, piece.text) for piece in cut(as_text(posting.message))]
+        for start, text in pieces:
+            rows.append((next_id, posting.position, start, about, encode(who), encode(text)))
+            listed.append((next_id, words_of(who, text)))
+            next_id += 1
+    db.insert("archive_passage", rows)
+    db.list_words(listed)
+    return next_id - (thread << BITS)
+
+
+def _speaker(message: Message) -> str:
+    who = speaker(message)
+    return who if who.endswith(message.name) else f"{who} {message.name}"
+
+
+def words_of(who: str, text: str) -> str:
+    """Return the words of a passage for the index, with its speaker's name and its shapes."""
+    _, _, name = who.partition(" ")
+    return " ".join(dict.fromkeys((*words(f"{name}\n{text}"), *shape_words(text))))
+
+
+def last_batch(db: ArchiveRows, thread: int) -> tuple[int, int]:
+    """Return where the newest messages begin that are removed from the index in one batch.
+
+    Returns:
+        The first of their positions, and the number of passages before it.
+    """
+    start, _ = _range(thread)
+    (last,) = db.row(
+        "SELECT COALESCE(MAX(id), ?) FROM archive_passage WHERE id >= ? AND id < ?",
+        (start, *_range(thread)),
+    )
+    if last - start < BATCH_PASSAGES:
+        return 0, 0
+    (position,) = db.row(
+        "SELECT position FROM archive_passage WHERE id = ?", (last - BATCH_PASSAGES,)
+    )
+    return position, _id_of(db, start, last, position) - start
+
+
+def remove(db: ArchiveRows, thread: int, first: int) -> None:
+    """Remove a thread's passages from the index, from the `first` one on."""
+    start, end = _range(thread)
+    db.unlist_words(start + first, end)
+    db.run("DELETE FROM archive_passage WHERE id >= ? AND id < ?", (start + first, end))
+
+
+def _range(thread: int) -> tuple[int, int]:
+    return thread << BITS, (thread + 1) << BITS
+
+
+def find(
+    db: ArchiveRows,
+    thread: int,
+    total: int,
+    query: Sequence[str],
+    within: Sequence[Span] | None,
+) -> Hits:
+    """Return the passages that contain words of a query.
+
+    A word that occurs in more than `MAX_HITS` passages is searched for only in the newest of
+    them; so that an old passage with several such words is found all the same, they are searched
+    for together, too.
+    """
+    rows: dict[int, int] = {}
+    counts: list[float] = []
+    ranges = _ranges(db, thread, total, within)
+    for bit, word in enumerate(query):
+        ids = _matches(db, [word], ranges)
+        counts.append(_estimate(ids, ranges))
+        for row in ids:
+            rows[row] = rows.get(row, 0) | 1 << bit
+    common = [
+        bit
+        for bit, count in enumerate(counts)
+        if count >= MAX_HITS and not is_shape_word(query[bit])
+    ]
+    pairs = [(a, b) for i, a in enumerate(common) for b in common[i + 1 :]]
+    groups: list[Sequence[int]] = [common, *pairs] if pairs else []
+    for group in groups[:MAX_GROUPS]:
+        mask = sum(1 << bit for bit in group)
+        for row in _matches(db, [query[bit] for bit in group], ranges):
+            rows[row] = rows.get(row, 0) | mask
+    return Hits(rows, tuple(counts), total)
+
+
+def _matches(db: ArchiveRows, words: Sequence[str], ranges: Sequence[tuple[int, int]]) -> list[int]:
+    """Return the passages with all of some words, newest first."""
+    found: list[int] = []
+    for first, end in reversed(ranges):
+        found += db.listed_under(words, first, end, MAX_HITS - len(found))
+        if len(found) >= MAX_HITS:
+            break
+    return found
+
+
+def _estimate(ids: Sequence[int], ranges: Sequence[tuple[int, int]]) -> float:
+    if len(ids) < MAX_HITS:
+        return len(ids)
+    seen = sum(end - max(first, ids[-1]) for first, end in ranges if end > ids[-1])
+    return len(ids) * max(1.0, sum(end - first for first, end in ranges) / max(1, seen))
+
+
+def _ranges(
+    db: ArchiveRows, thread: int, total: int, within: Sequence[Span] | None
+) -> list[tuple[int, int]]:
+    first = thread << BITS
+    if within is None:
+        return [(first, first + total)]
+    found: list[tuple[int, int]] = []
+    for span in sorted(within, key=lambda span: span.first):
+        start = _id_of(db, first, first + total, span.first)
+        end = _id_of(db, first, first + total, span.last + 1)
+        start = max(start, found[-1][1]) if found else start
+        if start < end:
+            found.append((start, end))
+    return found
+
+
+def _id_of(db: ArchiveRows, low: int, high: int, position: int) -> int:
+    """Return the id of a message's first passage: ids ascend with positions, so narrow down."""
+    while low < high:
+        step = max(1, (high - low) // _PROBES)
+        before = [
+            row
+            for row, at in db.rows_by(
+                "SELECT id, position FROM archive_passage WHERE id", range(low, high, step)
+            )
+            if at < position
+        ]
+        if not before:
+            return low
+        low, high = max(before) + 1, min(high, max(before) + step)
+    return low
+
+
+def rows_of(db: ArchiveRows, ids: Iterable[int]) -> dict[int, Row]:
+    """Return passages by id; ids that do not exist are skipped."""
+    return {row[0]: _row(*row) for row in db.rows_by(f"{_SELECT} id", sorted(ids))}
+
+
+def rows_between(db: ArchiveRows, first: int, end: int) -> list[Row]:
+    """Return passages by a range of ids, `end` excluded."""
+    return [_row(*row) for row in db.rows(f"{_SELECT} id >= ? AND id < ?", (first, end))]
+
+
+_SELECT = "SELECT id, position, start, about, speaker, text FROM archive_passage WHERE"
+
+
+def _row(row: int, position: int, start: int, about: int, who: bytes, text: bytes) -> Row:
+    return Row(row, position, start, about, decode(who), decode(text))

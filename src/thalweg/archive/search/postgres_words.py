@@ -1,0 +1,124 @@
+"""The word index of the PostgreSQL archive: for each word, the passages with it.
+
+A row lists them for one word and one block of consecutive passages. A search then reads a few rows
+by key, for any size of the database, and an append rewrites short ones.
+"""
+
+import struct
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import psycopg
+
+from thalweg.archive.search.index import BITS
+from thalweg.engine.words import stem
+
+_BLOCK_BITS = 11
+"""Passages of one block: 2**11. Each takes two bytes of a row, so that a row has less than 4 kB."""
+_BLOCK = 1 << _BLOCK_BITS
+
+
+class WordIndex:
+    """The word index, in a transaction."""
+
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self._connection = connection
+        self._read: dict[tuple[int, str, int, int], dict[int, bytes]] = {}
+
+    def add(self, listed: Iterable[tuple[int, str]]) -> None:
+        """Add passages of one thread, each with its words, after the existing ones."""
+        blocks: dict[tuple[int, int], defaultdict[str, bytearray]] = {}
+        begun: list[tuple[int, int]] = []
+        for passage, words in listed:
+            thread, offset = _taken_apart(passage)
+            block, place = divmod(offset, _BLOCK)
+            if (thread, block) not in blocks:
+                blocks[thread, block] = defaultdict(bytearray)
+                begun += [(thread, block)] if place else []
+            rows, packed = blocks[thread, block], _packed([place])
+            for word in {stem(word) for word in words.split()}:
+                rows[word] += packed
+        for thread, block in begun:
+            rows = blocks.pop((thread, block))
+            self._connection.execute(
+                "INSERT INTO archive_words SELECT %s, %s, * FROM unnest(%s::text[], %s::bytea[])"
+                " ON CONFLICT (thread, block, word)"
+                " DO UPDATE SET passages = archive_words.passages || EXCLUDED.passages",
+                (thread, block, list(rows), list(rows.values())),
+            )
+        self._insert(
+            (thread, block, word, rows[word])
+            for (thread, block), rows in blocks.items()
+            for word in sorted(rows)
+        )
+
+    def _insert(self, rows: Iterable[tuple[int, int, str, bytes | bytearray]]) -> None:
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        if columns:
+            self._connection.execute(
+                "INSERT INTO archive_words"
+                " SELECT * FROM unnest(%b::bigint[], %b::bigint[], %b::text[], %b::bytea[])",
+                columns,
+            )
+
+    def remove(self, first: int, end: int) -> None:
+        """Remove the passages from `first` on, which are the last before `end`."""
+        thread, offset = _taken_apart(first)
+        _, last = _taken_apart(end - 1)
+        block, place = divmod(offset, _BLOCK)
+        parted = self._connection.execute(
+            "SELECT word, passages FROM archive_words WHERE thread = %s AND block = %s",
+            (thread, block),
+        ).fetchall()
+        self._connection.execute(
+            "DELETE FROM archive_words WHERE thread = %s AND block BETWEEN %s AND %s",
+            (thread, block, last >> _BLOCK_BITS),
+        )
+        kept = [
+            (thread, block, word, left)
+            for word, passages in parted
+            if (left := _packed([at for at in _unpacked(passages) if at < place]))
+        ]
+        self._insert(kept)
+
+    def find(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
+        """Return the passages with all of some words, as `ArchiveRows.listed_under` does."""
+        lists = [self._lists(stem(word), first, end) for word in words]
+        found: list[int] = []
+        for block in sorted(set.intersection(*map(set, lists)), reverse=True):
+            start = (first >> BITS << BITS) + (block << _BLOCK_BITS)
+            places = set.intersection(*(set(_unpacked(one[block])) for one in lists))
+            ids = (start + place for place in sorted(places, reverse=True))
+            found += [passage for passage in ids if first <= passage < end]
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    def _lists(self, word: str, first: int, end: int) -> dict[int, bytes]:
+        """Return the rows of a word, by block."""
+        thread, offset = _taken_apart(first)
+        _, last = _taken_apart(end - 1)
+        key = (thread, word, offset >> _BLOCK_BITS, last >> _BLOCK_BITS)
+        if key not in self._read:
+            # Each block by its key: a range scan would read the rows of all words.
+            rows = self._connection.execute(
+                "SELECT block, passages FROM archive_words"
+                " WHERE thread = %s AND block = ANY(%s) AND word = %s",
+                (thread, list(range(key[2], key[3] + 1)), word),
+                binary=True,
+            )
+            self._read[key] = dict(rows.fetchall())
+        return self._read[key]
+
+
+def _taken_apart(passage: int) -> tuple[int, int]:
+    """Return the thread of a passage and its number in it."""
+    return passage >> BITS, passage & ((1 << BITS) - 1)
+
+
+def _packed(places: Sequence[int]) -> bytes:
+    return struct.pack(f"<{len(places)}H", *places)
+
+
+def _unpacked(passages: bytes) -> tuple[int, ...]:
+    return struct.unpack(f"<{len(passages) // 2}H", passages)

@@ -1,0 +1,82 @@
+"""Parse a query: its significant words, its quotations, and the shape of an answer to it."""
+
+import re
+from dataclasses import dataclass
+
+from thalweg.archive.search.shapes import SHAPE_WORDS, is_shape_word, shapes_asked
+from thalweg.engine.words import STOP_WORDS, WEAK_WORDS, words
+
+MAX_CHARS = 4_000
+"""Characters of a query that are read."""
+MAX_WORDS = 48
+"""Most words of a query that are searched for; a longer text is no question."""
+
+_SPEAKERS = {
+    "user": re.compile(r"\buser(?:'s)?\b|用户", re.IGNORECASE),
+    "assistant": re.compile(r"\bassistant(?:'s)?\b|\byou\b|助手", re.IGNORECASE),
+    "tool": re.compile(r"\btool\b|\boutput\b|\breport(?:ed)?\b|\bcommand\b", re.IGNORECASE),
+}
+_BEGINNING = re.compile(
+    r"\bfirst\b|\binitial(?:ly)?\b|\bat the (?:start|beginning)\b|\boriginal(?:ly)?\b"
+    r"|最初|一开始|首先",
+    re.IGNORECASE,
+)
+_NEWEST = re.compile(
+    r"\blast\b|\blatest\b|\bmost recent(?:ly)?\b|\bfinal(?:ly)?\b|\bcurrent(?:ly)?\b"
+    r"|最后|最新|最近",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"(?<!\w)['\"`\u2018“「『](.{3,120}?)['\"`\u2019”」』](?!\w)")
+WEAK = 0.3
+"""Importance of a word that only shapes a question."""
+SHAPE = 0.75
+"""Importance of the shape of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query, parsed."""
+
+    words: tuple[str, ...]
+    """Significant words, folded, each once."""
+    phrases: tuple[str, ...] = ()
+    """Texts in quotation marks, in lower case."""
+    shapes: tuple[str, ...] = ()
+    """Shapes of a possible answer, as in `looks_like`."""
+    speakers: tuple[str, ...] = ()
+    """Roles that the question names."""
+    end: int = 0
+    """The end of the thread it asks about: -1 the beginning, 1 the newest, 0 unspecified."""
+
+    @property
+    def sought(self) -> tuple[str, ...]:
+        """The words to search for: its own, then the index's word of each shape that has one."""
+        return self.words + tuple(SHAPE_WORDS[name] for name in self.shapes if name in SHAPE_WORDS)
+
+    def importance(self, word: str) -> float:
+        """Return the importance of a word besides its rarity, from 0 to 1."""
+        if is_shape_word(word):
+            return SHAPE
+        return WEAK if word in WEAK_WORDS or word in self.speakers else 1.0
+
+
+def ask(query: str) -> Question:
+    """Parse a query. If all of its words are filler, they are used.
+
+    Example:
+        >>> question = ask("How many deletions did the user's 'fix typo' commit report?")
+        >>> question.words
+        ('deletion', 'user', 'fix', 'typo', 'commit', 'report')
+        >>> question.phrases, question.shapes, question.speakers
+        (('fix typo',), ('number', 'id'), ('user', 'tool'))
+    """
+    query = query[:MAX_CHARS]
+    found = list(dict.fromkeys(words(query)))
+    telling = [word for word in found if word not in STOP_WORDS]
+    return Question(
+        words=tuple((telling or found)[:MAX_WORDS]),
+        phrases=tuple(phrase.lower() for phrase in _QUOTED.findall(query)),
+        shapes=shapes_asked(query),
+        speakers=tuple(role for role, names in _SPEAKERS.items() if names.search(query)),
+        end=bool(_NEWEST.search(query)) - bool(_BEGINNING.search(query)),
+    )

@@ -1,0 +1,392 @@
+"""Choose the passages that answer a query, and pack them into a budget.
+
+A pure function over candidates. The score of a passage is a sum of named features (`Features`),
+most of them a share of the total weight of the query's words, so that every choice can be
+explained.
+"""
+
+import math
+import re
+from collections import Counter as Counted
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from thalweg.archive.base import Passage, Span, render_passages
+from thalweg.archive.search.excerpts import best_window, segments, widen
+from thalweg.archive.search.index import BITS, Hits, Row
+from thalweg.archive.search.question import Question
+from thalweg.archive.search.shapes import SHAPE_WORDS, looks_like
+from thalweg.engine.tokens import Counter
+from thalweg.engine.words import Weights, find_tokens, rarity, token_words
+
+SHORTLIST = 240
+"""Passages that are read."""
+CLOSE_LOOKS = 100
+"""Passages whose lines are evaluated."""
+FOLLOWERS = 3
+"""Passages that are always read after one with the text about its message."""
+FOLLOWED = 30
+"""Passages after it that are read if they contain a word of the query."""
+NEIGHBOUR_SHARE = 0.25
+"""Weight in the shortlist of a word in the passage before or after."""
+ABOUT_CHARS = 80
+"""Most characters of the text about a message in a hit."""
+WIDTHS = ((3, 900), (7, 420), (1_000, 220))
+"""Number of hits by their width in characters: the better, the wider."""
+LEAST_TOKENS = 24
+"""Fewer remaining tokens than this are not filled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Why a passage was chosen; the defaults are the weights in the score."""
+
+    window: float = 1.0
+    """Share of the words that occur together in a few lines."""
+    passage: float = 0.5
+    """Share that occurs elsewhere in the passage, or in its speaker's name."""
+    about: float = 0.5
+    """Share that occurs only in the call which a tool result answers."""
+    around: float = 0.25
+    """Share that occurs only in the passage before or after, or before the answered call."""
+    phrase: float = 0.4
+    """Share of the query's quotations that it contains verbatim."""
+    shape: float = 1.0
+    """Weight of the specific shapes of an answer in those lines."""
+    common_shape: float = 0.25
+    """Weight of its other shapes: each like a word, by its rarity."""
+    speaker: float = 1.0
+    """Weight of the speaker, if the query names one: like a word, by rarity."""
+    end: float = 0.1
+    """Proximity to the end of the thread that the query asks about, 0 to 1."""
+
+    @property
+    def score(self) -> float:
+        """The weighted sum of the features."""
+        return (
+            self.window * WEIGHTS.window
+            + self.passage * WEIGHTS.passage
+            + self.about * WEIGHTS.about
+            + self.around * WEIGHTS.around
+            + self.phrase * WEIGHTS.phrase
+            + self.shape * WEIGHTS.shape
+            + self.common_shape * WEIGHTS.common_shape
+            + self.speaker * WEIGHTS.speaker
+            + self.end * WEIGHTS.end
+        )
+
+
+WEIGHTS = Features()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage that may be shown, and its features."""
+
+    row: Row
+    first: int
+    """First segment of the lines with the words."""
+    last: int
+    features: Features
+
+
+class Scale(Weights):
+    """Weighs sets of words: rare words weigh more, words that only shape a question less.
+
+    Specific shapes of an answer count as words here, after those of the query.
+    """
+
+    def __init__(self, question: Question, hits: Hits) -> None:
+        super().__init__(
+            [
+                rarity(count, hits.total) * question.importance(word)
+                for word, count in zip(question.sought, hits.counts, strict=True)
+            ]
+        )
+        self._bits = {word: 1 << bit for bit, word in enumerate(question.words)}
+        self._masks: dict[str, int] = {}
+        telling = [shape for shape in question.shapes if shape in SHAPE_WORDS]
+        self._shapes = {shape: 1 << bit for bit, shape in enumerate(telling, len(question.words))}
+        self.words = (1 << len(question.words)) - 1
+        """All words except the shapes."""
+        self.all = self(self.words) or 1.0
+
+    def words_in(self, text: str) -> int:
+        """Return the words of the query, and the shapes of an answer, in a text."""
+        found, masks = 0, self._masks
+        for token in find_tokens(text):
+            if (mask := masks.get(token)) is None:
+                mask = 0
+                for word in token_words(token):
+                    mask |= self._bits.get(word, 0)
+                masks[token] = mask
+            found |= mask
+        for shape, bit in self._shapes.items():
+            found |= bit if looks_like(text, shape) else 0
+        return found
+
+
+def shortlist(question: Question, hits: Hits) -> list[int]:
+    """Return the passages worth reading, by the words in them and in their neighbours."""
+    scale, rows = Scale(question, hits), hits.rows
+
+    def score(row: int) -> tuple[float, int]:
+        own = rows[row]
+        near = (rows.get(row - 1, 0) | rows.get(row + 1, 0)) & ~own & scale.words
+        # A shape alone is no evidence: the passage needs another match.
+        own = own if (own | near) & scale.words else 0
+        return scale(own) + NEIGHBOUR_SHARE * scale(near), row
+
+    return sorted(rows, key=score, reverse=True)[:SHORTLIST]
+
+
+def surroundings(rows: Iterable[Row], hits: Hits) -> set[int]:
+    """Return the passages to read with some: neighbours, calls answered, results of calls."""
+    found: set[int] = set()
+    for row in rows:
+        if row.start < 0:
+            found.update(range(row.id + 1, row.id + 1 + FOLLOWERS))
+            found.update(
+                near for near in range(row.id + 1, row.id + 1 + FOLLOWED) if near in hits.rows
+            )
+        else:
+            found.update((row.id - 1, row.id + 1))
+            if row.about:
+                found.add(row.about)
+    return found
+
+
+def choose(
+    question: Question,
+    hits: Hits,
+    rows: Mapping[int, Row],
+    max_tokens: int,
+    count: Counter,
+    *,
+    within: Sequence[Span] | None = None,
+) -> list[Passage]:
+    """Return excerpts, best first, as many different ones as fit.
+
+    Args:
+        question: The query.
+        hits: The passages with its words.
+        rows: The candidates, by id, with their surroundings.
+        max_tokens: Bound on `render_passages` of the result.
+        count: Counts tokens.
+        within: Show messages of these spans only; `None` means any.
+    """
+    candidates = rank(question, hits, rows, within)
+    return [passage for _, passage in pack(candidates, rows, max_tokens, count)]
+
+
+def rank(
+    question: Question,
+    hits: Hits,
+    rows: Mapping[int, Row],
+    within: Sequence[Span] | None = None,
+) -> list[Candidate]:
+    """Rank the passages that contain words of the query, or whose answered calls do.
+
+    Words next to a passage that has the shape of an answer count as well.
+    """
+    scale = Scale(question, hits)
+    possible = [
+        row
+        for row in rows.values()
+        if row.start >= 0 and _is_spoken_for(row, scale, hits) and _is_within(row.position, within)
+    ]
+    shown = [
+        _Shown.of(row, scale, question, hits) for row in _promising(question, scale, hits, possible)
+    ]
+    traits = Counted(trait for one in shown for trait in one.traits)
+    rare = {trait: rarity(count, len(shown)) for trait, count in traits.items()}
+    last = max((one.row.position for one in shown), default=0) or 1
+    found = [
+        Candidate(
+            one.row,
+            one.first,
+            one.last,
+            _features(question, scale, hits, one, rare=rare, last_position=last),
+        )
+        for one in shown
+    ]
+    return sorted(found, key=lambda one: (-one.features.score, -one.row.id))
+
+
+def _is_spoken_for(row: Row, scale: "Scale", hits: Hits) -> bool:
+    own, about, near = _words(hits, row)
+    return bool((own | about | (near if own else 0)) & scale.words)
+
+
+def _promising(question: Question, scale: "Scale", hits: Hits, rows: Sequence[Row]) -> list[Row]:
+    """Return the passages to evaluate, chosen without reading their lines."""
+    speakers = Counted(_role(row) for row in rows)
+
+    def score(row: Row) -> tuple[float, int]:
+        own, about, near = _words(hits, row)
+        total = scale(own) + WEIGHTS.about * scale(about & scale.words)
+        total += WEIGHTS.around * scale(near & scale.words)
+        if _role(row) in question.speakers:
+            total += WEIGHTS.speaker * rarity(speakers[_role(row)], len(rows))
+        return total, row.id
+
+    return sorted(rows, key=score, reverse=True)[:CLOSE_LOOKS]
+
+
+def _role(row: Row) -> str:
+    return row.speaker.split(" ")[0]
+
+
+def _words(hits: Hits, row: Row) -> tuple[int, int, int]:
+    """Return the words in a passage, those only in its call, those only in its neighbours."""
+    own = hits.rows.get(row.id, 0)
+    about = hits.rows.get(row.about, 0) & ~own
+    return own, about, _near(hits, row) & ~own & ~about
+
+
+def _near(hits: Hits, row: Row) -> int:
+    """Return the words next to a passage; for a result also those before its call."""
+    near = hits.rows.get(row.id - 1, 0) | hits.rows.get(row.id + 1, 0)
+    return near | hits.rows.get(row.about - 1, 0) if row.about else near
+
+
+def _is_within(position: int, within: Sequence[Span] | None) -> bool:
+    return within is None or any(span.first <= position <= span.last for span in within)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A passage with its lines to show."""
+
+    row: Row
+    first: int
+    last: int
+    window: int
+    """Words in those lines, and specific shapes."""
+    whole: int
+    """Words in the passage and its speaker's name."""
+    traits: frozenset[str]
+    """Common shapes of an answer in it, and its speaker if the query names that one."""
+
+    @classmethod
+    def of(cls, row: Row, scale: "Scale", question: Question, hits: Hits) -> "_Shown":
+        """Choose the lines of a passage to show."""
+        lines = segments(row.text)
+        found = [scale.words_in(row.text[start:end]) for start, end in lines]
+        first, last = best_window(lines, found, scale)
+        window = whole = 0
+        for index, words in enumerate(found):
+            whole |= words
+            window |= words if first <= index <= last else 0
+        stretch = row.text[slice(*widen(lines, first, last, WIDTHS[-1][1]))]
+        whole |= hits.rows.get(row.id, 0)
+        common = [shape for shape in question.shapes if shape not in SHAPE_WORDS]
+        traits = {shape for shape in common if looks_like(stretch, shape)}
+        traits |= {_role(row)} & set(question.speakers)
+        return cls(row, first, last, window, whole, frozenset(traits))
+
+
+def _features(
+    question: Question,
+    scale: Scale,
+    hits: Hits,
+    one: _Shown,
+    *,
+    rare: Mapping[str, float],
+    last_position: int,
+) -> Features:
+    row, whole, window = one.row, one.whole & scale.words, one.window & scale.words
+    about = hits.rows.get(row.about, 0) & ~whole & scale.words
+    near = _near(hits, row) & ~whole & ~about & scale.words
+    text = row.text.lower() if question.phrases else ""
+    said = [phrase in text for phrase in question.phrases]
+    place = row.position / last_position
+    return Features(
+        window=scale(window) / scale.all,
+        passage=scale(whole & ~window) / scale.all,
+        about=scale(about) / scale.all,
+        around=scale(near) / scale.all,
+        phrase=sum(said) / len(said) if said else 0.0,
+        shape=scale(one.window & ~scale.words) / scale.all,
+        common_shape=_weight(one.traits.intersection(question.shapes), rare) / scale.all,
+        speaker=_weight(one.traits.intersection(question.speakers), rare) / scale.all,
+        end=(0.0, place, 1 - place)[question.end],
+    )
+
+
+def _weight(traits: Iterable[str], rare: Mapping[str, float]) -> float:
+    # The order of a set differs between processes; `fsum` returns the same sum in any order.
+    return math.fsum(rare[trait] for trait in traits)
+
+
+def pack(
+    candidates: Sequence[Candidate], rows: Mapping[int, Row], max_tokens: int, count: Counter
+) -> list[tuple[int, Passage]]:
+    """Return excerpts of ranked passages, as many different ones as fit, with row ids."""
+    chosen: list[tuple[int, Passage]] = []
+    seen: set[str] = set()
+    told: set[tuple[int, int]] = set()
+    left = max_tokens
+    for candidate in candidates:
+        if left < LEAST_TOKENS:
+            break
+        width = next(chars for upto, chars in WIDTHS if len(chosen) < upto)
+        core = _excerpt(candidate, rows, 0)
+        if not _lines(core.text) - seen:
+            continue
+        row = candidate.row
+        message = (row.id >> BITS, row.position)
+        with_about = message not in told
+        for chars in (width, WIDTHS[-1][1], 0):
+            passage = _excerpt(candidate, rows, chars, with_about=with_about)
+            cost = count(render_passages([passage]) + "\n\n") + 1
+            if cost <= left:
+                break
+        else:
+            continue
+        left -= cost
+        seen |= _lines(passage.text)
+        told.add(message)
+        chosen.append((row.id, passage))
+    while chosen and count(render_passages([passage for _, passage in chosen])) > max_tokens:
+        chosen.pop()
+    return chosen
+
+
+_NUMBERED = re.compile(r"\s*\d+\s*[→|:\t]\s*")
+
+
+def _lines(text: str) -> set[str]:
+    """Return lines without their numbers, to recognize a file that was read twice."""
+    lines = (text[start:end] for start, end in segments(text))
+    return {_NUMBERED.sub("", line, count=1).strip() for line in lines} - {""}
+
+
+def _excerpt(
+    candidate: Candidate, rows: Mapping[int, Row], width: int, *, with_about: bool = True
+) -> Passage:
+    """Return the lines with the words, and adjacent ones, across passages."""
+    row = candidate.row
+    before, after = rows.get(row.id - 1), rows.get(row.id + 1)
+    text, start, first, last = row.text, row.start, candidate.first, candidate.last
+    if after is not None and after.start == row.start + len(row.text):
+        text += after.text
+    if before is not None and 0 <= before.start == row.start - len(before.text):
+        text, start = before.text + text, before.start
+        shift = len(segments(before.text))
+        first, last = first + shift, last + shift
+    lines = [
+        (a + piece.start - start, b + piece.start - start)
+        for piece in (before, row, after)
+        if piece is not None
+        and start <= piece.start < start + len(text)
+        and piece.position == row.position
+        for a, b in segments(piece.text)
+    ]
+    begin, end = widen(lines, first, last, width)
+    shown = text[begin:end]
+    begin += len(shown) - len(shown.lstrip("\n"))
+    about = rows[row.about].text if row.about in rows and with_about else ""
+    if len(about) > ABOUT_CHARS:
+        about = f"{about[: ABOUT_CHARS - 1]}…"
+    return Passage(row.position, row.speaker, shown.strip("\n"), start + begin, about)

@@ -1,0 +1,128 @@
+"""Rebuild what a turn sent, from the log and the journal alone."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from thalweg.archive import Archive, Span, ThreadKey
+from thalweg.archive.threads.branch import Line
+from thalweg.archive.threads.journal import Page, read_page, standing_at
+from thalweg.archive.threads.opening import live_messages
+from thalweg.engine.additions import Listed
+from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.engine import Engine
+from thalweg.engine.entries import Message, message_from_json
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.snapshot import Standing
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.window.budget import MIN_LIMIT, Budget
+from thalweg.engine.window.window import Beside, Item
+from thalweg.errors import ArchiveError
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What one turn sent, or, for a turn without a request, the view when it was added.
+
+    What other middleware changed or added for one call alone is in no log, and not included.
+    """
+
+    turn: int
+    page: Page
+    """The turn's record in the journal: time, model, limit, tokens by section."""
+    items: tuple[Item, ...]
+    """The messages in the order they were sent, each with its position."""
+    system: Message | None
+    """The system prompt of the request."""
+    tools: tuple[dict[str, Any], ...]
+    """The tool schemas of the request, in OpenAI's form."""
+
+    @property
+    def additions(self) -> tuple[Listed, ...]:
+        """Its parts besides messages and tools, in the order they were sent."""
+        return self.page.additions
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages after the system prompt."""
+        return [item.message for item in self.items]
+
+
+def context_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Context:
+    """Rebuild the request of a turn, as it was sent.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        turn: Number of the turn in the journal; by default the newest.
+
+    Raises:
+        ArchiveError: The journal has no such turn.
+    """
+    number, page = page_at(archive, key, turn)
+    engine = engine_at(archive, key, page, standing_at(archive, key, number, page))
+    system = archive.attachment(key, page.system) if page.system else ""
+    return Context(
+        turn=number,
+        page=page,
+        items=tuple(engine.window.items),
+        system=message_from_json(system) if system else None,
+        tools=tuple(tools_of(archive, key, page)),
+    )
+
+
+def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[int, Page]:
+    """Return a turn record with its number; by default the newest.
+
+    Raises:
+        ArchiveError: The journal has no such turn.
+    """
+    if turn is not None:
+        return turn, read_page(archive, key, turn)
+    newest = archive.turn_count(key) - 1
+    if newest < 0:
+        problem = f"thread {key.thread!r} has no turns: nothing was sent yet"
+        raise ArchiveError(problem)
+    return newest, read_page(archive, key, newest)
+
+
+def tools_of(archive: Archive, key: ThreadKey, page: Page) -> Sequence[dict[str, Any]]:
+    """Return the tool schemas of a turn's request."""
+    if not page.tools:
+        return ()
+    tools: list[dict[str, Any]] = json.loads(archive.attachment(key, page.tools))
+    return tools
+
+
+def engine_at(
+    archive: Archive, key: ThreadKey, page: Page, standing: Standing, line: Line | None = None
+) -> Engine:
+    """Return the engine as a turn ended, with the budget recorded in the journal.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        page: The turn record.
+        standing: The engine snapshot.
+        line: The thread's visible positions; by default those of the turn.
+    """
+    engine = Engine(
+        budget=budget_of(page),
+        policy=RentOrBuy(TARIFFS["anthropic"]),
+        count=exact_counter(),
+        name_span=lambda first, last: archive.handle(key, Span(first, last)),
+        model=page.model,
+    )
+    there = page.line if line is None else line
+    engine.resume(standing, live_messages(archive, key, there, standing))
+    engine.turn = page.turn
+    for section in get_args(Beside):
+        engine.window.set_beside(section, page.tokens.get(section, 0))
+    return engine
+
+
+def budget_of(page: Page) -> Budget:
+    """Return the budget of a turn: the recorded limit, or else its own size."""
+    known = page.limit or page.window or sum(page.tokens.values())
+    return Budget(window=max(known, MIN_LIMIT), max_output=0)

@@ -1,0 +1,276 @@
+"""The journal of a thread: the decisions before each model call, stored in the archive.
+
+A turn names its parent turn, so a thread that was rewound, or run by two processes at once, is a
+tree of turns over one log, and every context in it can be rebuilt.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field, replace
+from typing import Any, Literal
+
+from thalweg.archive import Archive, Logged, Span, ThreadKey, Turn
+from thalweg.archive.threads.branch import Line
+from thalweg.engine.additions import Listed
+from thalweg.engine.compaction.structured_summary import Quote
+from thalweg.engine.edits import Edit, Fold, Pin, Repair, Strip, Unpin
+from thalweg.engine.engine import Engine
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.serialization import (
+    edit_from_plain,
+    edit_to_plain,
+    standing_from_bytes,
+    standing_to_bytes,
+)
+from thalweg.engine.snapshot import Standing
+from thalweg.errors import ArchiveError
+
+THIS = -1
+"""As the base of a turn record: the turn itself."""
+Kind = Literal["call", "end", "undo", "rewind", "pin", "unpin", "compact", "import"]
+"""A model call; the end of a run; what a person did to the thread; rows that were imported."""
+BY_HAND = frozenset[Kind]({"undo", "rewind", "pin", "unpin", "compact"})
+"""The kinds of turns that a person added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Usage of models besides the thread's own calls: by compaction in a turn, by a job."""
+
+    calls: int = 0
+    input: int = 0
+    cached: int = 0
+    written: int = 0
+    output: int = 0
+    model: str = ""
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(
+            calls=self.calls + other.calls,
+            input=self.input + other.input,
+            cached=self.cached + other.cached,
+            written=self.written + other.written,
+            output=self.output + other.output,
+            model=self.model or other.model,
+        )
+
+    def price(self, tariff: Tariff) -> float:
+        """Return its price in units of one uncached input token of the thread's own model."""
+        prices = tariff.prices(self.input // max(1, self.calls))
+        return (
+            prices.input * (self.input - self.cached - self.written)
+            + prices.read * self.cached
+            + prices.write * self.written
+            + prices.output * self.output
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The turn record (journal row)."""
+
+    kind: Kind
+    at: float
+    """Time in seconds since 1970."""
+    parent: int | None = None
+    """The parent turn, from which it continues."""
+    base: int | None = None
+    """The nearest ancestor turn with an engine snapshot: `THIS` for the turn itself, `None` before
+    the first compaction."""
+    length: int
+    """Length of the log."""
+    line: Line = field(default_factory=Line)
+    """The visible positions of the thread."""
+    held: tuple[Span, ...] = ()
+    """Those also stored in the state of the agent's graph, in its order."""
+    turn: int = 0
+    """Model calls so far."""
+    policy: Mapping[str, float] = field(default_factory=dict)
+    """State of the policy; see `Policy.memory`."""
+    calibration: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    """By model: the ratio of its token counts to ours, and the number of observations."""
+    model: str = ""
+    window: int = 0
+    limit: int = 0
+    """Most tokens of the request."""
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    """Tokens of the request, by section."""
+    system: str = ""
+    """Digest of the attachment with the system prompt; empty if there was none."""
+    tools: str = ""
+    """Digest of the tool schemas as a JSON list; likewise."""
+    tariff: str = ""
+    """Digest of the model's prices as JSON; likewise."""
+    same: int = 0
+    """Tokens of the prefix shared with the previous request."""
+    is_cold: bool = False
+    """Whether the provider's cache could no longer have them."""
+    edits: tuple[Edit, ...] = ()
+    spent: Spent | None = None
+    note: str = ""
+    """Further information: why a summary was refused, a person's comment."""
+    repairs: tuple[Repair, ...] = ()
+    """Messages sent in another form than the edits show, since the previous turn: the provider
+    would have refused them."""
+    rejected: str = ""
+    """Error message of a provider that refused this turn's request, and its repair: the next
+    request omits what was refused."""
+    additions: tuple[Listed, ...] = ()
+    """Parts of the request besides the thread's messages and the tools."""
+    session: Mapping[str, Any] = field(default_factory=dict)
+    """For an import: facts about the recorded session, as JSON values."""
+
+    @property
+    def released(self) -> int:
+        """Messages of the thread that were removed from the graph's state."""
+        both = (
+            min(held.last, span.last) - max(held.first, span.first) + 1
+            for held in self.held
+            for span in self.line.spans
+        )
+        return len(self.line) - sum(count for count in both if count > 0)
+
+
+def page_to_json(page: Page) -> str:
+    """Serialize a turn record as a line of JSON; `page_from_json` parses it.
+
+    Example:
+        >>> page = Page(kind="call", at=1.5, length=3, line=Line.of([0, 1, 2]))
+        >>> page_from_json(page_to_json(page)) == page
+        True
+    """
+    plain: dict[str, Any] = {
+        name: value
+        for name in Page.__dataclass_fields__
+        if (value := getattr(page, name)) not in (None, 0, "", (), {})
+    }
+    plain["line"] = [[s.first, s.last] for s in page.line.spans]
+    plain["held"] = [[s.first, s.last] for s in page.held]
+    plain["edits"] = [edit_to_plain(edit) for edit in page.edits]
+    if page.repairs:
+        plain["repairs"] = [asdict(repair) for repair in page.repairs]
+    if page.additions:
+        plain["additions"] = [astuple(one) for one in page.additions]
+    plain["parent"], plain["base"] = page.parent, page.base
+    if page.spent is not None:
+        plain["spent"] = asdict(page.spent)
+    return json.dumps(plain, separators=(",", ":"))
+
+
+def page_from_json(text: str) -> Page:
+    """Parse the output of `page_to_json`."""
+    plain = json.loads(text)
+    plain["line"] = Line(tuple(Span(first, last) for first, last in plain["line"]))
+    plain["held"] = tuple(Span(first, last) for first, last in plain["held"])
+    plain["edits"] = tuple(edit_from_plain(edit) for edit in plain["edits"])
+    plain["repairs"] = tuple(Repair(**repair) for repair in plain.get("repairs", ()))
+    plain["additions"] = tuple(Listed(*one) for one in plain.get("additions", ()))
+    known = plain.get("calibration", {})
+    plain["calibration"] = {model: (factor, seen) for model, (factor, seen) in known.items()}
+    if "spent" in plain:
+        plain["spent"] = Spent(**plain["spent"])
+    return Page(**{"at": 0.0, "length": 0, **plain})
+
+
+def read_page(archive: Archive, key: ThreadKey, turn: int) -> Page:
+    """Return one turn record.
+
+    Raises:
+        ArchiveError: The journal has no such turn.
+    """
+    found = archive.turns(key, turn, turn)
+    if not found:
+        problem = f"thread {key.thread!r} has no turn {turn}; `thalweg thread show` lists them"
+        raise ArchiveError(problem)
+    return page_from_json(found[0])
+
+
+def read_pages(
+    archive: Archive, key: ThreadKey, first: int = 0, last: int | None = None
+) -> dict[int, Page]:
+    """Return turn records by number, `last` included."""
+    bodies = archive.turns(key, first, last)
+    return {number: page_from_json(body) for number, body in enumerate(bodies, first)}
+
+
+def ancestry(pages: Mapping[int, Page], number: int | None) -> Iterator[int]:
+    """Yield the numbers of a turn and its ancestors, as far as the records go."""
+    while number is not None and number in pages:
+        yield number
+        number = pages[number].parent
+
+
+def enter_page(
+    archive: Archive,
+    key: ThreadKey,
+    page: Page,
+    parent: Page | None,
+    engine: Engine,
+    log: Sequence[Logged] = (),
+    *,
+    length: int | None = None,
+) -> tuple[int, Page]:
+    """Append a turn to the journal, with an engine snapshot if it compacted.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        page: The turn record; its base is filled in.
+        parent: The record of its parent turn.
+        engine: The engine after the turn.
+        log: Messages not in the archive yet, on which the turn was decided, too.
+        length: Current length of the log; by default the record's, without `log`.
+
+    Returns:
+        Its number, and the record as it was stored.
+
+    Raises:
+        ConflictError: The log has another length now.
+    """
+    folded = any(isinstance(edit, Fold) for edit in page.edits)
+    before = None if parent is None else parent.base
+    before = page.parent if before == THIS else before
+    page = replace(page, base=THIS if folded else before)
+    state = standing_to_bytes(engine.standing()) if folded else b""
+    seen = page.length - len(log) if length is None else length
+    return archive.add_turn(key, Turn(page_to_json(page), state), length=seen, log=log), page
+
+
+def standing_at(archive: Archive, key: ThreadKey, turn: int, page: Page) -> Standing:
+    """Return the engine snapshot after a turn.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        turn: Number of the turn.
+        page: The turn record.
+    """
+    if page.base == THIS:
+        return standing_from_bytes(archive.turn_state(key, turn))
+    saved = Standing()
+    if page.base is not None:
+        saved = standing_from_bytes(archive.turn_state(key, page.base))
+    rewrites = {edit.position: edit for edit in saved.rewrites}
+    pins, stripped = saved.pins, saved.stripped
+    for edit in _edits_between(archive, key, page.base, turn):
+        match edit:
+            case Pin():
+                pins = (*pins, Quote(edit.position, edit.quote))
+            case Unpin():
+                pins = tuple(p for p in pins if p != Quote(edit.position, edit.quote))
+            case Strip():
+                stripped = (*stripped, *edit.positions)
+            case Fold():
+                problem = f"the fold of turn {turn} in thread {key.thread!r} has no state"
+                raise ArchiveError(problem)
+            case _:
+                rewrites[edit.position] = edit
+    return replace(saved, rewrites=tuple(rewrites.values()), pins=pins, stripped=stripped)
+
+
+def _edits_between(archive: Archive, key: ThreadKey, base: int | None, turn: int) -> Sequence[Edit]:
+    """Return the edits between a base, exclusive, and a turn."""
+    first = 0 if base is None else base + 1
+    pages = read_pages(archive, key, first, turn)
+    way = list(ancestry(pages, turn))
+    return [edit for number in reversed(way) for edit in pages[number].edits]

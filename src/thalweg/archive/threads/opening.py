@@ -1,0 +1,245 @@
+"""Open a thread: restore its engine from the journal and the log."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from thalweg.archive import Archive, Span, ThreadKey
+from thalweg.archive.threads.branch import Line, read_line
+from thalweg.archive.threads.journal import (
+    BY_HAND,
+    THIS,
+    Page,
+    read_page,
+    read_pages,
+    standing_at,
+)
+from thalweg.archive.threads.session import Held, Session, common, is_same
+from thalweg.engine.engine import Engine
+from thalweg.engine.entries import Message
+from thalweg.engine.pricing.token_factors import first_calibration
+from thalweg.engine.snapshot import Standing
+
+MakeEngine = Callable[[Callable[[int, int], str]], Engine]
+"""Creates the engine of a thread; receives the function that names a span."""
+
+
+def open_session(
+    archive: Archive,
+    key: ThreadKey,
+    mark: int | None,
+    said: Sequence[Message],
+    make_engine: MakeEngine,
+    by_hand: "ByHand | None" = None,
+    *,
+    cuts: bool = False,
+) -> Session:
+    """Open a thread as a state recorded it.
+
+    A message that a person removed from the state or changed there is removed from the branch (see
+    `plan_alignment`); if it was compacted already, the thread continues from before that
+    compaction. Manual operations in the archive since then (a rewind, an undone compaction) take
+    precedence: state messages that a rewind abandoned are logged, are not in the branch, and may be
+    removed from the state.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        mark: Number of the last turn of the state; `None` for a new one.
+        said: The messages of the state, oldest first.
+        make_engine: Creates a new engine.
+        by_hand: Manual operations since then; see `left_by_hand`.
+        cuts: Whether the thread begins where the state does, if its first message was removed.
+
+    Raises:
+        ConflictError: Another process appended at the same time; open the thread again.
+    """
+    number, page = mark, _BLANK if mark is None else read_page(archive, key, mark)
+    held = list(read_line(archive, key, Line(page.held)))
+    alignment = plan_alignment([message for _, message in held], said)
+    kept = [held[k] for k in alignment.kept]
+    dropped = {held[k][0] for k in alignment.dropped}
+    if by_hand is not None:
+        since = Span(page.length, by_hand.page.length - 1)
+        number, page = by_hand.number, by_hand.page
+        kept += _logged_already(archive, key, since, said[len(kept) :])
+    elif alignment.is_cleared:
+        dropped.update(page.line)
+    elif cuts and alignment.first:
+        dropped.update(page.line.before(held[alignment.first][0]))
+    line = page.line.without(dropped)
+    length = page.length
+    number, page, standing = _standing_before(archive, key, number, page, dropped)
+
+    def name_span(first: int, last: int) -> str:
+        session.write()
+        return archive.handle(key, Span(first, last))
+
+    engine = make_engine(name_span)
+    engine.resume(standing, live_messages(archive, key, line, standing))
+    engine.turn = page.turn
+    engine.policy.memory.update(page.policy)
+    session = Session(
+        archive=archive,
+        key=key,
+        engine=engine,
+        page=page,
+        number=number,
+        length=length,
+        line=line,
+        held=_held(kept, said),
+        calibrations={
+            model: replace(first_calibration(model), factor=factor, observations=seen)
+            for model, (factor, seen) in page.calibration.items()
+        },
+    )
+    if by_hand is not None and by_hand.is_rewound:
+        session.leave_behind(_before_newest_request(said[len(kept) :]))
+    return session
+
+
+def _held(kept: Sequence[tuple[int, Message]], said: Sequence[Message]) -> list[Held]:
+    """Pair positions with the messages of the state; those out of order were added again."""
+    newest = accumulate((position for position, _ in kept), max, initial=-1)
+    return [
+        Held(position, message, is_again=position < last)
+        for (position, _), message, last in zip(kept, said, newest, strict=False)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Result of comparing a state's former messages with its present ones."""
+
+    kept: tuple[int, ...]
+    """Former indices of the messages the state begins with, in its order; all later ones are new.
+    """
+    dropped: tuple[int, ...]
+    """Indices of the others: removed, changed, or after a change and to be logged again."""
+    first: int
+    """Index of the first that was not removed."""
+    is_cleared: bool
+    """Whether all were removed: then no older message is in the branch."""
+
+
+def plan_alignment(held: Sequence[Message], said: Sequence[Message]) -> Alignment:
+    """Compare the former messages of a state with its present ones.
+
+    A missing message was removed. One with the same id and another text was edited: a log does not
+    change, so it and the following ones are logged again.
+
+
+    Example:
+        >>> from thalweg.engine.entries import Text
+        >>> a, b, c = (Message("user", (Text(t),), uid=t) for t in "abc")
+        >>> plan_alignment([a, b, c], [a, c]).dropped
+        (1,)
+    """
+    same = common(held, said)
+    if same == len(held):
+        return Alignment(tuple(range(same)), (), 0, is_cleared=False)
+    kept = list(range(same))
+    places = {message.uid: k for k, message in enumerate(held) if k >= same}
+    for message in said[same:]:
+        k = places.get(message.uid, -1)
+        if k < len(kept) or (kept and k <= kept[-1]) or not is_same(held[k], message):
+            break
+        kept.append(k)
+    dropped = tuple(sorted(set(range(len(held))).difference(kept)))
+    there = {message.uid for message in said}
+    survivors = (k for k, message in enumerate(held) if message.uid in there)
+    first = next(survivors, len(held))
+    return Alignment(tuple(kept), dropped, first, is_cleared=first == len(held))
+
+
+_BLANK = Page(kind="call", at=0.0, length=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ByHand:
+    """Manual operations on a thread, from which the next run continues."""
+
+    number: int
+    """Number of the newest manual turn."""
+    page: Page
+    is_rewound: bool
+    """Whether they include a rewind."""
+
+
+def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand | None:
+    """Return the manual operations since a state was saved, if they concern that state.
+
+    They do not if a run has continued from them and this state is older: that was chosen later.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        mark: Number of the last turn of the state; `None` for a new one.
+    """
+    first = 0 if mark is None else mark + 1
+    later = read_pages(archive, key, first)
+    done = [number for number, page in later.items() if page.kind in BY_HAND]
+    if not done:
+        return None
+    was_newest = all(page.kind in BY_HAND for n, page in later.items() if n < done[-1])
+    if not was_newest and _went_on(later, done[-1]):
+        return None
+    is_rewound = any(later[number].kind == "rewind" for number in done)
+    return ByHand(done[-1], later[done[-1]], is_rewound)
+
+
+def _went_on(pages: Mapping[int, Page], number: int) -> bool:
+    """Return whether an answered run continued from a turn: its state includes that turn."""
+    after = {number}
+    for k, page in pages.items():
+        if page.parent not in after:
+            continue
+        if page.parent != number and page.line != pages[page.parent].line:
+            return True
+        after.add(k)
+    return False
+
+
+def _logged_already(
+    archive: Archive, key: ThreadKey, since: Span, new: Sequence[Message]
+) -> list[tuple[int, Message]]:
+    """Return messages logged by a run that failed before it saved a state."""
+    found: list[tuple[int, Message]] = []
+    for position, message in read_line(archive, key, Line((since,))):
+        if len(found) < len(new) and is_same(message, new[len(found)]):
+            found.append((position, message))
+    return found
+
+
+def _before_newest_request(new: Sequence[Message]) -> Sequence[Message]:
+    """Return the messages up to the last answer before the newest request; empty if none."""
+    ran = [k for k, message in enumerate(new) if message.role != "user"]
+    asked = [k for k, message in enumerate(new) if message.role == "user"]
+    return new[: ran[-1] + 1] if ran and asked and asked[-1] > ran[-1] else ()
+
+
+def live_messages(
+    archive: Archive, key: ThreadKey, line: Line, standing: Standing
+) -> Iterator[tuple[int, Message]]:
+    """Yield the messages of a branch that are not compacted, with positions, oldest first."""
+    fold = standing.fold
+    if fold is None:
+        yield from read_line(archive, key, line)
+        return
+    early = sorted({*range(standing.systems), *fold.kept})
+    yield from read_line(archive, key, Line.of(p for p in early if p in line))
+    yield from read_line(archive, key, line.after(fold.last))
+
+
+def _standing_before(
+    archive: Archive, key: ThreadKey, number: int | None, page: Page, dropped: Collection[int]
+) -> tuple[int | None, Page, Standing]:
+    """Return the last turn whose compaction includes no dropped message."""
+    while number is not None:
+        standing = standing_at(archive, key, number, page)
+        if standing.fold is None or not dropped or standing.fold.last < min(dropped):
+            return number, page, standing
+        at_fold = number if page.base is None or page.base == THIS else page.base
+        number = (page if at_fold == number else read_page(archive, key, at_fold)).parent
+        page = page if number is None else read_page(archive, key, number)
+    return None, replace(page, base=None, parent=None), Standing()

@@ -1,0 +1,314 @@
+"""Manual operations on a thread: compact it, undo a compaction, rewind, pin words.
+
+Each adds a turn to the journal, from which the thread's next run continues; nothing is removed
+from the log. Intended for an idle thread: a run under way still finishes its answer.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.archive.threads.branch import Line
+from thalweg.archive.threads.contexts import engine_at, page_at
+from thalweg.archive.threads.journal import (
+    Kind,
+    Spent,
+    ancestry,
+    enter_page,
+    read_page,
+    read_pages,
+    standing_at,
+)
+from thalweg.archive.threads.retry import Tries
+from thalweg.engine.compaction.structured_summary import Quote
+from thalweg.engine.edits import Edit, Fold, Pin, Unpin
+from thalweg.engine.engine import Engine
+from thalweg.engine.snapshot import Standing
+from thalweg.errors import ArchiveError, ConflictError, PinError
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The result of a manual operation."""
+
+    turn: int
+    """Number of the turn that was added."""
+    about: int
+    """The turn whose compaction is undone or that is the target of the rewind, or a position."""
+    tokens: int
+    """Tokens of the resulting request, before the next plan."""
+    limit: int
+    """Tokens it may fill, if recorded in the journal; else 0."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the next request can show all of it; else the next turn compacts at once."""
+        return not self.limit or self.tokens <= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class _Deed:
+    """A turn to add, and the state from which the thread continues."""
+
+    kind: Kind
+    about: int
+    parent: int | None
+    line: Line
+    length: int
+    turn: int
+    policy: Mapping[str, float] = field(default_factory=dict)
+    act: Callable[[Engine], None] = lambda _: None
+    spent: Callable[[], Spent | None] = lambda: None
+    """Returns the cost of the models that `act` called."""
+
+
+class Better(Protocol):
+    """Has a model write a narrative summary for a compaction; see `compact`."""
+
+    @property
+    def spent(self) -> Spent:
+        """Its cost so far."""
+        ...
+
+    def __call__(self, engine: Engine, fold: Fold, line: Line) -> Fold:
+        """Return the compaction with a summary, or unchanged."""
+        ...
+
+
+def compact(archive: Archive, key: ThreadKey, better: Better | None = None) -> Done:
+    """Compact as much as possible, independent of savings.
+
+    If nothing can be compacted, no turn is added.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        better: Adds a narrative summary; without it, there is only the structured summary.
+
+    Raises:
+        ArchiveError: The thread has no turns.
+        WindowExceededError: What must be kept is larger than the limit.
+    """
+    number, newest = page_at(archive, key)
+    standing = standing_at(archive, key, number, newest)
+    engine = engine_at(archive, key, newest, standing)
+    batches: list[Sequence[Edit]] = []
+
+    def settle(planned: Sequence[Edit]) -> Sequence[Edit]:
+        settled = [
+            better(engine, edit, newest.line) if better and isinstance(edit, Fold) else edit
+            for edit in planned
+        ]
+        batches.append(settled)
+        return settled
+
+    _commit_each(engine, settle)
+    edits = [edit for batch in batches for edit in batch]
+    if not edits:
+        return Done(number, newest.line.last, engine.window.tokens, newest.limit)
+
+    def deed() -> _Deed:
+        if page_at(archive, key)[0] != number:
+            problem = f"thread {key.thread!r} went on meanwhile: compact it again"
+            raise ArchiveError(problem)
+        settled = iter(batches)
+        return _Deed(
+            kind="compact",
+            about=max((edit.last for edit in edits if isinstance(edit, Fold)), default=-1),
+            parent=number,
+            line=newest.line,
+            length=newest.length,
+            turn=newest.turn,
+            policy=newest.policy,
+            act=lambda engine: _commit_each(engine, lambda _: next(settled)),
+            spent=lambda: better.spent if better and better.spent.calls else None,
+        )
+
+    return _entered(archive, key, deed)
+
+
+def _commit_each(engine: Engine, settle: Callable[[Sequence[Edit]], Sequence[Edit]]) -> None:
+    """Perform a requested compaction, with each batch passed through `settle`."""
+    steps = engine.steps(asked=True)
+    with suppress(StopIteration):
+        batch = next(steps)
+        while True:
+            batch = steps.send(settle(batch))
+
+
+def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Done:
+    """Undo a compaction: its messages are shown again from the next request on.
+
+    Only as far as they fit: the rest is compacted again at once. Words that were pinned since
+    remain pinned, and later messages are kept.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        turn: The turn that compacted; by default the newest one that did.
+
+    Raises:
+        ArchiveError: The thread's history has no such turn, or it compacted nothing.
+    """
+
+    def deed() -> _Deed:
+        pages = read_pages(archive, key)
+        way = list(ancestry(pages, len(pages) - 1))
+        folds = [n for n in way if any(isinstance(edit, Fold) for edit in pages[n].edits)]
+        undone = next(iter(folds), None) if turn is None else turn
+        if undone is None or undone not in folds:
+            raise ArchiveError(_nothing_to_undo(key, undone))
+        since = [pages[number] for number in reversed(way[: way.index(undone) + 1])]
+        return _Deed(
+            kind="undo",
+            about=undone,
+            parent=pages[undone].parent,
+            line=pages[way[0]].line,
+            length=pages[way[0]].length,
+            turn=pages[way[0]].turn,
+            act=lambda engine: _pin_again(engine, [edit for page in since for edit in page.edits]),
+        )
+
+    return _entered(archive, key, deed)
+
+
+def _nothing_to_undo(key: ThreadKey, turn: int | None) -> str:
+    if turn is None:
+        return f"thread {key.thread!r} holds no compaction: there is nothing to undo"
+    return (
+        f"turn {turn} of thread {key.thread!r} holds no compaction that stands; "
+        "`thalweg thread show` lists the folds"
+    )
+
+
+def _pin_again(engine: Engine, edits: Sequence[Edit]) -> None:
+    for edit in edits:
+        if isinstance(edit, Pin):
+            with suppress(PinError):  # a rewind abandoned the message, and its pin
+                engine.pin(edit.position, edit.quote)
+        elif isinstance(edit, Unpin):
+            engine.unpin(edit.position, edit.quote)
+
+
+def rewind(archive: Archive, key: ThreadKey, turn: int) -> Done:
+    """Reset the thread to the state before the answer of a turn.
+
+    Later messages remain in the log, and are in no context.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        turn: Number of the turn in the journal.
+
+    Raises:
+        ArchiveError: The journal has no such turn.
+    """
+
+    def deed() -> _Deed:
+        there = read_page(archive, key, turn)
+        return _Deed(
+            kind="rewind",
+            about=turn,
+            parent=turn,
+            line=there.line,
+            length=archive.length(key),
+            turn=there.turn,
+            policy=there.policy,
+        )
+
+    return _entered(archive, key, deed)
+
+
+def pin(archive: Archive, key: ThreadKey, position: int, quote: str) -> Done:
+    """Keep a user's words verbatim in every context, through all compactions.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        position: Position of the user's message in the log.
+        quote: Words of it, exactly.
+
+    Raises:
+        PinError: The words are not in a request at that position.
+        ArchiveError: The thread has no turns.
+    """
+
+    def act(engine: Engine) -> None:
+        if Quote(position, quote) not in engine.window.pins:
+            engine.pin(position, quote)
+
+    return _pinning(archive, key, "pin", position, act)
+
+
+def unpin(archive: Archive, key: ThreadKey, position: int, quote: str) -> Done:
+    """Release words that were pinned.
+
+    Raises:
+        PinError: They are not pinned.
+        ArchiveError: The thread has no turns.
+    """
+
+    def act(engine: Engine) -> None:
+        if Quote(position, quote) not in engine.window.pins:
+            raise PinError(position, quote)
+        engine.unpin(position, quote)
+
+    return _pinning(archive, key, "unpin", position, act)
+
+
+def _pinning(
+    archive: Archive, key: ThreadKey, kind: Kind, position: int, act: Callable[[Engine], None]
+) -> Done:
+    def deed() -> _Deed:
+        number, newest = page_at(archive, key)
+        return _Deed(
+            kind=kind,
+            about=position,
+            parent=number,
+            line=newest.line,
+            length=newest.length,
+            turn=newest.turn,
+            policy=newest.policy,
+            act=act,
+        )
+
+    return _entered(archive, key, deed)
+
+
+def _entered(archive: Archive, key: ThreadKey, decide: Callable[[], _Deed]) -> Done:
+    tries = Tries()
+    while True:
+        length = archive.length(key)
+        try:
+            return _enter(archive, key, decide(), length)
+        except ConflictError as conflict:
+            tries.spend(conflict)
+
+
+def _enter(archive: Archive, key: ThreadKey, deed: _Deed, length: int) -> Done:
+    _, newest = page_at(archive, key)
+    standing, parent = Standing(), None
+    if deed.parent is not None:
+        parent = read_page(archive, key, deed.parent)
+        standing = standing_at(archive, key, deed.parent, parent)
+    engine = engine_at(archive, key, newest, standing, deed.line)
+    deed.act(engine)
+    page = replace(
+        newest,
+        kind=deed.kind,
+        at=time.time(),
+        parent=deed.parent,
+        length=deed.length,
+        line=deed.line,
+        turn=deed.turn,
+        policy=deed.policy,
+        tokens={k: n for k, n in engine.window.ledger.tokens.items() if n},
+        edits=tuple(engine.history),
+        spent=deed.spent(),
+        note=str(deed.about),
+    )
+    number, _ = enter_page(archive, key, page, parent, engine, length=length)
+    return Done(number, deed.about, engine.window.tokens, newest.limit)

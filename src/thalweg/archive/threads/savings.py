@@ -1,0 +1,232 @@
+"""Predicted and realized savings of a thread's rewrites, computed from its journal.
+
+Only a query reads the journal; a turn writes three small fields into its record. Calls count only
+on the current branch: turns that a rewind abandoned, and the calls between a compaction and its
+undoing, are in no line.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.archive.threads.journal import Page, ancestry
+from thalweg.archive.threads.thread_history import Said, Taken
+from thalweg.engine.compaction.plan import RECALL
+from thalweg.engine.edits import Edit, Fold, Pin, Strip, Unpin, forecast_of, main_reason
+from thalweg.engine.entries import Message, Usage
+from thalweg.engine.pricing.savings import Change, Saving, Savings, Sent, foresee
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.tokens import exact_counter, measure
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The savings of the current branch of a thread."""
+
+    lines: Mapping[int, Saving]
+    """By the number of the turn that made the rewrite."""
+    beyond: float = 0.0
+    """Cost of sending the tokens over the window, which no request could hold."""
+
+    @property
+    def realised(self) -> float:
+        """Savings of all rewrites so far, minus their cost."""
+        return sum((line.realised for line in self.lines.values()), 0.0)
+
+
+def saved_so_far(archive: Archive, key: ThreadKey, turns: Sequence[Taken]) -> Saved:
+    """Compute the savings of a thread from every answered call of its branch.
+
+    Calls are charged by the reported usage, and without a report by the rules of the provider's
+    cache. Turns without recorded prices are skipped.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        turns: All of them; see `history.turns`.
+    """
+    pages = {turn.number: turn.page for turn in turns}
+    way = [*ancestry(pages, len(turns) - 1)][::-1]
+
+    @cache
+    def tariff_of(digest: str) -> Tariff:
+        return Tariff.model_validate_json(archive.attachment(key, digest))
+
+    told = _Telling(any(turn.usage and turn.usage.cached for turn in turns))
+    asked: list[Message] = []
+    for number in way:
+        turn = turns[number]
+        if not turn.page.tariff:
+            continue
+        told.enter(turn, tariff_of(turn.page.tariff))
+        if turn.answer is None:
+            continue
+        told.fetch(asked)
+        asked = _recalled(archive, key, turn.answer)
+    return Saved(dict(zip(told.numbers, told.ledger.lines(), strict=True)), told.ledger.beyond)
+
+
+@dataclass(slots=True)
+class _Telling:
+    """The savings while they are computed."""
+
+    is_cache_told: bool
+    """Whether the provider reports cached tokens."""
+    ledger: Savings = field(default_factory=Savings)
+    numbers: list[int] = field(default_factory=list)
+    """Numbers of the turns of the lines."""
+    sent: Sent | None = None
+    """The last call."""
+    _waiting: list[Taken] = field(default_factory=list)
+    """Turns with edits that no call has followed yet."""
+    _tokens: int = 0
+    """Tokens of the last call."""
+    _last: int = -1
+    """Last compacted position."""
+    _kept: frozenset[int] = frozenset()
+    """Earlier positions that were not compacted."""
+
+    def enter(self, turn: Taken, tariff: Tariff) -> None:
+        """Add a turn: an answered call is charged, with all changes since the last one."""
+        page = turn.page
+        if page.edits:
+            self._waiting.append(turn)
+        if turn.answer is None:
+            return
+        for one in self._waiting:  # requests refused before this one
+            if one.page.kind == "call":
+                is_cold = page.is_cold or one.page.is_cold
+                page = replace(page, same=min(page.same, one.page.same), is_cold=is_cold)
+        sent = sent_of(page, tariff, turn.usage, is_cache_told=self.is_cache_told)
+        change = None
+        if self._waiting:
+            edits = [edit for one in self._waiting for edit in one.page.edits]
+            spent = [one.page.spent for one in self._waiting if one.page.spent]
+            asked = sum(one.price(tariff) for one in spent)
+            change = change_of(page.turn, edits, asked, took=self._took(edits))
+            if change.forecast is None:  # from the data of that time
+                foreseen = foresee(sent_of(page, tariff), change, self._tokens)
+                change = replace(change, forecast=foreseen)
+            folded = (t.number for t in self._waiting if _folds(t.page.edits))
+            self.numbers.append(next(folded, self._waiting[0].number))
+            self._waiting = []
+        self._tokens = sum(page.tokens.values())
+        self.ledger.window = page.window
+        self.ledger.call(sent, change)
+        self.sent = sent
+
+    def _took(self, edits: Iterable[Edit]) -> Iterator[int]:
+        for edit in edits:
+            match edit:
+                case Fold():
+                    there = {*self._kept, *range(self._last + 1, edit.last + 1)}
+                    yield from there - {*edit.kept}
+                    self._last, self._kept = edit.last, frozenset(edit.kept)
+                case Pin() | Unpin() | Strip():
+                    pass
+                case _:
+                    yield edit.position
+
+    def fetch(self, recalled: Sequence[Message]) -> None:
+        """Charge the last call, made only for a re-fetch, to the lines that removed its content.
+
+        Args:
+            recalled: The calling message, and the results; empty if it did not call `recall`.
+        """
+        if not recalled or self.sent is None:
+            return
+        count = exact_counter()
+        call, *results = recalled
+        read, full = self.sent.rates(self.sent.tokens)
+        output = self.sent.tariff.prices(self.sent.tokens).output * self.sent.factor
+        is_alone = len(call.calls) == len(results)
+        for result in results:
+            size = measure(result, count).tokens
+            price = full * size
+            if is_alone:
+                wrote = measure(call, count).tokens / len(results)
+                rest = self.sent.tokens / len(results)
+                price += read * (rest - size - wrote) + (full + output) * wrote
+                size += round(wrote)
+            use = next((c.arguments for c in call.calls if c.id == result.answers), "")
+            self.ledger.fetch(_named(use, result.text), price, size)
+
+
+def sent_of(
+    page: Page,
+    tariff: Tariff,
+    usage: Usage | None = None,
+    *,
+    is_cache_told: bool = False,
+) -> Sent:
+    """Return how the request of a turn was charged, or will be.
+
+    Args:
+        page: The turn record.
+        tariff: Its model's prices.
+        usage: The reported usage.
+        is_cache_told: Whether this provider reports cached tokens.
+    """
+    tokens, is_cold = sum(page.tokens.values()), page.is_cold
+    factor = usage.input / tokens if usage and usage.input > 0 and tokens else 1.0
+    cached = 0 if is_cold else min(page.same, tokens)
+    written = tokens - cached
+    if usage is not None and is_cache_told:
+        cached = min(tokens, round(usage.cached / factor))
+        is_cold = is_cold and not cached
+        written = round(usage.written / factor) if usage.written else tokens - cached
+    return Sent(
+        tariff=tariff,
+        tokens=tokens,
+        cached=cached,
+        written=written,
+        same=page.same,
+        is_cold=is_cold,
+        factor=factor,
+    )
+
+
+def change_of(turn: int, edits: Sequence[Edit], asked: float, took: Iterable[int] = ()) -> Change:
+    """Return the combined change before one request.
+
+    Args:
+        turn: Number of the model call in the thread.
+        edits: The edits; at least one.
+        asked: Cost of the models that wrote summaries.
+        took: Positions of the messages that are no longer shown verbatim.
+    """
+    return Change(
+        turn=turn,
+        reason=main_reason(edits),
+        freed=sum(edit.freed for edit in edits),
+        took=took,
+        asked=asked,
+        forecast=forecast_of(edits),
+    )
+
+
+def _folds(edits: Sequence[Edit]) -> bool:
+    return any(isinstance(edit, Fold) for edit in edits)
+
+
+def _recalled(archive: Archive, key: ThreadKey, answer: Said) -> list[Message]:
+    """Return an answer that calls `recall`, and the results; empty if it does not."""
+    call, at = answer.message, answer.position
+    ids = {c.id for c in call.calls if c.name == RECALL}
+    if not ids:
+        return []
+    behind = archive.messages(key, at + 1, at + len(call.calls))
+    results = [one for one in behind if one.role == "tool" and one.answers in ids]
+    return [call, *results] if results else []
+
+
+_HANDLE = re.compile(r'"[a-z2-7]{16}#(\d{1,9})(?:-\d+)?"')
+_PASSAGE = re.compile(r"(?m)^#(\d{1,9}) ")
+
+
+def _named(arguments: str, result: str) -> int:
+    """Return the first message that a recall read; -1 if neither call nor result names it."""
+    found = _HANDLE.search(arguments) or _PASSAGE.search(result)
+    return int(found[1]) if found else -1

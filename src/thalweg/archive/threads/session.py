@@ -1,0 +1,285 @@
+"""An open thread: the engine, synchronized with the archive.
+
+The order of effects is fixed: messages are appended to the log, edits are planned, what they refer
+to is made durable, the turn is added to the journal. After a crash between any two,
+`open_session` continues.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from thalweg.archive import Archive, Logged, ThreadKey
+from thalweg.archive.threads.branch import Line, read_line, spans_of
+from thalweg.archive.threads.journal import Page, enter_page, read_page, read_pages
+from thalweg.engine.edits import Edit
+from thalweg.engine.engine import Engine
+from thalweg.engine.entries import Entry, Message
+from thalweg.engine.tokens import Calibration
+from thalweg.errors import ConflictError
+
+LIVE_S = 20.0
+"""Seconds in which a turn without an end counts as a run that is still under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A message in the state of the agent's graph, as the log has it."""
+
+    position: int
+    message: Message
+    is_again: bool = False
+    """Whether it was removed from the state and added again: the caller sends all messages."""
+
+
+@dataclass(slots=True)
+class Session:
+    """A thread that one run at a time works on."""
+
+    archive: Archive
+    key: ThreadKey
+    engine: Engine
+    page: Page
+    """The record of its parent turn; a blank one for a new thread."""
+    number: int | None = None
+    """Number of the parent turn; `None` before the first."""
+    length: int = 0
+    """Last seen length of the log."""
+    line: Line = field(default_factory=Line)
+    """The visible positions of the thread."""
+    held: list[Held] = field(default_factory=list)
+    calibrations: dict[str, Calibration] = field(default_factory=dict)
+    """Calibrations by model."""
+    unwritten: list[Logged] = field(default_factory=list)
+    """The newest messages of the log, not in the archive yet: `enter` writes them with the turn, in
+    one transaction."""
+    is_running: bool = False
+    """Whether a run is under way that ended in this very state."""
+
+    def knows(self, said: Sequence[Message]) -> bool:
+        """Return whether a state still begins with its last seen messages."""
+        return common([h.message for h in self.held], said) == len(self.held)
+
+    def sync(self, said: Sequence[Message], *, joins: Callable[[], bool]) -> None:
+        """Append the new messages of a state, which the session `knows`, to the log.
+
+        A message that was removed from the state and added again, with the same text and id, keeps
+        its position. Messages that others appended in the meantime are added to the branch, or
+        skipped if a rewind abandoned them.
+
+        Args:
+            said: The messages of the state, oldest first.
+            joins: Returns whether messages appended by others belong to the thread. Called only if
+                there are any.
+
+        They are in the archive after `write` or `enter`.
+
+        Raises:
+            ConflictError: The thread was deleted; open it again.
+        """
+        self.write()
+        known = len(self.held)
+        again = self._again(said[known:])
+        new = [message for k, message in enumerate(said[known:]) if k not in again]
+        found = self.archive.length(self.key)
+        if found < self.length:  # another process deleted the thread
+            raise ConflictError(self.key.thread, self.length, found)
+        if found > self.length:
+            self._catch_up(new, found, joins)
+        if new:
+            entries = [self._receive(m, p) for p, m in enumerate(new, found)]
+            self.unwritten = [
+                Logged(e.message, e.answers.brief if e.answers else "") for e in entries
+            ]
+            self.length = found + len(entries)
+            for entry in entries:
+                self._hold(entry)
+        if again:
+            news = iter(self.held[known:])
+            places = range(len(said) - known)
+            self.held[known:] = [again[k] if k in again else next(news) for k in places]
+
+    def write(self) -> None:
+        """Write the messages appended by `sync` to the archive, so that references can name them.
+
+        Raises:
+            ConflictError: Another process appended at the same time; open the thread again.
+        """
+        if self.unwritten:
+            written = self.length - len(self.unwritten)
+            self.archive.append(self.key, self.unwritten, expected=written)
+            self.unwritten = []
+
+    def _again(self, said: Sequence[Message]) -> dict[int, Held]:
+        """Return the messages that are in the branch already, by index in `said`.
+
+        Computed only if there is a user message: messages of a model and its tools are new.
+        """
+        if all(message.role != "user" for message in said):
+            return {}
+        held = {h.position for h in self.held}
+        if held.issuperset(self.line):
+            return {}
+        found = self.archive.positions(self.key, {message.uid for message in said})
+        standing = {p for places in found.values() for p in places if p in self.line} - held
+        logged = dict(read_line(self.archive, self.key, Line.of(sorted(standing))))
+        again: dict[int, Held] = {}
+        for k, message in enumerate(said):
+            places = [p for p in found.get(message.uid, ()) if p in logged]
+            if same := [p for p in places if is_same(logged[p], message)]:
+                logged.pop(same[0])
+                again[k] = Held(same[0], message, is_again=True)
+        return again
+
+    def _catch_up(self, new: list[Message], found: int, joins: Callable[[], bool]) -> None:
+        """Read messages that others appended; those also in `new` are removed from that list."""
+        later = self.archive.messages(self.key, self.length, found - 1)
+        left: set[int] | None = None
+        for position, message in enumerate(later, self.length):
+            if new and is_same(message, new[0]):
+                self._hold(self._receive(new.pop(0), position))
+                continue
+            if left is None:
+                left = self._left_before(found) if joins() else set(range(found))
+            if position not in left and not any(is_same(message, one) for one in new):
+                self._receive(message, position)
+        self.length = found
+
+    def _left_before(self, found: int) -> set[int]:
+        """Return the positions abandoned by an earlier attempt to continue from this turn.
+
+        The attempt was a rewind whose model failed. The rewind remains valid.
+        """
+        attempts = [page for page in self._later() if page.parent == self.number]
+        return {
+            position
+            for page in attempts
+            for position in range(self.length, min(page.length, found))
+            if position not in page.line
+        }
+
+    def leave_behind(self, said: Sequence[Message]) -> None:
+        """Log messages of the state that a rewind abandoned, without adding them to the branch.
+
+        Args:
+            said: They follow the last seen messages of the state.
+
+        Raises:
+            ConflictError: Another process appended at the same time; open the thread again.
+        """
+        if not said:
+            return
+        found = self.archive.length(self.key)
+        known = common(self.archive.messages(self.key, self.length, found - 1), said)
+        if rest := said[known:]:
+            self.archive.append(self.key, [Logged(message) for message in rest], expected=found)
+        there = range(self.length, self.length + known)
+        positions = (*there, *range(found, found + len(rest)))
+        self.held += [Held(p, m) for p, m in zip(positions, said, strict=True)]
+        self.length = positions[-1] + 1
+
+    def has_company(self, now: float) -> bool:
+        """Return whether another run of the thread seems to be under way."""
+        newest = self.newest_later()
+        return newest is not None and newest[1].kind == "call" and now - newest[1].at < LIVE_S
+
+    def newest_later(self) -> tuple[int, Page] | None:
+        """Return the newest turn since this session's, with its number; `None` if there is none."""
+        first = 0 if self.number is None else self.number + 1
+        last = self.archive.turn_count(self.key) - 1
+        return (last, read_page(self.archive, self.key, last)) if last >= first else None
+
+    def last_rejection(self) -> str:
+        """Return the provider's error about the newest turn; empty if it was not refused.
+
+        A failed run leads to turns that the state does not include, so the turn may be later than
+        the session's parent turn.
+        """
+        return next(reversed(self._later()), self.page).rejected
+
+    def _later(self) -> list[Page]:
+        first = 0 if self.number is None else self.number + 1
+        return list(read_pages(self.archive, self.key, first).values())
+
+    def _receive(self, message: Message, position: int) -> Entry:
+        self.line = self.line.add(position)
+        return self.engine.receive(message, at=position)
+
+    def _hold(self, entry: Entry) -> None:
+        self.held.append(Held(entry.position, entry.message))
+
+    def release(self, newest: int | None, *, spare: int = 0) -> list[str]:
+        """Return what can be removed from the state, since all of it is in the log.
+
+        Args:
+            newest: How many of the newest messages to keep at least; `None` keeps all of them.
+                The first one kept is a request, so that no run is split.
+            spare: How many more there may be before any is removed.
+
+        Returns:
+            Ids of the messages to remove. Messages abandoned by a rewind are among them for any
+            `newest`.
+        """
+        if newest is None:
+            kept = [h for h in self.held if h.position in self.line]
+        else:
+            kept = [h for h in self.held if h.position in self.line and not h.is_again]
+            if len(kept) > newest + spare:
+                kept = kept[_last_request(kept, len(kept) - newest) :]
+        staying = {h.position for h in kept}
+        gone = [h.message.uid for h in self.held if h.position not in staying]
+        self.held = kept
+        return gone
+
+    def enter(self, page: Page, edits: Sequence[Edit]) -> int:
+        """Add a turn to the journal, from which the thread then continues.
+
+        Messages that are not in the archive yet are written with it.
+
+        Args:
+            page: The turn record; its place in the tree is filled in.
+            edits: Edits committed since the last turn.
+
+        Returns:
+            The turn's number.
+
+        Raises:
+            ConflictError: Another process has appended; open the thread again.
+        """
+        page = replace(
+            page,
+            parent=self.number,
+            length=self.length,
+            line=self.line,
+            held=spans_of(h.position for h in self.held),
+            turn=self.engine.turn,
+            policy=dict(self.engine.policy.memory),
+            calibration={m: (c.factor, c.observations) for m, c in self.calibrations.items()},
+            edits=tuple(edits),
+        )
+        self.number, self.page = enter_page(
+            self.archive, self.key, page, self.page, self.engine, self.unwritten
+        )
+        self.unwritten = []
+        self.engine.history.clear()  # stored in the journal; would grow without bound
+        return self.number
+
+
+def _last_request(held: Sequence[Held], upto: int) -> int:
+    """Return the index of the newest request up to an index; 0 if there is none."""
+    return next((k for k in range(upto, -1, -1) if held[k].message.is_request), 0)
+
+
+def is_same(one: Message, other: Message) -> bool:
+    """Return whether two messages have the same content and id."""
+    return one is other or (
+        one.uid == other.uid
+        and one.role == other.role
+        and one.answers == other.answers
+        and one.parts == other.parts
+    )
+
+
+def common(held: Sequence[Message], said: Sequence[Message]) -> int:
+    """Count the leading messages that both have in common."""
+    odd = (k for k, pair in enumerate(zip(held, said, strict=False)) if not is_same(*pair))
+    return next(odd, min(len(held), len(said)))

@@ -1,0 +1,188 @@
+"""Export a whole thread: for a replay, for a provider, for people."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, assert_never, get_args
+
+from thalweg.archive import Archive, ThreadKey, default_place
+from thalweg.archive.threads.contexts import Context, context_at
+from thalweg.archive.threads.thread_history import history
+from thalweg.database.private_files import open_private
+from thalweg.engine.entries import (
+    Media,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    message_to_json,
+)
+from thalweg.engine.transcript import printable, speaker
+from thalweg.engine.wires.registry import WIRES
+from thalweg.engine.wires.system import split_system
+from thalweg.errors import ConfigError
+
+Format = Literal["jsonl", "openai", "anthropic", "markdown"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+"""`jsonl` is complete, and `thalweg replay` reads it."""
+
+
+NAME = "thalweg-thread"
+"""The first line of a `jsonl` export has it under `thalweg`."""
+
+VERSION = 1
+"""Of the `jsonl` format."""
+
+
+def check_format(name: str) -> Format:
+    """Return a format by its name.
+
+    Raises:
+        ConfigError: No format has this name.
+    """
+    for form in FORMATS:
+        if form == name:
+            return form
+    raise ConfigError("--format", f"there is no format {name!r}", f"use {', '.join(FORMATS)}")
+
+
+def thread_lines(
+    messages: Iterable[Message], *, thread: str, model: str, tools: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield the lines of a thread.
+
+    Args:
+        messages: Oldest first, beginning with the system prompt.
+        thread: Name of the thread.
+        model: The model of the last request; empty if it is not recorded.
+        tools: The tool schemas of the newest request.
+    """
+    head = {"thalweg": NAME, "version": VERSION, "thread": thread, "model": model}
+    yield json.dumps({**head, "tools": list(tools)})
+    for message in messages:
+        yield message_to_json(message)
+
+
+def write_to(place: Path, pieces: Iterable[str], *, archive: str | None) -> None:
+    """Write an export to a file, whole or not at all.
+
+    Args:
+        place: The file; an existing one is replaced.
+        pieces: The text.
+        archive: Path of the archive, which must not be replaced.
+
+    Raises:
+        ConfigError: The file is the archive.
+        OSError: The file cannot be written.
+    """
+    if place.exists() and not place.is_file():  # a pipe, a terminal
+        with place.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.writelines(pieces)
+        return
+    used = Path(archive) if archive else default_place()
+    if place.exists() and used.exists() and place.samefile(used):
+        raise ConfigError("--output", f"the archive itself is at {place}", "name another file")
+    beside = place.with_name(f"{place.name}.part")
+    try:
+        with open(
+            beside,
+            "w",
+            encoding="utf-8",
+            errors="backslashreplace",
+            newline="\n",
+            opener=open_private,
+        ) as file:
+            file.writelines(pieces)
+        beside.replace(place)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def export(
+    archive: Archive, key: ThreadKey, form: Format = "jsonl", turn: int | None = None
+) -> Iterator[str]:
+    """Yield the export of a thread, with its system prompt and its media.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        form: Format of the export.
+        turn: Exports the thread as of this turn; by default as it is now.
+
+    Returns:
+        The text, piece by piece.
+
+    Raises:
+        ArchiveError: The journal has no such turn.
+    """
+    messages = [said.message for said in history(archive, key, turn)]
+    context = context_at(archive, key, turn) if archive.turn_count(key) else None
+    if context is not None and context.system is not None:
+        messages.insert(0, context.system)
+    tools = context.tools if context else ()
+    match form:
+        case "jsonl":
+            model = context.page.model if context else ""
+            lines = thread_lines(messages, thread=key.thread, model=model, tools=tools)
+            return (f"{line}\n" for line in lines)
+        case "openai" | "anthropic":
+            return iter([f"{json.dumps(_body(form, messages, context), indent=1)}\n"])
+        case "markdown":
+            return _markdown(key.thread, messages)
+        case _:
+            assert_never(form)
+
+
+def _body(
+    form: Literal["openai", "anthropic"], messages: Sequence[Message], context: Context | None
+) -> dict[str, Any]:
+    """Return the body of a request that would send all messages."""
+    wire = "openai-chat" if form == "openai" else "anthropic"
+    system, items = split_system(wire, WIRES[wire].write(messages))
+    body: dict[str, Any] = {"model": context.page.model} if context and context.page.model else {}
+    if system is not None:
+        body["system"] = system
+    if context and context.tools:
+        body["tools"] = [_tool(tool) if form == "anthropic" else tool for tool in context.tools]
+    return {**body, "messages": items}
+
+
+def _tool(schema: Mapping[str, Any]) -> dict[str, Any]:
+    told = schema.get("function", schema)
+    described = {"description": told["description"]} if told.get("description") else {}
+    return {"name": told.get("name", ""), **described, "input_schema": told.get("parameters", {})}
+
+
+def _markdown(thread: str, messages: Sequence[Message]) -> Iterator[str]:
+    yield f"# {printable(thread)}\n"
+    for message in messages:
+        yield f"\n## {printable(speaker(message))}\n"
+        for part in message.parts:
+            yield f"\n{_part(part, is_result=message.role == 'tool')}\n"
+
+
+def _part(part: Part, *, is_result: bool) -> str:
+    match part:
+        case Text(text):
+            return _fenced(text) if is_result else printable(text)
+        case Thinking(text):
+            return "\n".join(f"> {line}" for line in printable(text).split("\n"))
+        case ToolCall(name=name, arguments=arguments):
+            return f"`{printable(name)}`\n\n{_fenced(arguments, 'json')}"
+        case Media(mime=mime, url=url):
+            shows = "!" if mime.startswith("image/") else ""
+            place = url or f"data:{mime};base64,{part.data}"
+            return f"{shows}[{printable(mime)}](<{printable(place)}>)"
+        case Opaque(json=raw):
+            return _fenced(raw, "json")
+        case _:
+            assert_never(part)
+
+
+def _fenced(text: str, language: str = "") -> str:
+    longest = max(map(len, re.findall("`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{printable(text)}\n{fence}"

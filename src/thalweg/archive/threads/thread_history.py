@@ -1,0 +1,145 @@
+"""The messages and the turns of a thread."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from thalweg.archive import Archive, Span, ThreadKey
+from thalweg.archive.threads.branch import Line, read_line
+from thalweg.archive.threads.contexts import page_at
+from thalweg.archive.threads.journal import Page, ancestry, read_pages
+from thalweg.engine.entries import Message, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of a log."""
+
+    position: int
+    message: Message
+    is_abandoned: bool = False
+    """Whether a rewind, or an edit of the agent's state, abandoned it."""
+
+
+def history(
+    archive: Archive, key: ThreadKey, turn: int | None = None, *, abandoned: bool = False
+) -> list[Said]:
+    """Return the messages of a thread in order, verbatim.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        turn: As of this turn; by default as it is now.
+        abandoned: Whether abandoned messages are included.
+
+    Raises:
+        ArchiveError: The journal has no such turn.
+    """
+    line = line_at(archive, key, turn)
+    there = _whole(archive, key) if abandoned else line
+    return [
+        Said(position, message, position not in line)
+        for position, message in read_line(archive, key, there)
+    ]
+
+
+def newest_said(
+    archive: Archive,
+    key: ThreadKey,
+    limit: int,
+    *,
+    before: int | None = None,
+    abandoned: bool = False,
+) -> tuple[list[Said], bool]:
+    """Return only the newest messages of a thread, in order.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        limit: How many at most.
+        before: Only messages before this position.
+        abandoned: Whether abandoned messages are included.
+
+    Returns:
+        The messages, and whether there are older ones.
+    """
+    line = line_at(archive, key)
+    there = _whole(archive, key) if abandoned else line
+    there = there if before is None else there.before(before)
+    positions = [*there]
+    said = [
+        Said(position, message, position not in line)
+        for position, message in read_line(archive, key, Line.of(positions[-limit:]))
+    ]
+    return said, len(positions) > limit
+
+
+def line_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Line:
+    """Return the visible positions of a thread; all of the log, if it has no journal.
+
+    Raises:
+        ArchiveError: The journal has no such turn.
+    """
+    if turn is None and not archive.turn_count(key):
+        return _whole(archive, key)
+    return page_at(archive, key, turn)[1].line
+
+
+def _whole(archive: Archive, key: ThreadKey) -> Line:
+    length = archive.length(key)
+    return Line((Span(0, length - 1),)) if length else Line()
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One turn, and its outcome."""
+
+    number: int
+    page: Page
+    """Its journal record: kind, time, model, tokens, limit, edits, cost of compaction."""
+    usage: Usage | None
+    """The reported usage; `None` if there is none, or the turn is no call."""
+    is_current: bool
+    """Whether its request is part of the current branch; a rewind abandons turns."""
+    answer: Said | None = None
+    """The message that answered it; `None` if there is none, or the turn is no call."""
+
+
+def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
+    """Return the turns of a thread, oldest first."""
+    pages = read_pages(archive, key)
+    way = set(ancestry(pages, len(pages) - 1))
+    line = pages[len(pages) - 1].line if pages else Line()
+    answers = {
+        number: Said(position, archive.messages(key, position, position)[0])
+        for number, position in _answers(pages)
+    }
+    return [
+        Taken(
+            number,
+            page,
+            answers[number].message.usage if number in answers else None,
+            number in way or _is_within(page.line, line),
+            answers.get(number),
+        )
+        for number, page in pages.items()
+    ]
+
+
+def _is_within(line: Line, whole: Line) -> bool:
+    return all(
+        any(w.first <= span.first and span.last <= w.last for w in whole.spans)
+        for span in line.spans
+    )
+
+
+def _answers(pages: Mapping[int, Page]) -> Iterator[tuple[int, int]]:
+    """Yield, for each answered model call, its number and the position of the answer."""
+    answered: set[int] = set()
+    for page in pages.values():
+        asked = page.parent
+        if asked is None or asked in answered or pages[asked].kind != "call":
+            continue
+        came = page.line.after(pages[asked].line.last)
+        if came.spans:
+            answered.add(asked)
+            yield asked, came.spans[0].first

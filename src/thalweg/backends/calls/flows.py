@@ -1,0 +1,178 @@
+"""Logic that is written once and run in two ways, with blocking or awaited calls.
+
+A flow is a generator: it yields the next step, receives the step's result, and returns its own. The
+driver of the flow defines steps and performs them.
+"""
+
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar, cast
+
+from thalweg.backends.calls import operations
+from thalweg.backends.calls.operations import Answer, Operation, OperationBackend
+from thalweg.backends.protocol import (
+    BackendProtocol,
+    DeleteResult,
+    EditResult,
+    FileDownloadResponse,
+    FileUploadResponse,
+    GlobResult,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    WriteResult,
+)
+
+Step = TypeVar("Step")
+Result = TypeVar("Result")
+Flow = Generator[Any, Any, Result]
+"""Steps of some kind, and the result."""
+Errors = tuple[type[Exception], ...]
+
+
+def go(
+    flow: Generator[Step, Any, Result], perform: Callable[[Step], object], told: Errors = ()
+) -> Result:
+    """Run a flow with blocking calls.
+
+    Args:
+        flow: The flow.
+        perform: Performs a step.
+        told: Errors of a step that are raised in the flow; others end it.
+
+    Example:
+        >>> def twice():
+        ...     first = yield 1
+        ...     return first + (yield 10)
+        >>> go(twice(), lambda step: step * 2)
+        22
+    """
+    try:
+        step = next(flow)
+        while True:
+            try:
+                came = perform(step)
+            except told as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(came)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+
+
+async def ago(
+    flow: Generator[Step, Any, Result],
+    perform: Callable[[Step], Awaitable[object]],
+    told: Errors = (),
+) -> Result:
+    """See `go`; each step is awaited."""
+    try:
+        step = next(flow)
+        while True:
+            try:
+                came = await perform(step)
+            except told as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(came)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A step of a flow: an operation that a backend performs, and whose result is sent back."""
+
+    backend: BackendProtocol
+    operation: Operation[Any]
+
+
+class FlowBackend(OperationBackend):
+    """A backend whose operations are flows.
+
+    A subclass writes each of them once. Their steps are `Ask`, unless it performs others.
+    """
+
+    step_errors: ClassVar[Errors] = ()
+    """Errors of a step that are raised inside the flow; others end it."""
+
+    def _perform(self, operation: Operation[Answer]) -> Answer:
+        return self._now(self._flow(operation))
+
+    async def _aperform(self, operation: Operation[Answer]) -> Answer:
+        return await self._later(self._flow(operation))
+
+    def _now(self, flow: Flow[Result]) -> Result:
+        """Go through a flow by blocking calls."""
+        return go(flow, _answer, self.step_errors)
+
+    async def _later(self, flow: Flow[Result]) -> Result:
+        """Go through a flow by awaited calls."""
+        return await ago(flow, _aanswer, self.step_errors)
+
+    def _flow(self, operation: Operation[Answer]) -> Flow[Answer]:
+        """Return the flow that performs an operation."""
+        flow: Flow[Any]
+        called: Operation[Any] = operation
+        match called:
+            case operations.Ls(path):
+                flow = self._ls(path)
+            case operations.Read(path, offset, limit):
+                flow = self._read(path, offset, limit)
+            case operations.Write(path, content):
+                flow = self._write(path, content)
+            case operations.Edit(path, old, new, replace_all):
+                flow = self._edit(path, old, new, replace_all=replace_all)
+            case operations.Delete(path):
+                flow = self._delete(path)
+            case operations.Grep(pattern, folder, glob, max_count):
+                flow = self._grep(pattern, folder, glob, max_count)
+            case operations.Glob(pattern, folder):
+                flow = self._glob(pattern, folder)
+            case operations.UploadFiles(files):
+                flow = self._upload_files(files)
+            case operations.DownloadFiles(paths):
+                flow = self._download_files(paths)
+            case _:
+                raise NotImplementedError(operation.method)
+        return cast("Flow[Answer]", flow)
+
+    @abstractmethod
+    def _ls(self, path: str) -> Flow[LsResult]: ...
+
+    @abstractmethod
+    def _read(self, path: str, offset: int, limit: int) -> Flow[ReadResult]: ...
+
+    @abstractmethod
+    def _write(self, path: str, content: str) -> Flow[WriteResult]: ...
+
+    @abstractmethod
+    def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]: ...
+
+    @abstractmethod
+    def _delete(self, path: str) -> Flow[DeleteResult]: ...
+
+    @abstractmethod
+    def _grep(
+        self, pattern: str, path: str | None, glob: str | None, max_count: int | None
+    ) -> Flow[GrepResult]: ...
+
+    @abstractmethod
+    def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]: ...
+
+    def _upload_files(self, files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
+        raise NotImplementedError
+
+    def _download_files(self, paths: list[str]) -> Flow[list[FileDownloadResponse]]:
+        raise NotImplementedError
+
+
+def _answer(step: Ask) -> object:
+    return operations.perform(step.backend, step.operation)
+
+
+async def _aanswer(step: Ask) -> object:
+    return await operations.aperform(step.backend, step.operation)

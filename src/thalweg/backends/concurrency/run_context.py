@@ -1,0 +1,133 @@
+"""Where code of an agent runs: in which step of which graph, and for which author of files."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.config import get_config
+
+from thalweg.backends.concurrency.file_versions import Author, Call
+from thalweg.backends.concurrency.live_files import Live, Stamp
+from thalweg.backends.concurrency.resume import contribute, is_resumed, take_up
+from thalweg.backends.concurrency.state_channel import Files, stamped
+from thalweg.backends.protocol import FileData
+from thalweg.engine.prompts import prompt
+from thalweg.engine.undocumented import READ_KEY, SEND_KEY, TASK_KEY
+
+MEMBER = "__thalweg_files"
+"""Key of the configuration under which a subagent finds what it shares with its parent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A subagent's part in the files of a run."""
+
+    live: Live
+    author: Author
+    inside: tuple[str, ...]
+    """The steps in which the subagent runs: a graph that runs elsewhere is another's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """A step of a graph that keeps files."""
+
+    configurable: Mapping[str, Any]
+    channel: Mapping[str, FileData] | None
+    """The files in the graph's own channel as of its last step; `None` if it has none."""
+    live: Live | None
+    """`None` in a graph whose channel is not ours: its files are those of its channel alone."""
+    author: Author | None
+
+    @property
+    def call(self) -> Call:
+        """Which call of which turn this is."""
+        step = self.configurable.get(_NAMESPACE, "")
+        task = str(self.configurable.get(TASK_KEY, step))
+        return Call((self._graph, self.configurable.get(_STEP)), task)
+
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """The steps of graphs in which this code runs, this one included."""
+        return _steps(self.configurable.get(_NAMESPACE, ""))
+
+    @property
+    def _graph(self) -> tuple[str, ...]:
+        return self.inside[:-1]
+
+    def read(self, channel: str) -> Any:  # noqa: ANN401 (any channel)
+        """Read a channel as of the last step; `None` if the graph has no such channel."""
+        return _read(self.configurable, channel)
+
+    def send(self, channel: str, value: object) -> None:
+        """Write to a channel, as this step's own."""
+        self.configurable[SEND_KEY]([(channel, value)])
+
+    def send_file(self, path: str, data: FileData | None, stamp: Stamp | None) -> None:
+        """Write a change of a file to the graph's channel."""
+        if self.channel is None:
+            return
+        known = stamp is not None and isinstance(self.channel, Files)
+        self.send("files", stamped(path, data, stamp) if known and stamp else {path: data})
+
+
+_NAMESPACE = "checkpoint_ns"
+_STEP = "__thalweg_step"
+
+
+def here() -> Here | None:
+    """Find out where this code runs; `None` outside of any step of a graph."""
+    try:
+        config = get_config()
+    except RuntimeError:
+        return None
+    configurable: dict[str, Any] = dict(config.get("configurable", {}))
+    if READ_KEY not in configurable:
+        return None
+    configurable[_STEP] = config.get("metadata", {}).get("langgraph_step")
+    channel = _read(configurable, "files")
+    member = configurable.get(MEMBER)
+    graph = _steps(configurable.get(_NAMESPACE, ""))[:-1]
+    if isinstance(member, Member) and member.inside == graph:
+        at = Here(configurable, channel, member.live, member.author)
+        if is_resumed(configurable) and isinstance(channel, Files):
+            _go_on(member, channel)
+        return at
+    live = channel.live if isinstance(channel, Files) else None
+    at = Here(configurable, channel, live, live.main if live else None)
+    if live is not None and is_resumed(configurable):
+        with live.lock:
+            if not live.is_taken_up:
+                live.is_taken_up = True
+                take_up(live, configurable, at.call)
+    return at
+
+
+def _go_on(member: Member, channel: Files) -> None:
+    author = member.author
+    with member.live.lock:
+        if author.is_taken_up:
+            return
+        author.is_taken_up = True
+        for path in contribute(member.live, author, channel):
+            told = prompt("files_set_aside").render(who=author.label, path=path)
+            author.unheard.append(told)
+            for other in member.live.authors(path):
+                member.live.ledger.tell(other, told, by=author)
+
+
+def _read(configurable: Mapping[str, Any], channel: str) -> Any:  # noqa: ANN401 (any channel)
+    read: Callable[[str, bool], Any] = configurable[READ_KEY]
+    try:
+        found = read(channel, False)  # noqa: FBT003 (LangGraph's signature)
+        if channel == "files" and not (isinstance(found, Files) and found.live):
+            found = read(channel, True)  # noqa: FBT003 (with what this task wrote itself)
+    except KeyError:
+        return None
+    return {} if found is None else found
+
+
+def _steps(namespace: str) -> tuple[str, ...]:
+    """Name the steps of a checkpoint's namespace; a number only counts graphs of one step."""
+    parts: Sequence[str] = namespace.split("|")
+    return tuple(part for part in parts if part and not part.isdigit())

@@ -1,0 +1,124 @@
+"""Concurrent use of a backend by several agents of a run, without overwriting unseen changes.
+
+Two rules: a change over another agent's change that this one has not seen is refused, and both are
+notified; an accepted change applies to the content at that moment.
+"""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from thalweg.backends.calls.operations import (
+    Answer,
+    Delete,
+    DownloadFiles,
+    Edit,
+    Operation,
+    OperationBackend,
+    OperationSandbox,
+    Read,
+    Write,
+    aperform,
+    perform,
+)
+from thalweg.backends.concurrency.child_files import Child, child_of, with_notices
+from thalweg.backends.concurrency.file_access import Act, Look, digest
+from thalweg.backends.concurrency.file_versions import GONE
+from thalweg.backends.protocol import BackendProtocol, SandboxBackendProtocol
+
+__all__ = ["Child", "SharedBackend", "SharedSandbox", "child_of", "shared", "with_notices"]
+
+
+def shared(backend: BackendProtocol) -> "SharedBackend":
+    """Return the view of a backend that the tools of an agent use.
+
+    A sandbox remains one. Operations that the model did not request go to the backend itself.
+    """
+    if isinstance(backend, SharedBackend):
+        return backend
+    if isinstance(backend, SandboxBackendProtocol):
+        return SharedSandbox(backend)
+    return SharedBackend(backend)
+
+
+class SharedBackend(OperationBackend):
+    """A backend that tracks which agent saw and changed what, and refuses to undo it unseen.
+
+    Outside of an agent, and in a graph whose state does not keep our channel, it is the backend
+    itself. Changes by commands of a shell, and by other processes, are not tracked.
+    """
+
+    def __init__(self, backend: BackendProtocol) -> None:
+        self.backend = backend
+        """What keeps the files."""
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever the backend has)
+        return getattr(self.backend, name)
+
+    def _perform(self, operation: Operation[Answer]) -> Answer:
+        if (act := _act(operation)) is None:
+            looks = _looks(operation)
+            return _seen(looks, perform(self.backend, operation))
+        with act.alone():
+            if (problem := act.problem()) is not None:
+                return cast("Answer", operation.result(error=problem))
+            return _noted(act, perform(self.backend, operation))
+
+    async def _aperform(self, operation: Operation[Answer]) -> Answer:
+        if (act := _act(operation)) is None:
+            looks = _looks(operation)
+            return _seen(looks, await aperform(self.backend, operation))
+        async with act.alone():
+            if (problem := act.problem()) is not None:
+                return cast("Answer", operation.result(error=problem))
+            return _noted(act, await aperform(self.backend, operation))
+
+
+class SharedSandbox(SharedBackend, OperationSandbox):
+    """A shared backend that also runs commands."""
+
+    backend: SandboxBackendProtocol
+
+    @property
+    def id(self) -> str:
+        """Return the unique name of this sandbox; see `SandboxBackendProtocol.id`."""
+        return self.backend.id
+
+
+def _act(operation: Operation[Any]) -> Act | None:
+    """Return the change that an operation makes; an upload is no act of a model."""
+    match operation:
+        case Write(path, content):
+            return Act(path, "written", digest=digest(content))
+        case Edit(path):
+            return Act(path, "edited")
+        case Delete(path):
+            return Act(path, "deleted", digest=GONE)
+        case _:
+            return None
+
+
+def _noted(act: Act, result: Answer) -> Answer:
+    """Note a change, and return its result with the whole reason where it failed."""
+    changed: Any = result
+    changed.error = act.done(changed.error)
+    return result
+
+
+def _looks(operation: Operation[Any]) -> Sequence[Look]:
+    """Return what the agent has seen once an operation has been performed."""
+    match operation:
+        case Read(path):
+            return [Look(path)]
+        case DownloadFiles(paths):
+            return [Look(path) for path in paths]
+        case _:
+            return ()
+
+
+def _seen(looks: Sequence[Look], result: Answer) -> Answer:
+    """Note what was seen, and return the result."""
+    if looks:
+        results: list[Any] = result if isinstance(result, list) else [result]
+        for look, each in zip(looks, results, strict=True):
+            look.done(each.error)
+    return result

@@ -1,0 +1,32 @@
+"""Every version of the tables, in order. Imported where a database lacks some."""
+
+from collections.abc import Iterator
+from types import ModuleType
+
+from thalweg.database.migrations.versions import (
+    v0001_tables,
+    v0002_walls,
+    v0003_service,
+    v0004_hidden_turns,
+    v0005_summaries,
+    v0006_takeover,
+)
+
+VERSIONS: tuple[ModuleType, ...] = (
+    v0001_tables,
+    v0002_walls,
+    v0003_service,
+    v0004_hidden_turns,
+    v0005_summaries,
+    v0006_takeover,
+)
+"""Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
+
+
+def after(found: str) -> Iterator[ModuleType]:
+    """List the versions that a database lacks.
+
+    Args:
+        found: Its version; empty where it has none.
+    """
+    return (version for version in VERSIONS if found < version.NUMBER)

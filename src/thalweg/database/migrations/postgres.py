@@ -1,0 +1,172 @@
+"""The history in a PostgreSQL database, which has the tables of all components."""
+
+from collections.abc import Callable
+
+import psycopg
+
+from thalweg.database.migrations.history import after
+from thalweg.database.migrations.schema import HEAD, POSTGRES, TABLE, Component, spelled
+from thalweg.errors import ConfigError
+
+_LOCK = int.from_bytes(b"thalweg")
+"""The advisory lock of a process that makes or changes tables."""
+
+Connect = Callable[[], psycopg.Connection]
+
+
+def version_of(connection: psycopg.Connection) -> str:
+    """Return the version of a database; empty where it never had any."""
+    if not _has(connection, TABLE):
+        return ""
+    row = connection.execute(f"SELECT version_num FROM {TABLE}".encode()).fetchone()  # noqa: S608 (ours)
+    return "" if row is None else str(row[0])
+
+
+def is_up_to_date(connection: psycopg.Connection, place: str) -> bool:
+    """Return whether a database is at the newest version.
+
+    Raises:
+        ConfigError: It is at one that this code does not know.
+    """
+    found = version_of(connection)
+    if found > HEAD:
+        problem = f"its tables are at version {found}, this Thalweg knows them up to {HEAD}"
+        raise ConfigError(place, problem, "update thalweg")
+    return found == HEAD
+
+
+def bring_up_to_date(connect: Connect, place: str) -> None:
+    """Make what tables are missing, and bring those that are there to the newest version.
+
+    All of it or nothing; where several processes begin at once, one does it.
+
+    Raises:
+        ConfigError: The role may not, or the database is at a version unknown to this code.
+        psycopg.Error: The server failed.
+    """
+    with connect() as connection:
+        if is_up_to_date(connection, place):
+            return
+        refuse_newer_formats(connection, place)
+        who, owner = _roles(connection)
+        found = version_of(connection)
+    try:
+        with connect() as connection, connection.transaction():
+            _upgrade(connection)
+    except psycopg.errors.InsufficientPrivilege:
+        state = f"its tables are at version {found}, not {HEAD}" if found else "it has no tables"
+        problem = f"{state}, and the role {who} may not make or change any"
+        mend = f"run `thalweg db upgrade` as {owner}, then `thalweg db grants {who}`"
+        raise ConfigError(place, problem, mend) from None
+
+
+def _upgrade(connection: psycopg.Connection) -> None:
+    """Apply what versions the database lacks, once no other process does, in a transaction."""
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+    connection.execute(_MAKE_TABLE)
+    schema = _Schema(connection)
+    for version in after(version_of(connection)):
+        version.upgrade(schema)
+    connection.execute(f"DELETE FROM {TABLE}".encode())  # noqa: S608 (ours)
+    connection.execute(f"INSERT INTO {TABLE} VALUES (%s)".encode(), (HEAD,))  # noqa: S608 (ours)
+
+
+class _Schema:
+    """See `Schema`: the tables of all components."""
+
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self._connection = connection
+
+    def make(self, component: Component, statements: str) -> None:
+        """See `Schema.make`."""
+        del component
+        self._connection.execute(spelled(statements, POSTGRES).encode())
+
+    def add_column(self, component: Component, table: str, column: str) -> None:
+        """See `Schema.add_column`."""
+        self.make(component, f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column}")
+
+    def in_postgres(self, statements: str) -> None:
+        """See `Schema.in_postgres`."""
+        schema = self.value("SELECT quote_ident(current_schema())")
+        self._connection.execute(statements.replace("{schema}", str(schema)).encode())
+
+    def in_sqlite(self, component: Component, statements: str) -> None:
+        """See `Schema.in_sqlite`."""
+
+    def has(self, table: str) -> bool:
+        """See `Schema.has`."""
+        return _has(self._connection, table)
+
+    def value(self, query: str) -> bytes | int | None:
+        """See `Schema.value`."""
+        row = self._connection.execute(query.encode()).fetchone()
+        return None if row is None else row[0]
+
+
+# As Alembic made it, which ran the versions up to 0006.
+_MAKE_TABLE = f"""
+CREATE TABLE IF NOT EXISTS {TABLE} (
+    version_num varchar(32) NOT NULL CONSTRAINT {TABLE}_pkc PRIMARY KEY
+)
+""".encode()
+
+
+def _has(connection: psycopg.Connection, table: str) -> bool:
+    # Asked of the catalog's rows: `to_regclass` may remember how it was before another
+    # process set the tables up.
+    there = "SELECT 1 FROM pg_class WHERE relname = %s AND pg_table_is_visible(oid)"
+    return connection.execute(there, (table,)).fetchone() is not None
+
+
+_COMMON_NAMES = ["runs", "run_events"]
+"""Tables of ours whose names another application may have, too."""
+
+
+def foreign_table(connection: psycopg.Connection) -> str | None:
+    """Return a table of another application that has the name of one of ours; `None` of none.
+
+    A database that has a version, or an archive from before there were any, has our tables.
+    """
+    if version_of(connection):
+        return None
+    found = connection.execute(
+        "SELECT relname FROM pg_class WHERE relname = ANY (%s) AND pg_table_is_visible(oid)",
+        (["archive_meta", *_COMMON_NAMES],),
+    )
+    names = sorted(str(name) for (name,) in found)
+    return next(iter(names), None) if "archive_meta" not in names else None
+
+
+_FORMATS = {"archive": 3, "memory": 2}
+"""The newest formats that this version reads, of tables without a version."""
+
+
+def refuse_newer_formats(connection: psycopg.Connection, place: str) -> None:
+    """Check the formats that tables name, whatever the version.
+
+    Raises:
+        ConfigError: One of them is newer than this code.
+    """
+    for component, known in _FORMATS.items():
+        if not _has(connection, f"{component}_meta"):
+            continue
+        asked = f"SELECT value FROM {component}_meta WHERE name = 'version'"  # noqa: S608 (ours)
+        row = connection.execute(asked.encode()).fetchone()
+        if row is not None and int(row[0]) > known:
+            problem = f"it has {component} format {int(row[0])}, this version reads {known}"
+            raise ConfigError(place, problem, "update thalweg")
+
+
+def _roles(connection: psycopg.Connection) -> tuple[str, str]:
+    """Name the role that is connected, and the one to make or change tables."""
+    row = connection.execute(
+        "SELECT current_user, COALESCE("
+        " (SELECT pg_get_userbyid(relowner) FROM pg_class"
+        "  WHERE relname IN ('archive_meta', 'memory_meta') AND pg_table_is_visible(oid) LIMIT 1),"
+        " (SELECT NULLIF(pg_get_userbyid(nspowner), 'pg_database_owner') FROM pg_namespace"
+        "  WHERE nspname = current_schema()),"
+        " (SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database()))"
+    ).fetchone()
+    assert row is not None  # noqa: S101 (a SELECT without FROM has a row)
+    return str(row[0]), str(row[1])

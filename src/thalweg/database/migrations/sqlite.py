@@ -1,0 +1,128 @@
+"""The history in a SQLite file, which has the tables of some components only."""
+
+import sqlite3
+from collections.abc import Iterator
+
+from thalweg.database.migrations.schema import HEAD, SQLITE, TABLE, Component, spelled
+from thalweg.errors import ConfigError
+
+_FORMATS = {"archive": 2, "memory": 2}
+"""The newest formats that this version reads: files without a version name a format alone."""
+
+
+def version_of(connection: sqlite3.Connection, component: Component) -> str:
+    """Return the version of a component's tables in a file; empty where the file has none."""
+    if not has_table(connection, TABLE):
+        return ""
+    found = f"SELECT version FROM {TABLE} WHERE component = ?"  # noqa: S608 (ours)
+    row = connection.execute(found, (component,)).fetchone()
+    return "" if row is None else str(row[0])
+
+
+def refuse_newer(connection: sqlite3.Connection, path: str) -> None:
+    """Check the versions and formats in a file, before anything is written to it.
+
+    Raises:
+        ConfigError: A newer Thalweg wrote it.
+    """
+    if has_table(connection, TABLE):
+        newest = connection.execute(f"SELECT MAX(version) FROM {TABLE}").fetchone()[0] or ""  # noqa: S608 (ours)
+        if newest > HEAD:
+            problem = f"its tables are at version {newest}, this Thalweg knows them up to {HEAD}"
+            raise ConfigError(path, problem, "update thalweg")
+    for component, known in _FORMATS.items():
+        if not has_table(connection, f"{component}_meta"):
+            continue
+        named = f"SELECT value FROM {component}_meta WHERE name = 'version'"  # noqa: S608 (ours)
+        row = connection.execute(named).fetchone()
+        if row is not None and int(row[0]) > known:
+            problem = f"it has {component} format {int(row[0])}, this version reads {known}"
+            raise ConfigError(path, problem, "update thalweg")
+
+
+def bring_up_to_date(connection: sqlite3.Connection, component: Component) -> None:
+    """Make the tables of a component that are missing, and bring the others to the newest version.
+
+    All of it or nothing; where several processes begin at once, one does it.
+
+    Args:
+        connection: To the file; outside of any transaction.
+        component: Whose tables.
+
+    Raises:
+        sqlite3.Error: The file cannot be written.
+    """
+    if version_of(connection, component) == HEAD:
+        return
+    from thalweg.database.migrations.history import after  # noqa: PLC0415 (seldom needed)
+
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        schema = _Schema(connection, component)
+        for version in after(version_of(connection, component)):
+            version.upgrade(schema)
+        connection.execute(
+            f"CREATE TABLE IF NOT EXISTS {TABLE}"
+            " (component TEXT PRIMARY KEY, version TEXT NOT NULL)"
+        )
+        connection.execute(f"INSERT OR REPLACE INTO {TABLE} VALUES (?, ?)", (component, HEAD))  # noqa: S608 (ours)
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def has_table(connection: sqlite3.Connection, table: str) -> bool:
+    """Return whether a file has a table."""
+    there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return connection.execute(there, (table,)).fetchone() is not None
+
+
+class _Schema:
+    """See `Schema`: the tables of one component in a file."""
+
+    def __init__(self, connection: sqlite3.Connection, component: Component) -> None:
+        self._connection = connection
+        self._component = component
+
+    def make(self, component: Component, statements: str) -> None:
+        """See `Schema.make`."""
+        if component == self._component:
+            for statement in _statements(spelled(statements, SQLITE)):
+                self._connection.execute(statement)
+
+    def add_column(self, component: Component, table: str, column: str) -> None:
+        """See `Schema.add_column`."""
+        name = column.split(maxsplit=1)[0]
+        there = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?"
+        if (
+            component == self._component
+            and not self._connection.execute(there, (table, name)).fetchone()
+        ):
+            self._connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
+
+    def in_postgres(self, statements: str) -> None:
+        """See `Schema.in_postgres`."""
+
+    def in_sqlite(self, component: Component, statements: str) -> None:
+        """See `Schema.in_sqlite`."""
+        self.make(component, statements)
+
+    def has(self, table: str) -> bool:
+        """See `Schema.has`."""
+        return has_table(self._connection, table)
+
+    def value(self, query: str) -> bytes | int | None:
+        """See `Schema.value`."""
+        row = self._connection.execute(query).fetchone()
+        return None if row is None else row[0]
+
+
+def _statements(text: str) -> Iterator[str]:
+    """Split statements; `executescript` would commit the transaction."""
+    statement = ""
+    for line in text.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

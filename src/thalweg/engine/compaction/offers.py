@@ -1,0 +1,171 @@
+"""The candidate actions of a policy: freed tokens, costs and edits of each."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from thalweg.engine.compaction.plan import is_fetched, kept_skills, plan_clear, plan_fold, plan_tail
+from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.rewrites import has_long_arguments, supersede
+from thalweg.engine.edits import Edit, Reason
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.window.binding import is_signed
+from thalweg.engine.window.window import Item
+
+WHY: Reason = "re-reading it has cost as much as dropping it"
+SUMMARY = 600
+"""Tokens of a summary: the requested length, and its headings."""
+LEAST_RECORD = 600
+"""Least tokens of a first structured summary."""
+TOLD = 12
+"""Compacted tokens per token of a structured summary."""
+
+
+Plan = Callable[[Scene], Iterator[Sequence[Edit]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Cost of the next call, at its size and at smaller ones."""
+
+    tariff: Tariff
+    tokens: int
+    """Tokens of the current request."""
+    new: int
+    """Those added since the last call: they are written in any case."""
+    cold: bool
+    """Whether a cache miss is expected for the others, too."""
+
+    @classmethod
+    def of(cls, scene: Scene, tariff: Tariff, *, cold: bool) -> "Costs":
+        """Return the costs of the next call of a window."""
+        new = sum(scene.shown_tokens(entry) for entry in scene.window.open_entries)
+        return cls(tariff, scene.window.tokens, new, cold)
+
+    def rent(self, freed: int, *, cold: bool) -> float:
+        """Return what the call costs more than it would with fewer tokens.
+
+        It reads what was sent before from the cache and writes what is new; all of it is new
+        if a cache miss is expected. A larger request may be in a more expensive tier.
+        """
+        smaller = self.tokens - max(0, freed)
+        new = self.tokens if cold else min(self.new, smaller)
+        least = min(new, smaller)
+        whole = self.tariff.charge(self.tokens - new, new)
+        return whole - self.tariff.charge(smaller - least, least)
+
+    def rewriting(self, freed: int, behind: int) -> float:
+        """Return the cost of rewriting everything after the first change instead of reading it.
+
+        Args:
+            freed: Tokens that the request is smaller by then.
+            behind: Tokens from the first change on.
+        """
+        prices = self.tariff.prices(self.tokens - max(0, freed))
+        again = 0 if self.cold else max(0, behind - self.new)
+        return (prices.write - prices.read) * again
+
+    def asking(self, dropped: int) -> float:
+        """Return the cost of a summary of some tokens, requested in the cheaper way."""
+        prices = self.tariff.prices(self.tokens)
+        behind = (prices.write if self.cold else prices.read) * self.tokens
+        return min(behind, prices.input * dropped) + prices.output * SUMMARY
+
+    def rethinking(self, scene: Scene, first: int) -> float:
+        """Return the cost of reasoning that a change of `items[first]` discards.
+
+        Only a model that binds its reasoning loses what follows a change, and has to produce it
+        again. Reasoning in finished exchanges has led to an answer and counts nothing, so the cost
+        is lowest right after a person's message.
+        """
+        if not scene.binds:
+            return 0.0
+        latest, discarded = scene.latest_request, 0
+        began = latest.position if latest else -1
+        for item in scene.window.items[first:]:
+            if item.position > began and is_signed(item.message):
+                discarded += scene.window.entries[item.position].thinking
+        return self.tariff.prices(self.tokens).output * discarded
+
+    def offer(self, freed: int, price: float, edits: Plan) -> "Offer":
+        """Return the offer of edits that free some tokens, at a price."""
+        rent, saving = self.rent(freed, cold=self.cold), self.rent(freed, cold=False)
+        return Offer(freed, rent, saving, price, edits)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A candidate action before a call. Costs are in uncached input tokens."""
+
+    freed: int
+    """Tokens by which every later request would be smaller."""
+    rent: float
+    """Extra cost of this call without it."""
+    saving: float
+    """Saved cost of every later call, with a warm cache."""
+    price: float
+    """Its cost, once, without re-fetches."""
+    edits: Plan
+    """Plans it; each batch is applied before the next is requested."""
+
+
+def fold(scene: Scene, costs: Costs, tail: int, *, summarizes: bool) -> Offer:
+    """Offer to replace all but the newest messages, at most `tail` tokens, by a summary."""
+    window, budget = scene.window, scene.budget
+    cut = window.cut_for_tail(tail)
+    stay = kept_skills(scene, {item.position for item in window.items[cut:]})
+    kept = window.tokens_from(cut)
+    kept += sum(scene.shown_tokens(window.entries[position]) for position in stay)
+    held = window.ledger.tokens["summary"]
+    dropped = window.tokens - scene.fixed - kept
+    record = min(
+        budget.record(scene.fixed), max(held, LEAST_RECORD) + max(0, dropped - held) // TOLD
+    )
+    record += SUMMARY if summarizes else 0
+    freed = dropped - record
+    price = costs.rewriting(freed, record + kept)
+    price += costs.asking(dropped) if summarizes else 0.0
+    price += costs.rethinking(scene, window.head)
+    return costs.offer(freed, price, partial(_fold, tail=tail))
+
+
+def _fold(scene: Scene, tail: int) -> Iterator[Sequence[Edit]]:
+    room = scene.budget.record(scene.fixed)
+    planned = plan_fold(scene, tail=tail, record=room, reason=WHY)
+    if planned is not None and planned.freed >= scene.budget.progress:
+        yield (planned, *plan_tail(scene, planned.last))
+
+
+def clear(scene: Scene, costs: Costs, tail: int) -> Offer:
+    """Offer to replace the large results and arguments before the tail by previews."""
+    window = scene.window
+    cut = window.cut_for_tail(tail)
+    loaded = kept_skills(scene, ())
+    large = [
+        k
+        for k in range(window.head, cut)
+        if window.items[k].position not in loaded and _is_clearable(scene, window.items[k])
+    ]
+    freed = sum(window.items[k].tokens - scene.budget.card for k in large)
+    behind = window.tokens_from(large[0]) - freed if large else 0
+    positions = [window.items[k].position for k in large]
+    price = costs.rewriting(freed, behind)
+    price += costs.rethinking(scene, large[0]) if large else 0.0
+    return costs.offer(freed, price, partial(_clear, positions=positions))
+
+
+def _is_clearable(scene: Scene, item: Item) -> bool:
+    entry = scene.window.entries.get(item.position)
+    if entry is None or item.tokens <= 2 * scene.budget.card:
+        return False
+    if item.position in scene.window.rewrites or is_fetched(entry):
+        return False
+    return item.message.role == "tool" or has_long_arguments(item.message)
+
+
+def _clear(scene: Scene, positions: Sequence[int]) -> Iterator[Sequence[Edit]]:
+    edits = plan_clear(scene, positions, WHY)
+    if edits:
+        yield edits
+        # reasoning is kept: only a structured summary's reference would reach it
+        yield tuple(supersede(scene, positions[0]))

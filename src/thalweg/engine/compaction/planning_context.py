@@ -1,0 +1,68 @@
+"""The planning context: the inputs of a decision."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from thalweg.engine.entries import Entry, Message
+from thalweg.engine.prompts import prompt
+from thalweg.engine.tokens import measure
+from thalweg.engine.window.budget import Budget
+from thalweg.engine.window.window import Window, is_blank
+
+NameSpan = Callable[[int, int], str]
+"""Returns the reference to the messages from one position to another, both included. They must
+be stored durably when it returns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A window before a model call, with functions to plan edits of it."""
+
+    window: Window
+    budget: Budget
+    name_span: NameSpan
+    turn: int
+    """The model call that is being prepared, from 1."""
+    binds: bool = False
+    """Whether the model binds signed reasoning to its prefix."""
+
+    @property
+    def newest(self) -> int:
+        """Position of the newest message."""
+        return next(reversed(self.window.entries), self.window.record.last)
+
+    @property
+    def fixed(self) -> int:
+        """Tokens that no edit can free: the system prompt, and the overhead of the request."""
+        beside, ledger = self.window.beside, self.window.ledger.tokens
+        return sum(beside.values()) + ledger["system"] - beside.get("system", 0)
+
+    @property
+    def spoken(self) -> int:
+        """Tokens of the request that are not fixed, the structured summary included."""
+        return self.window.tokens - self.fixed
+
+    @property
+    def latest_request(self) -> Entry | None:
+        """The last message of a person, if it is live and not empty."""
+        spoken = (e for e in reversed(self.window.entries.values()) if e.is_request)
+        return next((e for e in spoken if not is_blank(e.message)), None)
+
+    def pointer(self, position: int) -> str:
+        """Return the instruction for the model to read one message in full."""
+        return prompt("pointer").render(handle=self.name_span(position, position))
+
+    def shown(self, entry: Entry) -> Message:
+        """Return a message after all rewrites so far; stripped reasoning is included."""
+        edit = self.window.rewrites.get(entry.position)
+        return replace(entry.message, parts=edit.parts, origin=None) if edit else entry.message
+
+    def shown_tokens(self, entry: Entry) -> int:
+        """Return the tokens of a message after all edits so far."""
+        edit = self.window.rewrites.get(entry.position)
+        stripped = entry.thinking if entry.position in self.window.stripped else 0
+        return (edit.tokens_after if edit else entry.tokens) - stripped
+
+    def tokens(self, message: Message) -> int:
+        """Return the tokens of a message."""
+        return measure(message, self.window.count, self.window.model).tokens

@@ -1,0 +1,145 @@
+"""Policies: when to compact, and what.
+
+A policy is a generator of edits. Its caller stores what an edit removes from the view, applies
+the edit, and only then resumes the policy.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from thalweg.engine.compaction.accumulated_cost import Meter
+from thalweg.engine.compaction.hard_limit import squeeze
+from thalweg.engine.compaction.offers import Costs, Offer, clear, fold
+from thalweg.engine.compaction.plan import is_fetched, plan_arrivals
+from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.edits import Edit
+from thalweg.engine.pricing.savings import Forecast
+from thalweg.engine.pricing.tariff import Tariff
+
+
+class Policy(Protocol):
+    """Decides when to compact a thread, and how. One object serves one thread."""
+
+    @property
+    def memory(self) -> dict[str, float]:
+        """The state to restore on a restart; empty by default.
+
+        A caller that stops and starts it again stores this and restores it.
+        """
+        return {}
+
+    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+        """Yield edits before a model call, in batches.
+
+        Each batch is applied before the next is requested.
+
+        Args:
+            scene: The planning context.
+            cold: Whether a cache miss is expected anyway.
+        """
+        ...
+
+
+@dataclass(slots=True)
+class RentOrBuy:
+    """Compacts when re-reading removable content has cost as much as removing it (rent = buy).
+
+    There are two actions: old tool results and arguments become previews (`offers.clear`), and
+    all but the newest messages become a structured summary (`offers.fold`). For each, every call
+    pays rent on the tokens that the action would free: they are read again, at the cached price;
+    at the price of writing if a cache miss is expected; in a more expensive tier if the request
+    has grown into one. The price of an action is rewriting everything after its first change
+    (nothing, if a cache miss is expected), its replacements, a summary, and re-fetches, as
+    estimated from earlier ones; for a model that binds its reasoning, producing discarded
+    reasoning again. When the rent has added up to the price, the action is taken (`Meter`). No
+    forecast is needed.
+
+    Independent of it, hard limits: a request that would not fit is always reduced.
+    """
+
+    tariff: Tariff
+    summarizes: bool = False
+    """Whether a model writes a narrative summary: its cost is part of the price."""
+    memory: dict[str, float] = field(default_factory=dict)
+    """`fold`, `clear`: rent paid since the last action. `freed`: tokens freed; `missed`: cost of
+    fetching some of them again, up to position `seen`."""
+
+    PRIOR_FREED = 50_000
+    PRIOR_MISSED = 0.075
+    """Assumed re-fetch cost per freed token until that many were freed. An estimate: on recorded
+    sessions any value from 0 to 0.15 costs the same within 2 %."""
+    NEAR = 0.9
+    """Share of its price from which a compaction is made when a clear is due, for a model that
+    binds its reasoning: both discard the same."""
+    MOST_CAUTION = 2.0
+    """Largest factor on the tail, if the model keeps fetching removed content."""
+
+    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+        """Yield arrivals, then the due action, then reductions to the hard limits."""
+        yield plan_arrivals(scene)
+        self._see_what_was_missed(scene)
+        tail = int(scene.budget.tail(scene.fixed) * self.caution)
+        costs = Costs.of(scene, self.tariff, cold=cold)
+        rungs = {
+            "fold": fold(scene, costs, tail, summarizes=self.summarizes),
+            "clear": clear(scene, costs, tail),
+        }
+        due = [name for name, offer in rungs.items() if self._is_due(name, offer, scene)]
+        if scene.binds and due == ["clear"] and self._is_near("fold", rungs["fold"], scene):
+            due = ["fold"]  # both discard the same reasoning: do it once
+        if due and scene.window.tokens <= scene.budget.limit:
+            yield from self._taken(due[0], self._foretold(rungs[due[0]], scene))
+        for batch in squeeze(scene):
+            yield from self._taken("fold", [batch])
+
+    @property
+    def missed(self) -> float:
+        """Re-fetch cost per freed token, estimated from the cost so far."""
+        cost, freed = self.memory.get("missed", 0.0), self.memory.get("freed", 0.0)
+        return (self.PRIOR_MISSED * self.PRIOR_FREED + cost) / (self.PRIOR_FREED + freed)
+
+    @property
+    def caution(self) -> float:
+        """Factor on the tail: more is kept verbatim if re-fetches exceed the prior."""
+        return min(self.MOST_CAUTION, max(1.0, self.missed / self.PRIOR_MISSED))
+
+    def _is_due(self, name: str, offer: Offer, scene: Scene) -> bool:
+        meter = Meter(self.memory.get(name, 0.0))
+        due = meter.is_due(offer.rent, self._price(offer))
+        self.memory[name] = meter.paid
+        return due and offer.freed > scene.budget.progress
+
+    def _is_near(self, name: str, offer: Offer, scene: Scene) -> bool:
+        """Return whether the rent of an action has reached most of its price."""
+        near = self.memory[name] >= self.NEAR * self._price(offer)
+        return near and offer.freed > scene.budget.progress
+
+    def _price(self, offer: Offer) -> float:
+        return offer.price + self.missed * max(0, offer.freed)
+
+    def _foretold(self, offer: Offer, scene: Scene) -> Iterator[Sequence[Edit]]:
+        """Yield the edits of an offer; the first one has the forecast for all of them."""
+        forecast = Forecast(self._price(offer), offer.saving, scene.turn)
+        batches = offer.edits(scene)
+        for first, *others in batches:
+            yield (replace(first, forecast=forecast), *others)
+            yield from batches
+
+    def _taken(self, name: str, batches: Iterable[Sequence[Edit]]) -> Iterator[Sequence[Edit]]:
+        for batch in batches:
+            yield batch
+            freed = sum(max(0, edit.freed) for edit in batch)
+            self.memory["freed"] = self.memory.get("freed", 0.0) + freed
+        if name == "clear":  # this share of the rent has paid for the clear
+            self.memory["fold"] = max(0.0, self.memory["fold"] - self.memory["clear"])
+        self.memory["clear"] = self.memory[name] = 0.0
+
+    def _see_what_was_missed(self, scene: Scene) -> None:
+        """Add the cost of re-fetches since the last call: one more turn each, and its tokens."""
+        prices, seen = self.tariff.prices(scene.window.tokens), self.memory.get("seen", -1.0)
+        for entry in scene.window.open_entries:
+            if entry.position > seen and is_fetched(entry):
+                cost = prices.read * scene.window.tokens + prices.write * entry.tokens
+                self.memory["missed"] = self.memory.get("missed", 0.0) + cost
+                self.memory["seen"] = entry.position

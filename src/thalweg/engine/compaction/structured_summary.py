@@ -1,0 +1,249 @@
+"""Deterministic compaction: a structured summary built from the originals, without a model.
+
+`absorb` reads entries once, when they are compacted, and keeps the data for the structured summary;
+`render` in `record` writes it within a budget. So a summary is never made from a summary (I29), and
+its size is bounded for any length of the thread.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from thalweg.engine.compaction.identifiers import identifiers
+from thalweg.engine.compaction.pins import binding_lines
+from thalweg.engine.compaction.skills import Loaded, loaded_skill
+from thalweg.engine.entries import Entry, ToolUse
+from thalweg.engine.summaries.summary import Summary
+from thalweg.engine.transcript import as_text
+
+REQUESTS, FILES, RUNS, NOTES, NAMES = 500, 400, 200, 200, 1_500
+"""Most items of each kind kept between compactions: the newest, and the goal."""
+SKILLS = 50
+"""Most loaded skills that are kept, the newest."""
+SPANS = 40
+"""Most summaries by models that are kept, the newest."""
+INDEXED = 4_000
+"""Characters at each end of a tool result in which identifiers are searched for."""
+NAMES_PER_RESULT = 4
+"""Identifiers indexed of one tool result."""
+NOTE_CHARS = 240
+"""Quoted characters from the beginning of an assistant's text."""
+OUTCOME_CHARS = 110
+"""Longest line for the outcome of a call."""
+SCANNED = 4_000
+"""Characters at each end of a result in which that line is searched for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A quotation and its position."""
+
+    position: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """The operations on one file, and the last one's position."""
+
+    read_at: int = -1
+    changed_at: int = -1
+    changes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A call and its outcome."""
+
+    position: int
+    """Position of the result; of the call while there is none."""
+    use: ToolUse
+    text: str
+    """The most informative line of the result; empty while there is none."""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The data of a structured summary."""
+
+    messages: int = 0
+    last: int = -1
+    requests: tuple[Quote, ...] = ()
+    requests_dropped: int = 0
+    files: dict[str, FileState] = field(default_factory=dict)
+    runs: tuple[Outcome, ...] = ()
+    tasks: tuple[Outcome, ...] = ()
+    notes: tuple[Quote, ...] = ()
+    todos: Quote | None = None
+    names: tuple[Quote, ...] = ()
+    skills: tuple[Loaded, ...] = ()
+    """Loaded skills, each once, as of its last compacted message."""
+    summaries: tuple[tuple[int, int, Summary], ...] = ()
+    """Summaries by models, each with its first and last position."""
+
+
+def summarized(record: Record, first: int, last: int, summary: Summary) -> Record:
+    """Add a model's summary of the messages from one position to another."""
+    summaries = sorted((*record.summaries, (first, last, summary)), key=lambda span: span[1])
+    return replace(record, summaries=tuple(summaries[-SPANS:]))
+
+
+def absorb(record: Record, entries: Iterable[Entry]) -> Record:
+    """Add compacted entries to a record; entries come in any order, each once."""
+    requests, notes = list(record.requests), list(record.notes)
+    runs, tasks = list(record.runs), list(record.tasks)
+    files = dict(record.files)
+    names = {quote.text: quote for quote in record.names}
+    skills = {skill.path: skill for skill in record.skills}
+    todos, count, last = record.todos, record.messages, record.last
+    for entry in entries:
+        count += 1
+        last = max(last, entry.position)
+        _absorb_skill(entry, skills)
+        if entry.is_request:
+            requests.append(Quote(entry.position, as_text(entry.message)))
+        elif entry.message.role == "assistant":
+            if text := " ".join(entry.message.text[: 4 * NOTE_CHARS].split()):
+                notes.append(Quote(entry.position, _clip(text, NOTE_CHARS)))
+            for use, call in zip(entry.uses, entry.message.calls, strict=True):
+                if use.action == "plan":
+                    todos = Quote(entry.position, _plan(call.arguments) or use.brief)
+                elif use.action == "delegate":
+                    tasks.append(Outcome(entry.position, use, ""))
+        elif entry.answers:
+            _absorb_result(entry, entry.answers, files, runs, tasks)
+        if entry.message.role == "tool":
+            _index(entry, names)
+    requests.sort(key=lambda quote: quote.position)
+    requests, dropped = _newest_requests(requests)
+    return replace(
+        record,
+        messages=count,
+        last=last,
+        requests=tuple(requests),
+        requests_dropped=record.requests_dropped + dropped,
+        files=dict(list(files.items())[-FILES:]),
+        runs=tuple(runs[-RUNS:]),
+        tasks=tuple(tasks[-RUNS:]),
+        notes=tuple(notes[-NOTES:]),
+        todos=todos,
+        names=tuple(list(names.values())[-NAMES:]),
+        skills=tuple(skills.values())[-SKILLS:],
+    )
+
+
+def _absorb_skill(entry: Entry, skills: dict[str, Loaded]) -> None:
+    if skill := loaded_skill(entry):
+        skills.pop(skill.path, None)
+        skills[skill.path] = skill
+
+
+def _newest_requests(requests: list[Quote]) -> tuple[list[Quote], int]:
+    """Select the requests to keep: the goal, those with constraints, and the newest.
+
+    Returns:
+        The requests in order, and how many were dropped.
+    """
+    over = len(requests) - REQUESTS
+    if over <= 0:
+        return requests, 0
+    binds = {k: bool(binding_lines(quote.text)) for k, quote in enumerate(requests) if k}
+    gone = set(sorted(binds, key=lambda k: (binds[k], k))[:over])
+    return [quote for k, quote in enumerate(requests) if k not in gone], over
+
+
+def _absorb_result(
+    entry: Entry,
+    use: ToolUse,
+    files: dict[str, FileState],
+    runs: list[Outcome],
+    tasks: list[Outcome],
+) -> None:
+    text, failed = outcome(entry)
+    done = Outcome(entry.position, use, text, failed)
+    state = files.get(use.target, FileState())
+    match use.action:
+        case "read" | "write" if failed:
+            runs.append(done)
+        case "read" if use.target:
+            files.pop(use.target, None)
+            files[use.target] = replace(state, read_at=entry.position)
+        case "write" if use.target:
+            files.pop(use.target, None)
+            changes = state.changes + 1
+            files[use.target] = replace(state, changed_at=entry.position, changes=changes)
+            runs[:] = [run for run in runs if not _mended(run, by=done)]
+        case "delegate":
+            tasks[:] = [task for task in tasks if task.use.id != use.id]
+            tasks.append(done)
+        case "plan":
+            pass
+        case _:
+            runs.append(done)
+
+
+def _mended(run: Outcome, *, by: Outcome) -> bool:
+    return run.failed and run.use.action == "write" and run.use.target == by.use.target
+
+
+def _plan(arguments: str) -> str:
+    """Return a to-do list as one line per item: its state and its task."""
+    try:
+        parsed = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return ""
+    lists = parsed.values() if isinstance(parsed, dict) else ()
+    todos = next((value for value in lists if isinstance(value, list)), [])
+    lines: list[str] = []
+    for todo in todos:
+        if not isinstance(todo, dict):
+            return ""
+        words = [todo.get(key) for key in ("content", "step", "title", "description", "task")]
+        text = next((word for word in words if isinstance(word, str)), "")
+        line = " ".join(f"{todo.get('status', '?')}: {text}".split())
+        lines.append(f"- {_clip(line, NOTE_CHARS)}")
+    return "\n".join(["", *lines]) if lines else ""
+
+
+_EXIT = re.compile(r"exit(?:ed with)?(?: code| status)?[:= ]+(-?\d+)", re.IGNORECASE)
+_FAILURE = re.compile(
+    r"^.*(?:error\b|exception|traceback|\bfail(?:ed|ure)?\b|\bfatal\b|panic:|--- FAIL).*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def outcome(entry: Entry) -> tuple[str, bool]:
+    """Return the outcome of a call in one line: its most prominent error, else its last line.
+
+    For a delegated task it is the first line, as in the ledger of tasks: a report begins with its
+    result.
+
+    Returns:
+        The line and whether the call failed.
+    """
+    text = entry.message.text
+    ends = text if len(text) <= 2 * SCANNED else f"{text[:SCANNED]}\n{text[-SCANNED:]}"
+    code = _EXIT.search(ends)
+    failed = entry.message.is_error or (code is not None and code[1] not in {"0", "-1"})
+    if failed and (error := _FAILURE.search(ends)):
+        return _clip(" ".join(error[0].split()), OUTCOME_CHARS), True
+    lines = [line for line in ends.splitlines() if line.strip()]
+    if entry.answers and entry.answers.action == "search" and not failed:
+        return f"{text.count(chr(10)) + 1 if lines else 0} lines", False
+    at = 0 if entry.answers and entry.answers.action == "delegate" else -1
+    telling = _clip(" ".join(lines[at].split()), OUTCOME_CHARS) if lines else "(empty)"
+    return telling, failed
+
+
+def _index(entry: Entry, names: dict[str, Quote]) -> None:
+    read = identifiers(entry.message.text, scanned=INDEXED)
+    found = {name: weight for weight, name in read if name not in names}
+    best = sorted(found, key=lambda name: -found[name])[:NAMES_PER_RESULT]
+    for name in best:
+        names[name] = Quote(entry.position, name)
+
+
+def _clip(text: str, chars: int) -> str:
+    return text if len(text) <= chars else text[: chars - 1] + "…"

@@ -1,0 +1,393 @@
+"""Render the structured summary of a compaction within a budget."""
+
+import re
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+
+from thalweg.engine.compaction.pins import binding_lines, constraint_lines, excerpt
+from thalweg.engine.compaction.structured_summary import FileState, Outcome, Quote, Record
+from thalweg.engine.prompts import prompt
+from thalweg.engine.summaries.summary import render_summaries
+from thalweg.engine.tokens import Counter
+
+
+def render(
+    record: Record,
+    *,
+    handle: str,
+    budget: int,
+    count: Counter,
+    pins: Sequence[Quote] = (),
+    widest: int = 0,
+    loaded: Container[str] = (),
+) -> str:
+    """Render the structured summary of everything compacted so far.
+
+    Args:
+        record: The absorbed data.
+        handle: Reference to the compacted span; `handle#position` refers to a message in it.
+        budget: Most tokens of the text, unless the goal and the pins alone need more.
+        count: Counter of tokens.
+        pins: Quotes that must remain verbatim, each with the position of its request.
+        widest: Most tokens if the constraints of the requests need more than `budget`.
+        loaded: Paths of skills that are still shown: for the others the text states that they are
+            not, and how to read them again.
+
+    Returns:
+        A fenced text. Requests come first and verbatim as far as the budget permits, then skills,
+        to-dos, open errors, files, delegated tasks, commands, notes and an index of identifiers.
+        Errors, files, tasks and commands each have a share that no request takes.
+    """
+    opening = prompt("record").render(last=record.last, handle=handle)
+    frame = count(opening) + FRAME_TOKENS
+    room = budget - frame
+    skills = _newest(_skill_lines(record, loaded), int(room * SKILLS_SHARE), count)
+    owed = max(OBLIGATIONS_TOKENS, int(room * OBLIGATIONS_SHARE))
+    open_ones = _obligations(record, owed, count)
+    named = sum(tokens for _, tokens in skills)
+    named += sum(count(line) + 1 for _, lines in open_ones for line in lines)
+    room -= named
+    planned = _sections(record)
+    least = [section.least(room, count) for section in planned]
+    reserved = sum(map(_tokens, least))
+    rooms = (
+        min(int(room * REQUESTS_SHARE), room - reserved),
+        max(room, widest - frame - named) - reserved,
+    )
+    requests = _requests(record, handle, rooms, count, pins)
+    said = "\n".join(requests)
+    pinned = [f"#{pin.position} {pin.text}" for pin in pins if pin.text not in said]
+    gone = [line for line, _ in skills]
+    first = (("Requests", requests), ("Pinned", pinned), ("Skills", gone))
+    sections = [(title, lines) for title, lines in first if lines]
+    if written := _summaries(record, budget, count):
+        sections.append(("Summary", [written]))
+    sections += open_ones
+    room -= sum(count(line) + 1 for line in (*requests, *pinned))
+    needed = _needed_after(planned, room, count)
+    for section, own, later in zip(planned, least, needed, strict=True):
+        reserved -= _tokens(own)
+        share = max(int(room * section.share), room - later)
+        fitting = section.fitting(min(share, room - reserved), count)
+        fitting = max(own, fitting, key=len)
+        room -= _tokens(fitting)
+        if fitting:
+            sections.append((section.title, [line for line, _ in fitting]))
+    body = "\n\n".join(f"## {title}\n" + "\n".join(lines) for title, lines in sections)
+    return f"<thread-record>\n{opening}\n\n{fenced(body)}\n</thread-record>"
+
+
+def fenced(text: str) -> str:
+    """Escape text that looks like the fence of a record, so that none can forge or end one."""
+    return re.sub(r"<(?=\s*/?\s*thread-record)", r"<\\", text, flags=re.IGNORECASE)
+
+
+def _summaries(record: Record, budget: int, count: Counter) -> str:
+    least = min(LEAST_SUMMARY, budget // 2)
+    room = min(SUMMARY_TOKENS, max(least, int(budget * SUMMARY_SHARE)))
+    return render_summaries(record.summaries, budget=room, count=count)
+
+
+SUMMARY_TOKENS, SUMMARY_SHARE = 2_000, 0.25
+"""Most tokens of narrative summaries, and their share of the budget. A structured summary has them
+in addition to its budget: it is complete without them."""
+LEAST_SUMMARY = 600
+"""Tokens of narrative summaries in a small structured summary, up to half of its budget."""
+FRAME_TOKENS = 24
+"""Tokens of the fence and the headings."""
+REQUESTS_SHARE = 0.8
+"""Share of the budget that the requests may fill, before the rest is considered."""
+SKILLS_SHARE = 0.2
+"""Share of the budget for names of skills: they precede the requests, which can be short."""
+OBLIGATIONS_SHARE = 0.15
+"""Share of the budget for the plan, and as much for the unanswered tasks: they precede the
+requests, too, so that open work is not lost to long messages of the user."""
+OBLIGATIONS_TOKENS = 64
+"""Least tokens of each of the two in a small budget."""
+LEVELS = ((6_000, 400), (2_400, 300), (1_200, 200), (800, 100), (450, 0), (160, 0))
+"""Quoted characters of each end of a long request, most generous first."""
+CONSTRAINTS = (1_600, 800, 400)
+"""Characters of constraints that each request keeps if not all fit: one request full of them must
+not displace the others."""
+SHORTEST = (1_600, 400, 0)
+"""The same for the goal and the pinned requests, if they alone exceed the budget."""
+OPENING_REQUESTS = 2
+"""How many of the first requests are quoted two levels more generously: they hold the goal."""
+
+
+CHARS_PER_TOKEN = 8
+"""Upper bound of the average length of a token in any language."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """A request as it is quoted."""
+
+    quote: Quote
+    text: str
+    tokens: int
+    pinned: tuple[str, ...]
+    ends: tuple[int, int] = LEVELS[0]
+    tried: tuple[tuple[int, int], int | None] = (LEVELS[0], None)
+    """Ends and characters of constraints of its last rendering; `None` for all."""
+
+
+def _requests(
+    record: Record, handle: str, rooms: tuple[int, int], count: Counter, pins: Sequence[Quote]
+) -> list[str]:
+    room, widest = rooms
+    pinned: dict[int, tuple[str, ...]] = {}
+    for pin in pins:
+        pinned[pin.position] = (*pinned.get(pin.position, ()), pin.text)
+    lines = [_Line(q, "", 0, pinned.get(q.position, ())) for q in record.requests]
+    _quote(lines, handle, room, count)
+    room = min(widest, max(room, sum(line.tokens for line in lines)))
+    _shorten(lines, handle, room, count, CONSTRAINTS[0])
+    for most in CONSTRAINTS[1:]:
+        _shorten(lines[1:], handle, room - sum(line.tokens for line in lines[:1]), count, most)
+    kept = _without_oldest(lines, room, count)
+    for line in kept:
+        line.ends = LEVELS[-1]
+    for most in SHORTEST:
+        _shorten(kept, handle, room, count, most)
+    shown = [line.text for line in kept]
+    if dropped := record.requests_dropped + len(lines) - len(kept):
+        shown.insert(1, prompt("older_requests").render(count=dropped))
+    return shown
+
+
+def _quote(lines: Sequence[_Line], handle: str, room: int, count: Counter) -> None:
+    """Quote every request at the most generous level at which all of them fit."""
+    for level, ends in enumerate(LEVELS):
+        last = level == len(LEVELS) - 1
+        if not last and _least_tokens(lines, ends) > room:
+            continue
+        left = room
+        for k, line in enumerate(lines):
+            line.ends = LEVELS[max(0, level - 2)] if k < OPENING_REQUESTS else ends
+            line.text = _request(line.quote, handle, line.ends, line.pinned)
+            line.tokens = count(line.text) + 1
+            line.tried = line.ends, None
+            left -= line.tokens
+            if left < 0 and not last:
+                break
+        if left >= 0:
+            return
+
+
+def _least_tokens(lines: Sequence[_Line], ends: tuple[int, int]) -> int:
+    """Return a lower bound, without counting, of the tokens of shortened requests."""
+    return sum(min(len(line.quote.text), sum(ends)) for line in lines) // CHARS_PER_TOKEN
+
+
+def _without_oldest(lines: Sequence[_Line], room: int, count: Counter) -> list[_Line]:
+    """Drop the oldest requests, except the goal and the pinned ones, until they fit.
+
+    Those without constraints are dropped first; of the others, strict constraints are kept as
+    long as they fit.
+    """
+    over = sum(line.tokens for line in lines) - room
+    gone: set[int] = set()
+    old = [k for k, line in enumerate(lines) if k and not line.pinned] if over > 0 else []
+    binding = {k: binding_lines(lines[k].quote.text) for k in old}
+    for k in (k for k in old if not binding[k]):
+        if over <= 0:
+            break
+        over -= lines[k].tokens
+        gone.add(k)
+    for k in (k for k in old if binding[k]):
+        if over <= 0:
+            break
+        line = lines[k]
+        text = "\n".join((f"#{line.quote.position} …", *binding[k]))
+        if (tokens := count(text) + 1) < line.tokens:
+            over -= line.tokens - tokens
+            line.text, line.tokens = text, tokens
+    for k in (k for k in old if binding[k]):
+        if over <= 0:
+            break
+        over -= lines[k].tokens
+        gone.add(k)
+    return [line for k, line in enumerate(lines) if k not in gone]
+
+
+def _shorten(lines: Sequence[_Line], handle: str, room: int, count: Counter, most: int) -> None:
+    """Drop constraints above `most` characters per request, from the oldest on, until they fit."""
+    over = sum(line.tokens for line in lines) - room
+    for line in lines:
+        if over <= 0:
+            return
+        constraints = sum(end - start for start, end in constraint_lines(line.quote.text))
+        asked = line.ends, most if most < constraints else None
+        if asked == line.tried:
+            continue
+        line.tried = asked
+        text = _request(line.quote, handle, line.ends, line.pinned, most)
+        if (tokens := count(text) + 1) < line.tokens:
+            over -= line.tokens - tokens
+            line.text, line.tokens = text, tokens
+
+
+def _request(
+    quote: Quote,
+    handle: str,
+    ends: tuple[int, int],
+    pinned: tuple[str, ...],
+    constraints: int | None = None,
+) -> str:
+    pointer = prompt("pointer").render(handle=f"{handle}#{quote.position}")
+    text = excerpt(quote.text, *ends, pinned, pointer, constraints=constraints)
+    return f"#{quote.position} {text}"
+
+
+def _obligations(record: Record, room: int, count: Counter) -> list[tuple[str, list[str]]]:
+    """Return the open work: the plan, and unanswered tasks."""
+    plan = _plan(record.todos, room, count) if record.todos else ""
+    tasks = _newest([_told(task) for task in record.tasks if not task.text], room, count)
+    sections = (("Plan", [plan] if plan else []), ("Unanswered tasks", [t for t, _ in tasks]))
+    return [(title, lines) for title, lines in sections if lines]
+
+
+def _plan(todos: Quote, room: int, count: Counter) -> str:
+    """Render a plan; if it is too long, drop finished items first, then the last ones."""
+    head, *items = f"#{todos.position} {todos.text}".split("\n")
+    if count("\n".join((head, *items))) <= room:
+        return "\n".join((head, *items))
+    left = [item for item in items if not item.startswith("- completed:")]
+    more = len(items) - len(left)
+    while left:
+        said = "\n".join((head, *left, *([f"- … {more} more"] if more else [])))
+        if count(said) <= room:
+            return said
+        left, more = left[:-1], more + 1
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """Lines of one kind, oldest first, and the share of the budget they may fill."""
+
+    title: str
+    share: float
+    """Share of what the requests and earlier sections do not use; more if later ones need less."""
+    lines: list[str]
+    reserved: float = 0.0
+    """Share of the whole budget that no request takes."""
+    short: tuple[str, ...] = ()
+    """The same lines reduced to names, used if not all of `lines` fit."""
+
+    def fitting(self, room: int, count: Counter) -> list[tuple[str, int]]:
+        """Return the newest lines that fit, with their tokens.
+
+        If not all fit, as many short ones as fit; the newest of them are whole if they fit.
+        """
+        whole = _newest(self.lines, room, count)
+        if not self.short or len(whole) == len(self.lines):
+            return whole
+        kept = _newest(self.short, room, count)
+        room -= _tokens(kept)
+        for back, (_, tokens) in enumerate(reversed(kept), start=1):
+            line = self.lines[-back]
+            room -= count(line) + 1 - tokens
+            if room < 0:
+                break
+            kept[-back] = line, count(line) + 1
+        return max(whole, kept, key=len)
+
+    def least(self, room: int, count: Counter) -> list[tuple[str, int]]:
+        """Return the lines that are always included: the newest one, shortened if necessary."""
+        if not self.reserved or not self.lines:
+            return []
+        own = max(LINE_TOKENS, int(room * self.reserved))
+        return self.fitting(own, count) or [_cut((self.short or self.lines)[-1], own, count)]
+
+
+LINE_TOKENS = 24
+"""Tokens for the newest line of a section, in any budget."""
+
+
+def _sections(record: Record) -> list[_Section]:
+    failing = _open_errors(record.runs)
+    done = [task for task in record.tasks if task.text]
+    files = [_file_line(path, state) for path, state in record.files.items()]
+    return [
+        _Section("Open errors", 0.25, [_told(run) for run in failing], 0.05),
+        _Section("Files", 0.3, files, 0.05),
+        _Section("Tasks", 0.3, [_told(t) for t in done], 0.1, tuple(map(_named, done))),
+        _Section("Commands", 0.4, [_told(r) for r in record.runs if r not in failing], 0.05),
+        _Section("Notes of the assistant", 0.5, [f"#{n.position} {n.text}" for n in record.notes]),
+        _Section("Index", 1.0, _index_lines(record.names)),
+    ]
+
+
+def _skill_lines(record: Record, loaded: Container[str]) -> list[str]:
+    again = prompt("skill_again")
+    return [
+        again.render(position=s.position, name=s.name, tool=s.tool, path=s.path)
+        for s in record.skills
+        if s.path not in loaded
+    ]
+
+
+def _named(done: Outcome) -> str:
+    return f"#{done.position} {done.use.brief}{' → FAILED' if done.failed else ''}"
+
+
+def _told(done: Outcome) -> str:
+    came = f" → {'FAILED: ' if done.failed else ''}{done.text}" if done.text else ""
+    return f"#{done.position} {done.use.brief}{came}"
+
+
+def _open_errors(runs: Sequence[Outcome]) -> list[Outcome]:
+    latest = {(run.use.name, run.use.target, run.use.scope): run for run in runs}
+    return [run for run in latest.values() if run.failed][-8:]
+
+
+def _file_line(path: str, state: FileState) -> str:
+    changed = f"changed {state.changes}x, last #{state.changed_at}" if state.changes else ""
+    read = f"read #{state.read_at}" if state.read_at >= 0 else ""
+    return f"{' '.join(path.split())}: {'; '.join(filter(None, (changed, read)))}"
+
+
+def _index_lines(names: Sequence[Quote]) -> list[str]:
+    by_position: dict[int, list[str]] = {}
+    for name in names:
+        by_position.setdefault(name.position, []).append(name.text)
+    return [f"#{position} {' '.join(texts)}" for position, texts in by_position.items()]
+
+
+def _needed_after(sections: Sequence[_Section], room: int, count: Counter) -> list[int]:
+    """Return for each section the tokens of all lines of the later ones, counted up to `room`."""
+    needed: list[int] = []
+    later = 0
+    for section in reversed(sections):
+        needed.append(later)
+        for line in section.lines:
+            if later >= room:
+                break
+            later += count(line) + 1
+    return needed[::-1]
+
+
+def _newest(lines: Sequence[str], room: int, count: Counter) -> list[tuple[str, int]]:
+    kept: list[tuple[str, int]] = []
+    for line in reversed(lines):
+        tokens = count(line) + 1
+        if tokens > room:
+            break
+        room -= tokens
+        kept.append((line, tokens))
+    return kept[::-1]
+
+
+def _cut(line: str, room: int, count: Counter) -> tuple[str, int]:
+    """Cut the end off a line until it has at most `room` tokens, the line break included."""
+    kept = line[: room * CHARS_PER_TOKEN]
+    while kept and count(f"{kept}…") >= room:
+        kept = kept[: len(kept) * 3 // 4]
+    shown = line if kept == line else f"{kept}…"
+    return shown, count(shown) + 1
+
+
+def _tokens(lines: Sequence[tuple[str, int]]) -> int:
+    return sum(tokens for _, tokens in lines)

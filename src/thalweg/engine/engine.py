@@ -1,0 +1,349 @@
+"""The engine of one thread: receives messages, returns the next request."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from thalweg.engine.compaction.hard_limit import excess
+from thalweg.engine.compaction.plan import join_summary, plan_fold, plan_tail
+from thalweg.engine.compaction.planning_context import NameSpan, Scene
+from thalweg.engine.compaction.policy import Policy
+from thalweg.engine.compaction.rewrites import evict
+from thalweg.engine.edits import Edit, Fold, Pin, Reason, Unpin
+from thalweg.engine.entries import Entry, Message, ToolUse
+from thalweg.engine.snapshot import Standing
+from thalweg.engine.summaries.summary import Summary
+from thalweg.engine.tokens import Calibration, Counter, count_json
+from thalweg.engine.window.binding import (
+    Bond,
+    Prefixes,
+    bond_before,
+    is_signed,
+    plan_strip,
+    unbound,
+)
+from thalweg.engine.window.budget import Budget
+from thalweg.engine.window.reading import Reader
+from thalweg.engine.window.validity import STRICT, Dialect, Gate
+from thalweg.engine.window.window import Item, Window
+from thalweg.errors import PinError
+
+
+@dataclass(slots=True)
+class Engine:
+    """Keeps one thread inside its budget.
+
+    The caller logs what `receive` accepted before it calls `prepare`, so everything that an edit
+    removes from the view can be read by its reference.
+    """
+
+    budget: Budget
+    policy: Policy
+    count: Counter
+    name_span: NameSpan
+    tools: Sequence[Mapping[str, object]] = ()
+    """Schemas of the tools that are sent with every request: they are counted, never changed."""
+    dialect: Dialect = STRICT
+    """Demands of the validity gate; by default what every provider accepts."""
+    calibration: Calibration = field(default_factory=Calibration)
+    """Ratio of the provider's token counts to ours; `observe` updates it."""
+    model: str = ""
+    """The model of the requests, as `provider:name`, which decides how images count. If empty,
+    they count as for the most expensive model."""
+    turn: int = 0
+    """Model calls prepared so far."""
+    history: list[Edit] = field(default_factory=list)
+    """Every edit committed, in order."""
+    problems: tuple[str, ...] = ()
+    """Defects that the validity gate found in the last request; empty if it is valid."""
+    binds: bool = False
+    """Whether the model binds signed reasoning to its prefix; see `binding`."""
+    bond_in: Callable[[Message], Bond | None] = lambda _: None
+    """Returns the bond of an answer's reasoning, if the message itself stores it."""
+    bonds: dict[int, Bond] = field(default_factory=dict)
+    """Bonds by the position of live answers."""
+    prefixes: Prefixes = field(default_factory=Prefixes)
+    window: Window = field(init=False)
+    reader: Reader = field(init=False)
+    _gate: Gate = field(init=False)
+    _checked: int = 0
+    _epoch: int = 0
+    _used: tuple[str, ...] = ()
+    _waiting: tuple[tuple[str, ToolUse], ...] = ()
+    """State of the reader after the last fold; see `Reader.narrow` and `Reader.waiting`."""
+    _is_new: bool = True
+    """Whether a message was received since the last request."""
+    _bound: tuple[int, str, int] = (-1, "", 0)
+    """Epoch, base and number of the items whose reasoning has been verified."""
+
+    def __post_init__(self) -> None:
+        self.window = Window(self.count, model=self.model)
+        self.window.set_beside("tools", sum(count_json(tool, self.count) for tool in self.tools))
+        self.reader = Reader(self.count, model=self.model)
+        self._gate = Gate(self.dialect)
+
+    def speak_to(self, model: str) -> None:
+        """Set the model of the next requests, and count the live images again."""
+        self.model = self.reader.model = model
+        self.window.price_images(model)
+
+    def receive(self, message: Message, at: int | None = None) -> Entry:
+        """Add the thread's next message.
+
+        Args:
+            message: The message.
+            at: Its position, if a rewind abandoned messages of the log before it; by default the
+                next one.
+        """
+        self.reader.position = self.reader.position if at is None else at
+        entry = self.reader.read(message)
+        self._bind(entry, answers=not self._is_new)
+        self.window.add(entry)
+        self._is_new = True
+        return entry
+
+    def prepare(self, *, cold: bool = False) -> Sequence[Item]:
+        """Build the next request: plan and apply edits, and return the items to send.
+
+        Called again before another message was received (the provider failed), it returns the same
+        request, unless `observe` has found that request too large.
+
+        Args:
+            cold: Whether a cache miss is expected anyway (a pause longer than the cache lives,
+                another model): then a rewrite costs nothing extra.
+
+        Returns:
+            The items, in order. The list belongs to the engine: read it, don't keep it. Defects
+            that the gate found are in `problems`.
+
+        Raises:
+            WindowExceededError: What must be kept is larger than the window.
+        """
+        for _ in self.steps(cold=cold):
+            pass
+        return self.window.items
+
+    def steps(
+        self, *, cold: bool = False, asked: bool = False, repairs: Sequence[Edit] = ()
+    ) -> Generator[Sequence[Edit], Sequence[Edit] | None]:
+        """Prepare step by step: each batch of edits is yielded before it is committed.
+
+        Args:
+            cold: As for `prepare`.
+            asked: Whether a compaction was requested, independent of its savings.
+            repairs: Edits of what the provider refused; they come first.
+
+        Yields:
+            Edits about to be committed. A value sent back is committed instead; `None` commits
+            them unchanged. Stopping in between does not change the engine.
+
+        Raises:
+            WindowExceededError: As for `prepare`.
+        """
+        self.window.settle()
+        is_news = self._is_new or asked or repairs
+        if not is_news and not excess(self.scene()) and not self._unbound():
+            return
+        self.turn += 1
+        yield from self._committed([repairs])
+        yield from self._committed(self._strips())
+        if asked:
+            yield from self._committed(self._asked())
+        yield from self._committed(self.policy.prepare(self.scene(), cold=cold))
+        yield from self._committed(self._strips())
+        self._is_new = False
+        self._check()
+
+    def joined(
+        self,
+        fold: Fold,
+        summary: Summary,
+        spent: tuple[int, int],
+        *,
+        first: int | None = None,
+        last: int | None = None,
+    ) -> Fold:
+        """Return a fold that `steps` is about to commit, with a summary; see `join_summary`."""
+        return join_summary(self.scene(), fold, summary, spent, first=first, last=last)
+
+    def record_again(self, reason: Reason) -> Fold | None:
+        """Plan to render the current structured summary again; `None` if there is none."""
+        fold, scene = self.window.fold, self.scene()
+        if fold is None:
+            return None
+        record, widest = fold.rooms or (scene.budget.record(scene.fixed), None)
+        tail = self.window.tokens
+        return plan_fold(scene, tail=tail, record=record, widest=widest, reason=reason)
+
+    def _committed(
+        self, batches: Iterable[Sequence[Edit]]
+    ) -> Generator[Sequence[Edit], Sequence[Edit] | None]:
+        for edits in batches:
+            if edits:
+                better = yield edits
+                self._commit(edits if better is None else better)
+
+    def _asked(self) -> Iterator[Sequence[Edit]]:
+        scene = self.scene()
+        tail, room = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
+        fold = plan_fold(scene, tail=tail, record=room, reason="asked for")
+        if fold is not None and fold.freed > 0:
+            yield (fold, *plan_tail(scene, fold.last))
+
+    def _bind(self, entry: Entry, *, answers: bool) -> None:
+        """Store the bond of an answer's reasoning."""
+        if not is_signed(entry.message):
+            return
+        bond = self.bond_in(entry.message) or (self.bond() if answers and self.binds else None)
+        if bond is not None:
+            self.bonds[entry.position] = bond
+
+    def bond(self, behind: Sequence[Message] = ()) -> Bond:
+        """Return the bond of the answer to the last request; call it before `receive`.
+
+        Args:
+            behind: Messages that others added at the end of the request.
+        """
+        return bond_before(self.window, self.prefixes, len(self.window.items), behind)
+
+    def refuse_reasoning(self) -> Sequence[Edit]:
+        """Handle a provider's refusal of reasoning as bound to another conversation.
+
+        Returns:
+            Edits that repair the request: they strip reasoning that is not in its original place,
+            or all of it if all seems to be, since something else then changed the request.
+        """
+        self.binds, self._bound = True, (-1, "", 0)
+        signed = (item.position for item in self.window.items if is_signed(item.message))
+        positions = self._unbound() or [*signed]
+        return [plan_strip(self.window, positions, self.turn)] if positions else []
+
+    def _unbound(self) -> list[int]:
+        """Return the positions of reasoning that this model would refuse."""
+        if not self.binds:
+            return []
+        window = self.window
+        epoch, base, known = self._bound
+        first = known if (epoch, base) == (window.epoch, self.prefixes.base) else 0
+        return unbound(window, self.prefixes, self.bonds, first)
+
+    def _strips(self) -> Iterator[Sequence[Edit]]:
+        if positions := self._unbound():
+            yield (plan_strip(self.window, positions, self.turn),)
+
+    def scene(self) -> Scene:
+        """Return the planning context for the current window."""
+        self.window.settle()
+        budget = self.budget.calibrated(self.calibration)
+        return Scene(self.window, budget, self.name_span, self.turn, self.binds)
+
+    def _commit(self, edits: Sequence[Edit]) -> None:
+        self.window.apply(edits)
+        self.history.extend(edits)
+        if any(isinstance(edit, Fold) for edit in edits):
+            live = self.window.entries.values()
+            self._waiting = self.reader.waiting(self.window.record.last, live)
+            self._used = self.reader.narrow(live)
+            self.bonds = {p: bond for p, bond in self.bonds.items() if p in self.window.entries}
+
+    def standing(self) -> Standing:
+        """Return the snapshot from which, with the live messages, `resume` continues."""
+        window = self.window
+        return Standing(
+            fold=window.fold,
+            record=window.record,
+            pins=window.pins,
+            rewrites=tuple(window.rewrites.values()),
+            systems=window.systems,
+            used=self._used,
+            waiting=self._waiting,
+            stripped=tuple(sorted(window.stripped)),
+        )
+
+    def resume(self, standing: Standing, live: Iterable[tuple[int, Message]]) -> None:
+        """Continue from another engine's snapshot. This engine must be new.
+
+        Args:
+            standing: Snapshot of the last compaction, with the pins and rewrites since then.
+            live: The messages that are not compacted, with their positions, oldest first.
+        """
+        self._used, self._waiting = standing.used, standing.waiting
+        self.reader.resume(standing.used, standing.waiting)
+        entries: list[Entry] = []
+        for position, message in live:
+            self.reader.position = position
+            entries.append(self.reader.read(message))
+            self._bind(entries[-1], answers=False)
+        self.window.resume(standing, entries)
+
+    def observe(self, reported: int) -> None:
+        """Calibrate by the input tokens that the provider reports for the last request."""
+        self.calibration = self.calibration.observe(estimated=self.window.tokens, reported=reported)
+
+    def pin(self, position: int, quote: str) -> None:
+        """Keep a user's words verbatim in every context, until they are unpinned.
+
+        Raises:
+            PinError: No available request at that position contains the words.
+        """
+        entry = self.window.entries.get(position)
+        folded = (q.text for q in self.window.record.requests if q.position == position)
+        text = entry.message.text if entry and entry.is_request else next(folded, "")
+        if not quote or quote not in text:
+            raise PinError(position, quote)
+        self._commit_pin(Pin, position, quote)
+        if entry is not None:
+            self._excerpt_again(entry, quote)
+        self._rewrite_record(quote)
+
+    def unpin(self, position: int, quote: str) -> None:
+        """Release pinned words. Other words are ignored."""
+        self._commit_pin(Unpin, position, quote)
+
+    def _commit_pin(self, kind: type[Pin] | type[Unpin], position: int, quote: str) -> None:
+        edit = kind(
+            reason="asked for",
+            turn=self.turn,
+            tokens_before=0,
+            tokens_after=0,
+            position=position,
+            quote=quote,
+        )
+        self._commit([edit])
+
+    def _excerpt_again(self, entry: Entry, quote: str) -> None:
+        """Shorten a request again if its excerpt lacks words that were just pinned."""
+        scene = self.scene()
+        if entry.position in self.window.rewrites and quote not in scene.shown(entry).text:
+            tokens = scene.shown_tokens(entry) + self.count(quote)
+            self._commit([evict(scene, entry, tokens, "asked for")])
+
+    def _rewrite_record(self, quote: str) -> None:
+        """Render the structured summary again if it lacks words that were just pinned."""
+        scene, fold = self.scene(), self.window.fold
+        if fold is None or any(quote in item.message.text for item in self.window.items):
+            return
+        room = scene.budget.record(scene.fixed)
+        again = plan_fold(scene, tail=self.window.tokens, record=room, reason="asked for")
+        if again is not None:
+            self._commit([again])
+
+    def _check(self) -> None:
+        """Validate the items added since the last request, or all of them after a rewrite."""
+        items, epoch = self.window.items, self.window.epoch
+        if epoch != self._epoch:
+            self._gate, self._checked, self._epoch = Gate(self.dialect), 0, epoch
+        self._gate.feed(item.message for item in items[self._checked :])
+        first, self._checked = self._checked, len(items)
+        self.window.sent = len(items)
+        if self.binds:
+            self._bind_unknown(first)
+        self._bound = (self.window.epoch, self.prefixes.base, len(items))
+        self.problems = self._gate.verdict()
+
+    def _bind_unknown(self, first: int) -> None:
+        """Bind reasoning that came from elsewhere to its current prefix."""
+        items = self.window.items
+        for k in range(first, len(items)):
+            position = items[k].position
+            if is_signed(items[k].message) and position not in self.bonds:
+                self.bonds[position] = bond_before(self.window, self.prefixes, k)

@@ -1,0 +1,317 @@
+"""The ledger of savings: predicted and realized savings of each rewrite of the prefix.
+
+A thread with n rewrites is compared with itself n times: as it would have continued if it had
+been rewritten up to then and never again. What a call costs less after one more rewrite is the
+saving of that rewrite, so the gains of all of them add up to the cost of never rewriting, minus the
+actual cost. The messages in between are assumed to be the same in each case.
+
+Two rules: every figure is in units of one uncached input token; adding a call takes constant time,
+except if its cache was lost or another price tier is near: then every rewrite is evaluated.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from thalweg.engine.pricing.tariff import Tariff
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Predicted cost and savings of a rewrite when it was decided.
+
+    Example:
+        >>> Forecast(price=2_000.0, saving=100.0, calls=50).gain
+        3000.0
+    """
+
+    price: float
+    """One-time cost: rewriting everything after the first change, the structured summary, the
+    narrative summary, and expected re-fetches."""
+    saving: float
+    """Saving per later call: re-reading what was freed."""
+    calls: int
+    """Expected number of further calls: as many as the thread has had. If only the length of a
+    thread is available, that is the best estimate (Lindy's law)."""
+
+    @property
+    def break_even(self) -> float:
+        """Number of calls that recover the price; infinite if nothing is saved."""
+        return max(0.0, self.price) / self.saving if self.saving > 0 else math.inf
+
+    @property
+    def gain(self) -> float:
+        """Net gain after the expected calls; negative for a loss."""
+        return self.saving * self.calls - self.price
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """One request, as it was charged. Tokens are ours; `factor` converts them to the provider's."""
+
+    tariff: Tariff
+    tokens: int
+    cached: int
+    """Tokens read from the cache."""
+    written: int
+    """Tokens written to it."""
+    same: int
+    """Tokens of the prefix shared with the previous request: what a cache could hold."""
+    is_cold: bool = False
+    """Whether the cache has lost them."""
+    factor: float = 1.0
+    """Tokens of the provider per token of ours."""
+
+    FOUND: ClassVar[float] = 0.9
+    """Share of the cacheable tokens that counts as a cache hit: not every prefix of a request is
+    cached, and token counts differ."""
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the provider's cache had the expected prefix."""
+        expected = self.FOUND * self.held(self.same) - self.tariff.block
+        return not self.is_cold and self.cached >= expected
+
+    def held(self, prefix: int) -> int:
+        """Return how much of a prefix a cache holds: all of it, or none if it is too short."""
+        return prefix if prefix * self.factor >= self.tariff.minimum else 0
+
+    def rates(self, tokens: int) -> tuple[float, float]:
+        """Return the price of a token, cached and uncached, in a request of this size."""
+        prices = self.tariff.prices(int(tokens * self.factor))
+        share, fresh = 1.0, self.tokens - self.cached
+        if not self.held(tokens):
+            share = 0.0
+        elif self.held(self.tokens) and fresh > 0:
+            share = min(1.0, self.written / fresh)
+        full = prices.input + share * (prices.write - prices.input)
+        return prices.read * self.factor, full * self.factor
+
+    def cost(self, tokens: int, cached: int) -> float:
+        """Return the cost of a request like this one with another size."""
+        read, full = self.rates(tokens)
+        return read * cached + full * (tokens - cached)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """All changes to a thread before one request."""
+
+    turn: int
+    reason: str
+    freed: int
+    """Tokens that the request would have had in addition."""
+    took: Iterable[int] = ()
+    """Positions of the messages that are no longer shown verbatim."""
+    asked: float = 0.0
+    """Cost of the models that wrote summaries."""
+    forecast: Forecast | None = None
+    """The forecast of the policy; computed from the request if there is none."""
+
+
+def foresee(sent: Sent, change: Change, before: int) -> Forecast:
+    """Return the forecast of a change that has none, assuming the thread continues as before.
+
+    Args:
+        sent: The request after the change.
+        change: The change.
+        before: Tokens of the previous request.
+
+    Example:
+        >>> tariff = Tariff(name="flat", read=0.1, write=1.25)
+        >>> sent = Sent(tariff=tariff, tokens=3_000, cached=2_000, written=1_000, same=2_000)
+        >>> round(foresee(sent, Change(turn=40, reason="", freed=7_000), before=10_000).saving)
+        700
+    """
+    read, full = sent.rates(sent.tokens)
+    again = sent.held(before) - sent.held(sent.same) - change.freed
+    price = (full - read) * max(0, again) * (not sent.is_cold) + change.asked
+    larger = sent.tokens + change.freed
+    saving = sent.cost(larger, larger) - sent.cost(sent.tokens, sent.tokens)
+    return Forecast(price=price, saving=saving, calls=change.turn)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saving:
+    """One line of the ledger: a rewrite, its predicted savings and its realized ones so far."""
+
+    turn: int
+    reason: str
+    forecast: Forecast
+    freed: int
+    """Tokens that every request since would have had in addition."""
+    calls: int
+    """Calls since, including the one it was made for."""
+    saved: float
+    """What they would have cost in addition."""
+    rewriting: float
+    """Cost of rewriting everything after the first change, and the structured summary."""
+    asked: float
+    """Cost of the narrative summaries."""
+    fetched: float
+    """Cost of re-fetching content that it removed."""
+
+    @property
+    def realised(self) -> float:
+        """Net gain so far; negative until the price is recovered."""
+        return self.saved - self.rewriting - self.asked - self.fetched
+
+    @property
+    def expected(self) -> float:
+        """Predicted net gain by now, after the actual number of calls."""
+        return self.forecast.saving * self.calls - self.forecast.price
+
+    def to_json(self) -> dict[str, float | str | None]:
+        """Return the fields that `--json` prints."""
+        forecast = self.forecast
+        never = math.isinf(forecast.break_even)
+        return {
+            "turn": self.turn,
+            "reason": self.reason,
+            "freed": self.freed,
+            "predicted": round(forecast.gain, 1),
+            "predicted_calls": forecast.calls,
+            "price": round(forecast.price, 1),
+            "saving_per_call": round(forecast.saving, 1),
+            "break_even": None if never else round(forecast.break_even, 1),
+            "expected": round(self.expected, 1),
+            "realised": round(self.realised, 1),
+            "calls": self.calls,
+            "saved": round(self.saved, 1),
+            "rewriting": round(self.rewriting, 1),
+            "summaries": round(self.asked, 1),
+            "fetched": round(self.fetched, 1),
+        }
+
+
+@dataclass(slots=True)
+class _Line:
+    change: Change
+    forecast: Forecast
+    at: int
+    """Tokens before the first change: the position of the freed tokens in a request."""
+    freed: int
+    """As `Change.freed`, minus what was fetched again since."""
+    first: int
+    """Number of the call it was made for, from 0."""
+    begun: float
+    """Value of `Savings._carried` when it was made."""
+    extra: float = 0.0
+    """Savings that `_carried` does not include."""
+    rewriting: float = 0.0
+    fetched: float = 0.0
+
+    def saved(self, carried: float) -> float:
+        return self.extra + self.freed * (carried - self.begun)
+
+
+@dataclass(slots=True)
+class Savings:
+    """The ledger of one thread, updated call by call."""
+
+    window: int = 0
+    """Window of the model; 0 if it is to be ignored."""
+    calls: int = 0
+    beyond: float = 0.0
+    """Cost of sending the tokens over the window, which no request could hold."""
+    _lines: list[_Line] = field(default_factory=list)
+    _freed: int = 0
+    """Tokens freed by all lines."""
+    _carried: float = 0.0
+    """Cost so far of sending one token of a cached prefix with every call."""
+    _tokens: int = 0
+    """Tokens of the previous request."""
+    _took: dict[int, _Line] = field(default_factory=dict)
+    """The line that first removed the text of a message from the context, by its position."""
+
+    def call(self, sent: Sent, change: Change | None = None) -> None:
+        """Add a request, and the change made for it."""
+        new = None if change is None else self._open(sent, change)
+        base, held = sent.same, sent.held(sent.same)
+        is_found = sent.is_found
+        if new is not None:  # breakpoints may store less of a changed prefix
+            base, held, is_found = self._tokens, min(held, sent.cached), not sent.is_cold
+        again = 0 if new is None else sent.held(base) - held - new.freed
+        read, full = sent.rates(sent.tokens)
+        if new is not None and is_found:
+            new.rewriting = (full - read) * max(0, again)
+        is_plain = sent.held(base) == base and sent.rates(sent.tokens + self._freed) == (read, full)
+        if is_found and is_plain:
+            self._carried += read
+            if new is not None:  # freed tokens that were uncached, and would be written now
+                new.extra += (full - read) * max(0, -again)
+        else:
+            self._compare(sent, new, held if is_found else None)
+        over = sent.tokens + self._freed - self.window
+        if self.window and over > 0:
+            self.beyond += (read if is_found else full) * min(over, self._freed)
+        self.calls += 1
+        self._tokens = sent.tokens
+
+    def _open(self, sent: Sent, change: Change) -> _Line:
+        forecast = change.forecast or foresee(sent, change, self._tokens)
+        line = _Line(change, forecast, sent.same, change.freed, self.calls, self._carried)
+        self._lines.append(line)
+        self._freed += line.freed
+        for position in change.took:
+            self._took.setdefault(position, line)
+        return line
+
+    def _compare(self, sent: Sent, new: _Line | None, held: int | None) -> None:
+        """Compute the cost of the request without each line and the later ones.
+
+        Args:
+            sent: The request.
+            new: The line that was made for it.
+            held: Cached tokens of it; `None` if the cache had lost what it could have had.
+        """
+        arrived = sent.tokens - (sent.same if new is None else self._tokens - new.freed)
+        tokens, cached = sent.tokens, sent.cached if held is None else held
+        with_it = sent.cost(tokens, cached)
+        for line in reversed(self._lines):
+            tokens += line.freed
+            if held is not None:
+                cached = sent.held(tokens - arrived)
+            elif line.at < sent.cached:
+                cached += line.freed
+            without = sent.cost(tokens, cached)
+            line.extra += without - with_it
+            with_it = without
+        if new is not None:
+            new.extra += new.rewriting
+
+    def fetch(self, position: int, price: float, tokens: int = 0) -> None:
+        """Add the cost of a re-fetch to the line that removed the content.
+
+        If no line is recorded for it, to the newest.
+
+        Args:
+            position: Position of the message in the log.
+            price: Cost of the fetch.
+            tokens: What it added to the requests since, if those count it.
+        """
+        if not self._lines:
+            return
+        line = self._took.get(position, self._lines[-1])
+        line.fetched += price
+        line.extra, line.begun = line.saved(self._carried), self._carried
+        line.freed -= tokens
+        self._freed -= tokens
+
+    def lines(self) -> list[Saving]:
+        """Return the current lines, oldest first."""
+        return [
+            Saving(
+                turn=line.change.turn,
+                reason=line.change.reason,
+                forecast=line.forecast,
+                freed=line.change.freed,
+                calls=self.calls - line.first,
+                saved=line.saved(self._carried),
+                rewriting=line.rewriting,
+                asked=line.change.asked,
+                fetched=line.fetched,
+            )
+            for line in self._lines
+        ]

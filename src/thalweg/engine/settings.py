@@ -1,0 +1,194 @@
+"""User settings of the context: when a thread is compacted, what is kept, what is offloaded."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Self
+
+from pydantic import (
+    Field,
+    GetCoreSchemaHandler,
+    NonNegativeInt,
+    PositiveInt,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import CoreSchema, core_schema
+
+from thalweg.engine.compaction.policy import Policy, RentOrBuy
+from thalweg.engine.compaction.thresholds import Kind, Threshold, Thresholds, is_pair
+from thalweg.engine.pricing.overrides import Pricing
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.sections import Section, refuse
+from thalweg.engine.window.budget import MIN_LIMIT, Budget
+from thalweg.errors import ConfigError
+
+Size = Threshold | tuple[Kind, float]
+"""A threshold, or LangChain's pair: `("tokens", 4000)`."""
+_SIZES = TypeAdapter(tuple[Threshold, ...])
+
+
+def _one(given: object) -> Threshold:
+    return Threshold.model_validate(given)
+
+
+def _each(given: object) -> tuple[Threshold, ...] | None:
+    if given is None:
+        return None
+    if isinstance(given, list | tuple) and not is_pair(given):
+        return _SIZES.validate_python(given)
+    return (_one(given),)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Metadata of a field whose input type differs from its stored type."""
+
+    read: Callable[[object], object]
+    held: object
+    """The stored type, by which it is serialized."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        del source
+        held = handler.generate_schema(self.held)
+        return core_schema.no_info_wrap_validator_function(lambda given, _: self.read(given), held)
+
+
+class Offload(Section):
+    """Content that is offloaded to the archive on arrival, and the preview that replaces it."""
+
+    result_tokens: PositiveInt = 20_000
+    """A larger tool result is replaced by a preview (a quarter of the window if that is less)."""
+    input_tokens: PositiveInt = 20_000
+    """The tool calls of a message of the model that is larger are replaced by references (a quarter
+    of the window if that is less). A user's message above both this and a quarter of the window is
+    replaced by an excerpt."""
+    preview_lines: PositiveInt = 10
+    """Lines of plain text that a preview shows, from head and tail together."""
+
+
+class ContextPolicy(Section):
+    """How a thread is kept inside its window.
+
+    Without a `trigger`, a thread is compacted when re-reading removable content has cost as much
+    as a compaction (`RentOrBuy`). With one, fixed sizes decide (`Thresholds`). In both cases every
+    request fits the window, and removed content can be read from the archive.
+
+    Example:
+        >>> policy = ContextPolicy(trigger=[("fraction", 0.8), ("messages", 50)])
+        >>> policy.keep
+        Threshold(type='messages', value=20)
+    """
+
+    enabled: bool = True
+    """`False`: nothing is compacted by choice, only what would not fit the window any more."""
+    summarize: bool = True
+    """Whether a model adds a narrative summary to the structured summary of every compaction."""
+    background: bool = True
+    """Whether the narrative summary is written in the background, for the next compaction to
+    show; `False`: the turn that compacts waits for it."""
+    model_name: str | None = None
+    """The model that summarizes; by default the one in use."""
+    trigger: Annotated[Size | Sequence[Size] | None, _Read(_each, tuple[Threshold, ...] | None)] = (
+        None
+    )
+    """One size or several; the first that is reached triggers a compaction."""
+    keep: Annotated[Size, _Read(_one, Threshold)] = Threshold(type="messages", value=20)
+    """Newest messages that remain verbatim when a trigger is reached. Never part of an exchange:
+    messages are kept at least this many, tokens and a fraction at most this many. The structured
+    summary takes about a tenth of the tokens between them and a trigger in tokens."""
+    trim_tokens_to_summarize: PositiveInt | None = None
+    """Most tokens of messages in one summary request; by default as many as the model accepts.
+    Requests have more if a summary would need over 16 of them."""
+    summary_prompt: str | None = None
+    """Instructions for the model that summarizes; replaces the built-in ones."""
+    window: PositiveInt | None = None
+    """Tokens the model accepts; by default the model's own."""
+    max_output: NonNegativeInt | None = None
+    """Tokens reserved for the answer; by default the model's own."""
+    prompt_caching: bool = True
+    """Whether requests get breakpoints for the provider's prompt cache, if it uses them
+    (Anthropic; your own are kept, and the provider's limit is respected), and OpenAI receives a
+    key that groups requests. A cached prefix lasts five minutes, or an hour if `pricing` names
+    such a tariff."""
+    offload: Offload = Field(default_factory=Offload)
+    pricing: Pricing = Field(default_factory=Pricing)
+
+    @field_validator("summary_prompt")
+    @classmethod
+    def _says_something(cls, words: str | None) -> str | None:
+        if words is not None and not words.strip():
+            refuse("the prompt is blank", "write instructions, or null for ours")
+        return words
+
+    @model_validator(mode="after")
+    def _folding_frees_something(self) -> Self:
+        keep = _one(self.keep)
+        for trigger in self.triggers:
+            if trigger.type == keep.type and keep.value >= trigger.value:
+                problem = f"{keep.value:g} {keep.type} to keep is not less than the trigger's"
+                mend = f"keep less than {trigger.value:g}, or raise the trigger"
+                refuse(f"{problem} {trigger.value:g}", mend, key="keep", against="trigger")
+        return self
+
+    @model_validator(mode="after")
+    def _the_window_holds_a_request(self) -> Self:
+        left = (self.window or 0) - (self.max_output or 0)
+        if self.window is not None and left < MIN_LIMIT:
+            problem = f"{self.window} less {self.max_output or 0} for the answer leaves {left}"
+            mend = f"leave {MIN_LIMIT} at least"
+            refuse(f"{problem} tokens", mend, key="window", against="max_output")
+        return self
+
+    @classmethod
+    def from_mapping(cls, section: Mapping[str, object], *, where: str = "summarization") -> Self:
+        """Parse a mapping of settings; errors name the section `where`."""
+        return super().from_mapping(section, where=where)
+
+    @property
+    def triggers(self) -> tuple[Threshold, ...]:
+        """The sizes that trigger a compaction; empty means rent or buy."""
+        return _each(self.trigger) or ()
+
+    @property
+    def weighs_prices(self) -> bool:
+        """Whether prices decide when a thread is compacted; else sizes do, or nothing."""
+        return self.enabled and not self.triggers
+
+    def budget(self, window: int, output: int | None = None) -> Budget:
+        """Return the budget for a model's window.
+
+        Args:
+            window: Tokens the model accepts, its answer included.
+            output: Most tokens of its answer; by default an eighth of the window, at most 8,192.
+
+        Raises:
+            ConfigError: No tokens remain for a request.
+        """
+        window = self.window or window
+        output = output if self.max_output is None else self.max_output
+        try:
+            return Budget(
+                window=window,
+                max_output=output,
+                result_tokens=self.offload.result_tokens,
+                input_tokens=self.offload.input_tokens,
+                preview_lines=self.offload.preview_lines,
+            )
+        except ValidationError as error:
+            problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise ConfigError("window", problem, "set window and max_output by hand") from None
+
+    def policy(self, tariff: Tariff) -> Policy:
+        """Create the policy for one thread.
+
+        Args:
+            tariff: Prices of the model in use; `pricing` for every model overrides them.
+        """
+        if not self.weighs_prices:
+            triggers = self.triggers if self.enabled else ()
+            return Thresholds(triggers=triggers, keep=_one(self.keep))
+        return RentOrBuy(self.pricing.over(tariff), summarizes=self.summarize)

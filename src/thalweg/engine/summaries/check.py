@@ -1,0 +1,133 @@
+"""Check a summary against its source, line by line, without a model.
+
+Two laws: an identifier in a summary occurs in the source (I14); what a summary attributes to
+the user is in the words of one message of the user (I13). A line that breaks one is dropped.
+A true paraphrase in entirely different words is dropped too: the structured summary holds the
+user's own words.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from thalweg.engine.entries import Message
+from thalweg.engine.summaries.names import Names, names_missing
+from thalweg.engine.summaries.said import Said
+from thalweg.engine.summaries.summary import SECTIONS, Summary
+from thalweg.engine.transcript import as_text
+from thalweg.errors import SummaryError
+
+_POSES = re.compile(
+    r"^\W*(?:(?:system|developer|admin(?:istrator)?|assistant|operator|root|instructions?|系统|开发者"
+    r"|助手|管理员)(?: (?:message|prompt|reminder|note|notice|instruction|override))?\s*[\])>*_]*"
+    r"\s*[:\uff1a]|</?\s*(?:system|developer|assistant|user|human)[\w-]*\s*>|<\||\[/?(?:INST|SYS))"
+    r"|<\|im_(?:start|end)\|>|<<SYS>>|</?system-(?:reminder|message|prompt)>"
+    r"|\b(?:ignore|disregard) (?:all |any |the )*(?:previous|prior|above|earlier) instructions",
+    re.IGNORECASE,
+)
+"""Matches text that imitates a speaker of more authority than a summary has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A defect of a summary or of one of its lines."""
+
+    kind: str
+    """The defect without any word of the thread: safe to log."""
+    told: str
+    """The defect with the model's text: only for readers of the thread."""
+    is_line: bool = False
+    """Whether it concerns one line, and the rest of the summary is used."""
+
+    def __str__(self) -> str:
+        return self.told
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The source of summaries, indexed once for all of them."""
+
+    names: Names
+    said: Said
+
+    @classmethod
+    def of(cls, messages: Sequence[Message]) -> Self:
+        """Index the messages to be summarised, and other messages that the model saw."""
+        return cls(Names.of(_texts(messages)), Said.of(messages))
+
+    def checked(self, summary: Summary) -> tuple[Summary, tuple[Fault, ...]]:
+        """Return a summary without its unsupported lines, and a fault per dropped line."""
+        sections: dict[str, tuple[str, ...]] = {}
+        dropped: list[Fault] = []
+        for section, lines in summary.sections.items():
+            kept: list[str] = []
+            for line in lines:
+                kind, fault = _fault(section, line, self.names, self.said)
+                if fault:
+                    told = f"{SECTIONS[section]}: {line!r}: {fault}"
+                    dropped.append(Fault(kind, told, is_line=True))
+                else:
+                    kept.append(line)
+            sections[section] = tuple(kept)
+        remains = Summary(**sections)
+        if remains.is_empty:
+            problem = f"no line of it is borne out ({dropped[0]})" if dropped else "it is empty"
+            raise SummaryError(problem)
+        return remains, tuple(dropped)
+
+
+def checked(summary: Summary, source: Sequence[Message]) -> tuple[Summary, tuple[Fault, ...]]:
+    """Return a summary without the lines that its source does not support.
+
+    Args:
+        summary: What a model wrote.
+        source: The messages to summarise, and other messages that the model saw.
+
+    Returns:
+        The remaining summary, and a fault for each dropped line: its section, the line and the
+        reason.
+
+    Raises:
+        SummaryError: No line remains.
+    """
+    return Source.of(source).checked(summary)
+
+
+def _texts(source: Sequence[Message]) -> Iterator[str]:
+    for message in source:
+        yield as_text(message)
+        for call in message.calls:
+            yield from _strings(call.arguments)
+
+
+def _strings(arguments: str) -> list[str]:
+    """Return the strings in the arguments of a call, with JSON escapes decoded."""
+    if "\\" not in arguments:
+        return []
+    found: list[str] = []
+    try:
+        json.loads(arguments, object_pairs_hook=lambda pairs: found.extend(_of(pairs)))
+    except (ValueError, RecursionError):
+        return []
+    return found
+
+
+def _of(pairs: list[tuple[str, object]]) -> Iterator[str]:
+    for _, value in pairs:
+        values = value if isinstance(value, list) else [value]
+        yield from (item for item in values if isinstance(item, str))
+
+
+_OF_THE_USER = frozenset({"goal", "constraints"})
+
+
+def _fault(section: str, line: str, names: Names, said: Said) -> tuple[str, str]:
+    """Return what is wrong with a line, without its words and with them; empty if nothing is."""
+    if _POSES.search(line):
+        poses = "it speaks with an authority that a summary does not have"
+        return poses, poses
+    if missing := next(iter(names_missing(line, names)), ""):
+        return "a name is not in the messages", f"{missing!r} does not occur in the messages"
+    return "the user did not say so", said.fault(line, is_users=section in _OF_THE_USER)

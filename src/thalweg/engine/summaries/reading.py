@@ -1,0 +1,271 @@
+"""Parse a model's text as a summary, or raise.
+
+An answer without content must never replace the content it should summarise (I35): an empty
+answer, an acknowledgement, a refusal, headings without lines, an answer that was cut off.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from thalweg.engine.summaries.answer import (
+    check_finish,
+    is_filler,
+    is_refusal,
+    unwrapped,
+    without_thinking,
+)
+from thalweg.engine.summaries.summary import Summary
+from thalweg.engine.summaries.titles import section_of
+from thalweg.errors import SummaryError
+
+MAX_LINES = 120
+"""Most lines of one section that are read."""
+MAX_LINE_CHARS = 1_200
+"""Most characters of one line that are read; a longer line is clipped."""
+MAX_CHARS = 400_000
+"""Most characters of an answer that are read."""
+
+
+def read_summary(text: str, *, finish: str = "") -> Summary:
+    r"""Parse a model's answer as a summary.
+
+    Headings may be of any level and form, translated, or the keys of a JSON object. Text below
+    an unrecognized heading is added to the state of work.
+
+    Args:
+        text: The answer.
+        finish: The model's finish reason, in its provider's word.
+
+    Raises:
+        SummaryError: The answer is unusable.
+
+    Example:
+        >>> read_summary("## Goal\n- Ship 1.2\n\n**Next steps:** tag it").next_steps
+        ('tag it',)
+    """
+    check_finish(finish, text)
+    answer = unwrapped(without_thinking(text[:MAX_CHARS])).strip()
+    if not answer:
+        problem = "it is empty"
+        raise SummaryError(problem, text)
+    reader = _Reader()
+    data = _as_json(answer)
+    if data is None:
+        reader.read(answer)
+    else:
+        reader.read_data(data)
+    return _accepted(reader, answer)
+
+
+def _as_json(text: str) -> Mapping[str, object] | None:
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+_BEFORE_TITLE = re.compile(
+    r"(?P<bullet>[-*•+]\s+)?(?P<level>#{1,6})?\s*"
+    r"(?P<number>(?:\d{1,2}|[一二三四五六])[.)、]\s*)?(?P<bold>\*\*|__|【)?"
+)
+_AFTER_BOLD = re.compile(r"\*\*|__|】")
+_COLON = re.compile(r"[:\uff1a]")
+_TITLE_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """A line that may be a heading."""
+
+    title: str
+    rest: str
+    level: int
+    in_bullet: bool
+    is_bold: bool
+    is_numbered: bool
+
+
+def _as_heading(line: str) -> _Heading | None:
+    match = _BEFORE_TITLE.match(line)
+    if match is None:
+        return None
+    text = line[match.end() :]
+    closed = _AFTER_BOLD.search(text) if match["bold"] else None
+    colon = _COLON.search(text)
+    split = closed or colon
+    title = text[: split.start()] if split else text
+    rest = text[split.end() :] if split else ""
+    if closed:
+        rest = _COLON.sub("", rest, count=1) if _COLON.match(rest.lstrip()) else rest
+    title = title.strip().rstrip("#:\uff1a ")
+    if not title or len(title) > _TITLE_CHARS:
+        return None
+    return _Heading(
+        title,
+        rest.strip(),
+        len(match["level"] or ""),
+        in_bullet=bool(match["bullet"]),
+        is_bold=closed is not None,
+        is_numbered=match["number"] is not None,
+    )
+
+
+_BULLET = re.compile(r"^\s*(?:[-*•+\u2013]|\d{1,3}[.)、])\s+")
+_NOTHING = re.compile(
+    r"\W*(?:none|nothing|n/?a|not applicable|none (?:yet|so far|known|stated|given)"
+    r"|no open questions"
+    r"|无|没有|暂无|なし|ninguna?|aucune?|keine?)?\W*",
+    re.IGNORECASE,
+)
+_RULE = re.compile(r"[-=*_|:\s]+")
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Parses lines into the sections of a summary."""
+
+    sections: dict[str, list[str]] = field(default_factory=dict)
+    loose: list[str] = field(default_factory=list)
+    """Lines before any heading."""
+    _section: str = ""
+    _level: int = 0
+    _is_outline: bool = False
+    """Whether the headings are the numbered lines of an outline."""
+    _pending: str = ""
+    """An unrecognized heading, until a line follows it."""
+    _joins: bool = False
+    """Whether the next line may continue the last one."""
+    _in_code: bool = False
+
+    def read_data(self, data: Mapping[str, object]) -> None:
+        """Parse the keys of a JSON object as headings."""
+        if len(data) == 1 and isinstance(inner := next(iter(data.values())), dict):
+            data = inner
+        for title, value in data.items():
+            self._section = section_of(title) or "state"
+            for line in _data_lines(value):
+                self.add(line)
+
+    def read(self, text: str) -> None:
+        """Parse the lines of a text."""
+        for line in text.splitlines():
+            bare = line.strip()
+            if bare.startswith("```"):
+                self._in_code, self._joins = not self._in_code, False
+            elif self._in_code:
+                self.add(bare)
+                self._joins = False
+            elif not bare or (_RULE.fullmatch(bare) and not bare.isspace()):
+                self._joins = False
+            elif not self._heading(line.rstrip()):
+                self._line(line, bare)
+
+    def _heading(self, line: str) -> bool:
+        heading = _as_heading(line)
+        if heading is None:
+            return False
+        within = heading.in_bullet and bool(heading.rest)
+        if section := section_of(heading.title):
+            if within and not heading.is_bold and self._section:
+                return False
+            self._known(section, heading, within=within)
+            return True
+        is_heading = heading.level or (heading.is_bold and not heading.in_bullet)
+        is_heading = is_heading or (
+            self._is_outline and heading.is_numbered and line.endswith((":", "\uff1a"))
+        )
+        if not is_heading or heading.rest:
+            return False
+        if not heading.level or heading.level <= self._level or not self._section:
+            self._section = "state"
+        self._pending, self._joins = heading.title, False
+        return True
+
+    def _known(self, section: str, heading: _Heading, *, within: bool) -> None:
+        before, self._section = self._section, section
+        self._pending, self._joins = "", False
+        if heading.rest:
+            self.add(heading.rest)
+            self._joins = not within
+        if within:
+            self._section = before
+        else:
+            self._level = heading.level
+            self._is_outline = heading.is_numbered and not heading.rest
+
+    def _line(self, line: str, bare: str) -> None:
+        bullet = _BULLET.match(line)
+        text = line[bullet.end() :].strip() if bullet else bare
+        if self._section and not bullet and not self._joins and is_filler(bare):
+            return
+        lines = self.sections.get(self._section) if self._section else self.loose
+        goes_on = self._joins and not bullet and not bare.startswith("|") and lines
+        if goes_on and lines and len(lines[-1]) < MAX_LINE_CHARS:
+            lines[-1] = f"{lines[-1]} {text}"[:MAX_LINE_CHARS]
+            return
+        self.add(text)
+        self._joins = not bare.startswith("|")
+
+    def add(self, text: str) -> None:
+        """Append a line to the current section."""
+        text = " ".join(text.split())
+        if _NOTHING.fullmatch(text):
+            return
+        if self._pending:
+            text, self._pending = f"{self._pending}: {text}", ""
+        clipped = text if len(text) <= MAX_LINE_CHARS else f"{text[: MAX_LINE_CHARS - 1]}…"
+        lines = self.sections.setdefault(self._section, []) if self._section else self.loose
+        if len(lines) < MAX_LINES:
+            lines.append(clipped)
+
+
+def _data_lines(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        for line in value.splitlines():
+            yield _BULLET.sub("", line).strip()
+    elif isinstance(value, list):
+        for item in value:
+            yield item if isinstance(item, str) else _compact(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield f"{name}: {item if isinstance(item, str) else _compact(item)}"
+    elif value is not None:
+        yield _compact(value)
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+_LEAST_WEIGHT = 16
+"""An answer below this weight is no summary; a letter of a script without spaces weighs three."""
+
+
+def _accepted(reader: _Reader, answer: str) -> Summary:
+    headed = any(reader.sections.values())
+    loose = [line for line in reader.loose if not is_filler(line)]
+    refused = [line for line in loose if is_refusal(line)]
+    if refused[:1] == loose[:1] and refused and not headed:
+        problem = "it is a refusal"
+        raise SummaryError(problem, answer)
+    loose = loose[1:] if refused and refused[0] == loose[0] else loose
+    reader.sections["state"] = [*loose, *reader.sections.get("state", [])]
+    lines = [line for section in reader.sections.values() for line in section]
+    if not lines:
+        problem = "it only acknowledges the request" if reader.loose else "it has headings alone"
+        raise SummaryError(problem, answer)
+    if all(map(is_refusal, lines)):
+        problem = "it is a refusal"
+        raise SummaryError(problem, answer)
+    if all(map(is_filler, lines)):
+        problem = "it only acknowledges the request"
+        raise SummaryError(problem, answer)
+    if not headed and sum(1 if c.isascii() else 3 for line in lines for c in line) < _LEAST_WEIGHT:
+        problem = "it is too short to say anything"
+        raise SummaryError(problem, answer)
+    return Summary(**{name: tuple(lines) for name, lines in reader.sections.items()})

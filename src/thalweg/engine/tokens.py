@@ -1,0 +1,298 @@
+"""Token counts: exact for OpenAI's vocabularies, calibrated upwards for every other.
+
+Two rules: a text is counted once, when its message arrives; the same count serves the
+trigger, the cut and the acceptance, which would else disagree.
+"""
+
+import json
+import math
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType
+
+from thalweg.engine.entries import Media, Message, Opaque, Text, Thinking, ToolCall
+from thalweg.engine.images import dimensions, image_tokens
+
+Counter = Callable[[str], int]
+"""Tokens in one text."""
+
+MESSAGE_OVERHEAD = 4
+"""Tokens a provider adds around one message (OpenAI's chat format: 3, one more for a name)."""
+CALL_OVERHEAD = 8
+"""Tokens around one tool call: its id and the JSON that frames it."""
+IMAGE_TOKENS = 1_600
+"""An image whose size is unknown: Anthropic's price of the largest image it does not resize
+(1,092 x 1,092 pixels / 750), which is above OpenAI's and Google's for the same picture."""
+DOCUMENT_BYTES_PER_TOKEN = 6
+"""A PDF by value: base64 bytes per token, from about 2,000 tokens and 12 kB a page."""
+
+
+@cache
+def exact_counter(encoding: str = "o200k_base") -> Counter:
+    """Count tokens exactly, offline, in time linear in the text.
+
+    Args:
+        encoding: `o200k_base` (GPT-4o and later) or `cl100k_base`.
+
+    Returns:
+        A counter that never treats text as a special token and accepts any `str`, lone
+        surrogates included; `byte_counter`, with a warning, where the compiled part of
+        `bpe-openai` cannot be loaded.
+
+    Example:
+        >>> exact_counter()("hello world")
+        2
+    """
+    try:
+        count_utf8: Counter = _bindings().tokenizer_for_encoding(encoding).count
+    except (ImportError, AttributeError) as error:
+        warnings.warn(_NOT_EXACT.format(error=error), RuntimeWarning, stacklevel=2)
+        return byte_counter
+
+    def count(text: str) -> int:
+        try:
+            return count_utf8(text)
+        except UnicodeEncodeError:
+            return count_utf8(text.encode("utf-8", "replace").decode("utf-8"))
+
+    return count
+
+
+_NOT_EXACT = (
+    "bpe-openai cannot be loaded ({error}): tokens are bounded by the UTF-8 bytes of a text, about "
+    "four times those of English, and threads are compacted sooner; install a wheel of it for "
+    "this platform: pip install --force-reinstall bpe-openai"
+)
+
+
+def byte_counter(text: str) -> int:
+    """Bound the tokens of a text from above, by its bytes in UTF-8.
+
+    OpenAI's vocabularies are byte-level BPE: a token is one byte or several, never none, so that no
+    text has more tokens than bytes.
+
+    Example:
+        >>> byte_counter("hello world")
+        11
+    """
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def _bindings() -> ModuleType:
+    """Import the compiled part of `bpe_openai` alone.
+
+    Its wrapper class refuses texts over a million characters, where the binding is linear; and an
+    import of the package takes half a second, in which it builds every encoding.
+    """
+    name = "bpe_openai._bindings"
+    if name not in sys.modules:
+        package = find_spec("bpe_openai")
+        places = package.submodule_search_locations if package else None
+        spec = PathFinder.find_spec(name, places)
+        if spec is None or spec.loader is None:
+            raise ModuleNotFoundError(name)
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules[name] = module
+    return sys.modules[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What one message adds to a request."""
+
+    tokens: int
+    """All of it, framing included."""
+    thinking: int
+    """The part of `tokens` that is reasoning."""
+    bytes: int
+    """UTF-8 bytes of text and base64 in the body, without framing."""
+    media: int
+    """Number of images, documents and sounds."""
+
+
+def measure(message: Message, count: Counter, model: str = "") -> Size:
+    """Count one message as it would be sent whole.
+
+    Args:
+        message: The message.
+        count: Counts its texts.
+        model: Whose price images have, see `media_tokens`.
+
+    Example:
+        >>> measure(Message("user", (Text("hello world"),)), exact_counter()).tokens
+        6
+    """
+    tokens, thinking, size, media = MESSAGE_OVERHEAD, 0, 0, 0
+    for part in message.parts:
+        match part:
+            case Text(text):
+                tokens += count(text)
+                size += _utf8(text)
+            case Thinking(text, signature):
+                held = count(text) if text else count(signature)
+                tokens += held
+                thinking += held
+                size += _utf8(text) + len(signature)
+            case ToolCall():
+                tokens += CALL_OVERHEAD + count(part.name) + count(part.arguments)
+                size += len(part.name) + _utf8(part.arguments)
+            case Media():
+                tokens += media_tokens(part, model)
+                size += part.size_bytes
+                media += 1
+            case Opaque(json=raw):
+                tokens += count(raw)
+                size += _utf8(raw)
+    return Size(tokens, thinking, size, media)
+
+
+def media_tokens(part: Media, model: str = "") -> int:
+    """Count an image, document or sound; images of unknown size at `IMAGE_TOKENS`.
+
+    Args:
+        part: The image, document or sound.
+        model: `provider:name`, or either; when empty, images have the price of the provider
+            that takes most for them.
+    """
+    if not part.data:
+        return IMAGE_TOKENS
+    if part.mime.startswith("image/"):
+        if (size := dimensions(part.data)) is None:
+            return IMAGE_TOKENS
+        detail = _DETAIL.search(part.extra)
+        return image_tokens(*size, model, detail=detail[1] if detail else "")
+    return max(IMAGE_TOKENS, len(part.data) // DOCUMENT_BYTES_PER_TOKEN)
+
+
+_DETAIL = re.compile(r'"detail": ?"(\w+)"')
+"""How closely OpenAI's models are asked to look at an image, among a part's other fields."""
+
+
+def _utf8(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How a provider's count relates to ours, learned from the usage it reports.
+
+    The bound is one-sided: it follows an undercount at once and forgets it slowly, so that `upper`
+    stays above what the provider counts. A report far below our count is accepted once several
+    requests agree: a proxy that omits cached tokens, or a provider that counts a part, would
+    otherwise let a request exceed the window.
+
+    Example:
+        >>> seen = Calibration().observe(estimated=10_000, reported=13_000)
+        >>> seen.upper(10_000) >= 13_000
+        True
+    """
+
+    factor: float = 1.0
+    """Reported tokens per token of ours; never below `least` nor above 8. Before the first
+    observation, the provider's default."""
+    observations: int = 0
+    least: float = 0.75
+    """A report below this share of our count is no count of the request. o200k is among the
+    largest vocabularies in use; recorded providers report 1.0 to 1.6 of it."""
+    doubted: int = 0
+    """How many reports in a row were below `DOUBTFUL` and agreed."""
+    heard: float = 0.0
+    """The largest ratio of those."""
+
+    DOUBTFUL = 0.9
+    """A smaller ratio is believed only once `AGREEING` requests in a row have about the same."""
+    AGREEING = 5
+    SPREAD = 0.05
+    """How far ratios may differ that agree."""
+    MARGIN = 0.02
+    """Added to the factor if one was measured."""
+    LEAST = 2_000
+    """Tokens of the smallest request that is learned from."""
+    DECAY = 0.9
+    """How much of the distance to a smaller factor is kept at each observation."""
+
+    def observe(self, *, estimated: int, reported: int) -> "Calibration":
+        """Fold in one reported count.
+
+        Missing counts change nothing (I23), nor do those of requests so small that what a
+        provider adds to every request weighs more than how it counts, nor those too small to
+        be true.
+        """
+        if estimated < self.LEAST or reported < estimated * self.least:
+            return self
+        ratio = min(8.0, reported / estimated)
+        if ratio >= self.DOUBTFUL:
+            return replace(self._follow(ratio), doubted=0, heard=0.0)
+        agrees = abs(ratio - self.heard) <= self.SPREAD * self.heard
+        times, heard = (self.doubted + 1, max(ratio, self.heard)) if agrees else (1, ratio)
+        believed = self._follow(heard) if times >= self.AGREEING else self
+        return replace(believed, doubted=times, heard=heard)
+
+    def _follow(self, ratio: float) -> "Calibration":
+        """Take in a ratio: a larger one at once, a smaller one slowly."""
+        if ratio >= self.factor or self.observations == 0:
+            factor = ratio
+        else:
+            factor = ratio + (self.factor - ratio) * self.DECAY
+        return replace(self, factor=factor, observations=self.observations + 1)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the provider's way of counting is measured or has a default."""
+        return self.observations > 0 or self.factor != 1.0
+
+    def upper(self, tokens: int) -> int:
+        """Bound a count of ours from above, in the provider's tokens."""
+        if not self.is_known:
+            return tokens
+        return math.ceil(tokens * self.factor * (1 + self.MARGIN))
+
+    def lower(self, tokens: int) -> int:
+        """Turn a limit in the provider's tokens into one of ours; the inverse of `upper`."""
+        if not self.is_known:
+            return tokens
+        return int(tokens / (self.factor * (1 + self.MARGIN)))
+
+
+SECTIONS = ("system", "tools", "memory", "skills", "added", "history", "summary")
+"""The sections of a request; `added` is what other middleware adds to it unasked."""
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Tokens and bytes of a request by section, kept up to date as it changes.
+
+    Adding and removing an item takes constant time, for any length of the thread.
+    """
+
+    tokens: dict[str, int]
+    bytes: int = 0
+    media: int = 0
+
+    @classmethod
+    def empty(cls) -> "Ledger":
+        """Return a ledger with every section at zero."""
+        return cls(dict.fromkeys(SECTIONS, 0))
+
+    def add(self, section: str, tokens: int, size: int = 0, media: int = 0) -> None:
+        """Add to a section; negative numbers remove."""
+        self.tokens[section] += tokens
+        self.bytes += size
+        self.media += media
+
+    @property
+    def total(self) -> int:
+        """Tokens of the whole request."""
+        return sum(self.tokens.values())
+
+
+def count_json(value: object, count: Counter) -> int:
+    """Count a JSON value (a tool's schema) as it is serialised: sorted keys, no spaces."""
+    return count(json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")))

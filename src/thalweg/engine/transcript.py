@@ -1,0 +1,114 @@
+"""Messages as text, for people, archives and search."""
+
+import re
+from collections.abc import Iterable
+from typing import assert_never
+
+from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
+
+
+def as_text(message: Message) -> str:
+    r"""Return a message as plain text, verbatim, without markup around it.
+
+    Text and thinking are unchanged; a tool call is its name and arguments; media is a line that
+    names its type and size.
+
+    Example:
+        >>> as_text(Message("assistant", (Text("look:"), ToolCall("c1", "ls", '{"path":"."}'))))
+        'look:\nls {"path":"."}'
+    """
+    return "\n".join(filter(None, map(_part_as_text, message.parts)))
+
+
+def _part_as_text(part: Part) -> str:
+    match part:
+        case Text(text) | Thinking(text):
+            return text
+        case ToolCall(name=name, arguments=arguments):
+            return f"{name} {arguments}".rstrip()
+        case Media(mime=mime):
+            return f"[{mime or 'media'}, {part.size_bytes} bytes]"
+        case Opaque(wire=wire, json=raw):
+            return f"[{wire}] {raw}"
+        case _:
+            assert_never(part)
+
+
+def speaker(message: Message) -> str:
+    """Return the author of a message in one or two words, as in a transcript's headings.
+
+    Example:
+        >>> speaker(Message("tool", (), name="grep"))
+        'tool grep'
+    """
+    who = message.role if message.kind == "said" else f"{message.role} (injected)"
+    named = message.role in {"tool", "user"} and message.name
+    return f"{who} {message.name}" if named else who
+
+
+def as_transcript(messages: Iterable[Message], first: int = 0) -> str:
+    """Write a stretch of a thread for reading, each message headed by position and speaker.
+
+    Args:
+        messages: Oldest first.
+        first: Position of the first one in its thread.
+
+    Example:
+        >>> print(as_transcript([Message("user", (Text("hi"),))], first=7))
+        #7 user
+        hi
+    """
+    return "\n\n".join(
+        f"#{position} {speaker(message)}\n{as_text(message)}"
+        for position, message in enumerate(messages, first)
+    )
+
+
+OUTLINE_CHARS = 120
+"""Beginning of a message that an outline shows."""
+
+
+def as_outline(messages: Iterable[Message], first: int = 0) -> str:
+    r"""Return a part of a thread as one line per message: positions and beginnings.
+
+    Args:
+        messages: Oldest first.
+        first: Position of the first one in its thread.
+
+    Example:
+        >>> print(as_outline([Message("user", (Text("Fix the\nbuild"),))], first=7))
+        #7 user (13 characters): Fix the build
+    """
+    return "\n".join(
+        f"#{position} {speaker(message)} ({len(text)} characters): {_head(text)}"
+        for position, message in enumerate(messages, first)
+        for text in [as_text(message)]
+    )
+
+
+def _head(text: str) -> str:
+    line = " ".join(text[: 3 * OUTLINE_CHARS].split())
+    return line if len(line) <= OUTLINE_CHARS else line[: OUTLINE_CHARS - 1] + "…"
+
+
+_ACTS = re.compile(
+    r"\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
+"""What a terminal would act on instead of showing it: all but line feeds and tabs."""
+
+
+def printable(text: str) -> str:
+    r"""Write what a terminal would act on as escapes, so that no message can.
+
+    Example:
+        >>> print(printable("red: \x1b[31m"))
+        red: \x1b[31m
+    """
+    return _ACTS.sub(lambda found: _escaped(found[0]), text)
+
+
+def _escaped(found: str) -> str:
+    if found == "\r\n":
+        return "\n"
+    code = ord(found)
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # noqa: PLR2004 (two digits)

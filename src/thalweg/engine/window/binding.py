@@ -1,0 +1,218 @@
+"""Preserved thinking: which signed reasoning a request may still carry.
+
+Claude's newest models bind each block of signed reasoning to everything that was sent before it
+(system prompt, tools, messages) and to the chain of earlier blocks. A block whose prefix changed is
+refused with status 400. A change invalidates the reasoning after it that was produced before it;
+reasoning in front of the change, and reasoning produced after it, remains valid.
+
+So each answer keeps a `Bond`: digests of its request. A request shows a block only while its bond
+holds; a `Strip` removes the others from the view.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Self
+
+from thalweg.engine.edits import Strip
+from thalweg.engine.entries import Entry, Media, Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.engine.window.window import Item, Window
+
+SOURCE = "platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
+DATED = "2026-11-23"
+BINDING_MODELS = (
+    "claude-fable-5-1",
+    "claude-fable-5-2",
+    "claude-mythos-5-1",
+    "claude-mythos-5-2",
+    "claude-opus-5-5",
+    "claude-sonnet-5-5",
+    "claude-haiku-5-5",
+)
+"""Models with preserved thinking, from `SOURCE`, as read on `DATED`. Some of them drop an invalid
+block without an error: to the model it is lost in either case."""
+BINDING_REFUSAL = re.compile(r"bound to a different conversation", re.IGNORECASE)
+"""Matches the error about reasoning in another position than it was produced in."""
+
+
+def binds_thinking(model: str) -> bool:
+    """Return whether a model binds reasoning; `model` may include a provider.
+
+    Example:
+        >>> binds_thinking("bedrock:us.anthropic.claude-opus-5-5-v1:0")
+        True
+        >>> binds_thinking("anthropic:claude-opus-5")
+        False
+    """
+    named = re.sub(r"[._]", "-", model.lower())
+    return any(re.search(rf"{name}(?!-?\d{{1,2}}(?!\d))", named) for name in BINDING_MODELS)
+
+
+def is_binding_refusal(said: str) -> bool:
+    """Return whether a provider's error is about reasoning bound to another conversation.
+
+    Example:
+        >>> is_binding_refusal(
+        ...     "messages.1.content.0: Invalid `signature` in `thinking` block. The block is "
+        ...     "bound to a different conversation."
+        ... )
+        True
+    """
+    return BINDING_REFUSAL.search(said) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """What an answer's reasoning is bound to."""
+
+    prefix: str
+    """Digest of system prompt, tools and messages of the request, without reasoning."""
+    previous: str
+    """The last signed reasoning in the request, as `mark_of` names it; empty if there is none."""
+
+    def __str__(self) -> str:
+        return f"{self.prefix}:{self.previous}"
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """Parse the output of `str`; return `None` if it has another form."""
+        prefix, colon, previous = text.partition(":")
+        return cls(prefix, previous) if prefix and colon else None
+
+
+@dataclass(slots=True)
+class Prefixes:
+    """Digests of the prefix of each item of a window; each item is hashed once per layout."""
+
+    base: str = ""
+    """Represents system prompt and tools."""
+    _digests: list[bytes] = field(default_factory=list)
+    _epoch: int = -1
+
+    def rebase(self, base: str) -> None:
+        """Set the value that represents system prompt and tools."""
+        if base != self.base:
+            self.base, self._digests = base, []
+
+    def before(self, window: Window, index: int, behind: Sequence[Message] = ()) -> str:
+        """Return the digest of everything sent before `items[index]`, followed by `behind`."""
+        if window.epoch != self._epoch:
+            self._digests, self._epoch = [], window.epoch
+        del self._digests[window.sent + 1 :]  # items not sent yet may still change
+        if not self._digests:
+            self._digests.append(_digest(self.base.encode("utf-8", "surrogatepass")))
+        for item in window.items[len(self._digests) - 1 : index]:
+            self._digests.append(_digest(self._digests[-1] + _content(item.message)))
+        digest = self._digests[index]
+        for message in behind:
+            digest = _digest(digest + _content(message))
+        return digest.hex()
+
+
+def bond_before(
+    window: Window, prefixes: Prefixes, index: int, behind: Sequence[Message] = ()
+) -> Bond:
+    """Return the bond of an answer to the request `items[:index]`.
+
+    Args:
+        window: The window that was sent.
+        prefixes: Its digests.
+        index: How many of its items were sent.
+        behind: Messages sent after them that are not in the window: the bond holds only if
+            they are received before the answer.
+    """
+    shown = [*(item.message for item in window.items[:index]), *behind]
+    return Bond(prefixes.before(window, index, behind), _last_mark(shown))
+
+
+def is_signed(message: Message) -> bool:
+    """Return whether a message shows signed reasoning."""
+    return message.role == "assistant" and any(map(_is_signed, message.parts))
+
+
+def mark_of(message: Message) -> str:
+    """Return a digest that identifies the signed reasoning of a message."""
+    signed = [p.signature for p in message.parts if isinstance(p, Thinking) and p.signature]
+    return _digest("\n".join(signed).encode("utf-8", "surrogatepass")).hex()[:16]
+
+
+def unbound(
+    window: Window, prefixes: Prefixes, bonds: Mapping[int, Bond], first: int = 0
+) -> list[int]:
+    """Return positions whose reasoning is not in its original place, oldest first.
+
+    Args:
+        window: The window to send.
+        prefixes: Its digests.
+        bonds: By position. Reasoning without a bond comes from elsewhere; it counts as bound to
+            its current prefix as long as no edit precedes it.
+        first: Index of the first item to check.
+    """
+    found: list[int] = []
+    previous = _last_mark([item.message for item in window.items[:first]])
+    for k in range(first, len(window.items)):
+        item = window.items[k]
+        if not is_signed(item.message):
+            continue
+        bond = bonds.get(item.position)
+        if bond is None:
+            holds = window.fold is None and all(p >= item.position for p in window.rewrites)
+        else:
+            holds = bond.prefix == prefixes.before(window, k)
+            holds = holds and previous in ("", bond.previous)
+        if holds and _is_unchanged(window.entries[item.position], item):
+            previous = mark_of(item.message)
+        else:
+            found.append(item.position)
+    return found
+
+
+def plan_strip(window: Window, positions: Sequence[int], turn: int) -> Strip:
+    """Plan to remove the signed reasoning of messages, by position."""
+    tokens = sum(window.entries[position].thinking for position in positions)
+    return Strip(
+        reason="reasoning bound to another prefix",
+        turn=turn,
+        tokens_before=tokens,
+        tokens_after=0,
+        positions=tuple(positions),
+    )
+
+
+def _last_mark(messages: Sequence[Message]) -> str:
+    last = next((message for message in reversed(messages) if is_signed(message)), None)
+    return mark_of(last) if last else ""
+
+
+def _is_unchanged(entry: Entry, item: Item) -> bool:
+    """Return whether nothing in the message itself changed before its reasoning."""
+    shown, said = item.message.parts, entry.message.parts
+    last = max(k for k, part in enumerate(shown) if _is_signed(part))
+    return shown[: last + 1] == said[: last + 1]
+
+
+def _is_signed(part: Part) -> bool:
+    return isinstance(part, Thinking) and bool(part.signature)
+
+
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=12).digest()
+
+
+def _content(message: Message) -> bytes:
+    """Return the bytes that a provider compares: without reasoning, cache marks and metadata."""
+    fields = [message.role, message.answers, message.name, str(message.is_error)]
+    for part in message.parts:
+        match part:
+            case Text(text):
+                fields += "text", text
+            case ToolCall():
+                fields += "call", part.id, part.name, part.arguments
+            case Media():
+                fields += "media", part.mime, part.data, part.url
+            case Opaque():
+                fields += "opaque", part.json
+            case Thinking():
+                pass
+    return "\0".join(fields).encode("utf-8", "surrogatepass")

@@ -1,0 +1,145 @@
+"""How much of a model's window a thread may fill, and how its parts share it."""
+
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
+
+from thalweg.engine.tokens import Calibration
+
+
+class Budget(BaseModel):
+    """Limits of one request. Every count is in tokens of the model in use.
+
+    Example:
+        >>> budget = Budget(window=200_000)
+        >>> budget.limit, budget.tail(fixed=5_000)
+        (191808, 8000)
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    window: PositiveInt
+    """Tokens the model accepts, its answer included."""
+    max_output: NonNegativeInt | None = None
+    """Tokens reserved for the answer; by default an eighth of the window, at most 8,192."""
+    tail_tokens: PositiveInt = 8_000
+    """Tokens of newest messages kept verbatim after a compaction, if the window permits."""
+    tail_share: float = Field(default=0.3, gt=0, le=0.5)
+    """Share of the limit that the tail may fill in a small window."""
+    result_tokens: PositiveInt = 20_000
+    """A larger tool result is replaced by a preview on arrival (a quarter of the limit if smaller).
+    """
+    input_tokens: PositiveInt = 20_000
+    """Larger arguments of the model are replaced by a reference on arrival (a quarter of the limit
+    if smaller). A user's message is, if it is above both."""
+    preview_lines: PositiveInt = 10
+    """Lines of plain text that a preview shows, from head and tail together."""
+    max_bytes: PositiveInt = 15_000_000
+    """Bytes of text and base64 in one request. Anthropic refuses bodies over 32 MB, and JSON may
+    write a byte of text as two."""
+    max_media: NonNegativeInt = 100
+    """Images and documents in one request (Anthropic: 100)."""
+    record_tokens: PositiveInt = 8_000
+    """Most tokens of a structured summary."""
+    record_share: float = Field(default=0.28, gt=0, le=0.5)
+    """Share of the limit that a structured summary may fill."""
+
+    @model_validator(mode="after")
+    def _something_is_left(self) -> Self:
+        if self.limit < MIN_LIMIT:
+            msg = (
+                f"a window of {self.window} less {self.output} for the answer leaves "
+                f"{self.limit} tokens, and {MIN_LIMIT} are needed"
+            )
+            raise ValueError(msg)
+        return self
+
+    @property
+    def output(self) -> int:
+        """Tokens reserved for the answer."""
+        return min(8_192, self.window // 8) if self.max_output is None else self.max_output
+
+    @property
+    def limit(self) -> int:
+        """Tokens a request may fill."""
+        return self.window - self.output
+
+    def tail(self, fixed: int) -> int:
+        """Return the tokens of newest messages that a compaction keeps verbatim.
+
+        Args:
+            fixed: Tokens of the system prompt and all else that never shrinks.
+        """
+        return min(self.tail_tokens, int((self.limit - fixed) * self.tail_share))
+
+    def record(self, fixed: int) -> int:
+        """Return the most tokens of a structured summary; `fixed` as in `tail`."""
+        room = self.limit - fixed
+        least = min(LEAST_RECORD, int(room * MOST_RECORD_SHARE))
+        return min(self.record_tokens, max(least, int(room * self.record_share)))
+
+    def widest_record(self, fixed: int) -> int:
+        """Return the most tokens of a structured summary if the user's constraints need them."""
+        most = min(3 * self.record_tokens, int((self.limit - fixed) * MOST_RECORD_SHARE))
+        return max(most, self.record(fixed))
+
+    def skills(self, fixed: int) -> int:
+        """Return the tokens of loaded skills to keep verbatim; `fixed` as in `tail`."""
+        return int((self.limit - fixed) * SKILLS_SHARE)
+
+    @property
+    def result(self) -> int:
+        """Tokens above which a tool result is replaced by a preview when it arrives."""
+        return min(self.result_tokens, self.limit // 4)
+
+    @property
+    def arguments(self) -> int:
+        """Tokens above which a message's arguments are replaced when it arrives."""
+        return min(self.input_tokens, self.limit // 4)
+
+    @property
+    def request(self) -> int:
+        """Tokens above which a user's message is replaced by an excerpt when it arrives.
+
+        A model that does not see the current request has to read it first, so this applies only
+        to messages that no compaction would keep whole either.
+        """
+        return max(self.input_tokens, self.limit // 4)
+
+    @property
+    def preview(self) -> int:
+        """Tokens of a preview."""
+        return max(120, min(600, self.limit // 20))
+
+    @property
+    def report(self) -> int:
+        """Tokens of the excerpt of a subagent's report that is too large."""
+        return max(self.preview, min(REPORT, self.limit // 20))
+
+    @property
+    def card(self) -> int:
+        """Tokens of the preview of an old result."""
+        return max(60, self.preview // 4)
+
+    def calibrated(self, calibration: Calibration) -> "Budget":
+        """Return the budget in our tokens, for a provider that counts differently."""
+        if not calibration.is_known:
+            return self
+        output = calibration.lower(self.output)
+        window = max(calibration.lower(self.window), output + MIN_LIMIT)
+        return self.model_copy(update={"window": window, "max_output": output})
+
+    @property
+    def progress(self) -> int:
+        """Tokens an edit must free to be worth committing (I18)."""
+        return max(64, self.limit // 100)
+
+
+LEAST_RECORD, MOST_RECORD_SHARE = 2_500, 0.38
+"""Tokens of a structured summary that may exceed its share, and the largest share."""
+REPORT = 4_000
+"""Tokens of the excerpt of a report that is too large, in a large window."""
+SKILLS_SHARE = 0.1
+"""Share of the limit that loaded skills may keep through compactions."""
+MIN_LIMIT = 1_000
+"""The smallest request that can hold a goal, a structured summary and one exchange."""

@@ -1,0 +1,223 @@
+"""Build entries from messages: count tokens, classify tool calls, pair results with calls."""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from thalweg.engine.entries import Action, Entry, Message, ToolCall, ToolUse
+from thalweg.engine.tokens import Counter, measure
+
+BRIEF_CHARS = 120
+"""Longest one-line form of a call."""
+OPEN_CALLS = 256
+"""Most unanswered calls that are kept; older ones count as never answered."""
+PARSED_CHARS = 200_000
+"""Longer arguments are not parsed: only their beginning is searched for a target."""
+
+_PORTABLE_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}\Z")
+"""Ids that every provider accepts: Anthropic's alphabet, OpenAI's length."""
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_ACTIONS: dict[Action, frozenset[str]] = {
+    "plan": frozenset({"todo", "todos", "plan"}),
+    "delegate": frozenset({"task", "agent", "subagent", "delegate", "handoff"}),
+    "write": frozenset(
+        {
+            "write",
+            "save",
+            "edit",
+            "create",
+            "replace",
+            "insert",
+            "patch",
+            "delete",
+            "append",
+            "multiedit",
+            "undo",
+            "rename",
+            "move",
+            "present",
+        }
+    ),
+    "run": frozenset({"bash", "shell", "execute", "exec", "run", "terminal", "command", "python"}),
+    "search": frozenset(
+        {"grep", "glob", "search", "find", "ls", "list", "crawl", "tavily", "query"}
+    ),
+    "read": frozenset({"read", "view", "open", "cat", "get", "fetch", "browse", "visit", "click"}),
+}
+_TARGET_KEYS: tuple[str, ...] = (
+    "file_path", "path", "filename", "filepath", "target_file", "notebook_path", "file",
+    "absolute_path", "file_name", "url", "uri", "command", "cmd", "script", "code", "pattern",
+    "query", "q", "queries", "subagent_type", "prompt", "description",
+)  # fmt: skip
+_TASK_KEYS = ("description", "subagent_type")
+"""Arguments that name a delegated task, as in the ledger of tasks; its prompt may be long."""
+_REMARKS = frozenset({"description", "explanation", "reason", "thought", "timeout"})
+"""Arguments that do not change what is read."""
+
+
+@dataclass(slots=True)
+class Reader:
+    """Builds the entries of one thread's messages, in order.
+
+    Ids that are missing, reused or not portable are replaced by a unique one from the call's
+    position. A result answers an open call of its id; without an id, one of its tool, or any.
+    Of several, one of the newest turn first: an unanswered call, or an id that is reused in every
+    turn, does not shift later pairs. A result that answers nothing is an orphan, and kept.
+    """
+
+    count: Counter
+    position: int = 0
+    """Position of the next message."""
+    model: str = ""
+    """The model that decides how images count, see `measure`."""
+    _used: set[str] = field(default_factory=set)
+    _open: dict[str, tuple[str, ToolUse]] = field(default_factory=dict)
+    """Unanswered calls: unique id to recorded id and call, oldest first."""
+
+    def read(self, message: Message) -> Entry:
+        """Return the entry of the thread's next message."""
+        position = self.position
+        self.position += 1
+        size = measure(message, self.count, self.model)
+        return Entry(
+            position=position,
+            message=message,
+            tokens=size.tokens,
+            thinking=size.thinking,
+            size_bytes=size.bytes,
+            media=size.media,
+            uses=tuple(self._remember(call, position, k) for k, call in enumerate(message.calls)),
+            answers=self._answered(message) if message.role == "tool" else None,
+        )
+
+    def narrow(self, live: Iterable[Entry]) -> tuple[str, ...]:
+        """Drop the ids of calls that are no longer live: no live id can collide with them.
+
+        Returns:
+            Recorded ids that live calls could not use, since older ones had them. A new reader
+            with them, and with the open calls, continues as this one would.
+        """
+        pairs = [
+            (call.id, use.id)
+            for entry in live
+            for call, use in zip(entry.message.calls, entry.uses, strict=True)
+        ]
+        taken = {unique for _, unique in pairs}
+        used = {call for call, unique in pairs if call != unique and call not in taken}
+        self._used = taken | used
+        return tuple(sorted(used))
+
+    def waiting(self, upto: int, live: Iterable[Entry]) -> tuple[tuple[str, ToolUse], ...]:
+        """Return the calls up to a position that have no result before it, oldest first.
+
+        Args:
+            upto: The position.
+            live: Entries after it; one of them may answer such a call.
+        """
+        late = {e.answers.id: (e.message.answers, e.answers) for e in live if e.answers}
+        calls = sorted({**late, **self._open}.values(), key=lambda pair: pair[1].position)
+        return tuple(pair for pair in calls if pair[1].position <= upto)
+
+    def resume(self, used: Iterable[str], waiting: Iterable[tuple[str, ToolUse]]) -> None:
+        """Continue from another reader's state; see `narrow` and `waiting`."""
+        self._used.update(used)
+        self._open.update((use.id, (recorded, use)) for recorded, use in waiting)
+
+    def _remember(self, call: ToolCall, position: int, k: int) -> ToolUse:
+        portable = _PORTABLE_ID.match(call.id) and call.id not in self._used
+        unique = call.id if portable else f"call_{position}_{k}"
+        while unique in self._used:
+            unique += "_"
+        self._used.add(unique)
+        use = describe(call, unique, position)
+        self._open[unique] = (call.id, use)
+        if len(self._open) > OPEN_CALLS:
+            del self._open[next(iter(self._open))]
+        return use
+
+    def _answered(self, message: Message) -> ToolUse | None:
+        found = self._first_open(lambda recorded, _: recorded == message.answers != "")
+        if found is None and not message.answers:
+            found = self._first_open(lambda _, use: use.name == message.name)
+            found = found or self._first_open(lambda _, __: not message.name)
+        return None if found is None else self._open.pop(found)[1]
+
+    def _first_open(self, fits: Callable[[str, ToolUse], bool]) -> str | None:
+        fitting = [(use.position, u) for u, (r, use) in self._open.items() if fits(r, use)]
+        newest = max((position for position, _ in fitting), default=-1)
+        return next((u for position, u in fitting if position == newest), None)
+
+
+def describe(call: ToolCall, unique_id: str, position: int) -> ToolUse:
+    """Classify a tool call by its name and arguments.
+
+    Example:
+        >>> use = describe(ToolCall("c1", "Read", '{"file_path":"a.py","offset":10}'), "c1", 4)
+        >>> use.action, use.target, use.scope
+        ('read', 'a.py', '{"offset": 10}')
+    """
+    arguments = _parsed(call.arguments)
+    action = _action(call.name, arguments)
+    key = next((k for k in _TARGET_KEYS if arguments.get(k)), "")
+    rest = {k: v for k, v in arguments.items() if k != key and k not in _REMARKS}
+    return ToolUse(
+        id=unique_id,
+        name=call.name,
+        action=action,
+        target=str(arguments.get(key, ""))[:1_000],
+        scope=json.dumps(rest, ensure_ascii=False, sort_keys=True)[:1_000] if rest else "",
+        brief=_brief(call, _named_first(arguments) if action == "delegate" else arguments),
+        position=position,
+    )
+
+
+def _parsed(arguments: str) -> dict[str, object]:
+    if len(arguments) > PARSED_CHARS:
+        head = re.match(r'\s*\{\s*"(\w+)"\s*:\s*"((?:[^"\\]|\\.){0,500})"', arguments)
+        return {head[1]: head[2]} if head else {}
+    try:
+        parsed = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return {}
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _action(name: str, arguments: dict[str, object]) -> Action:
+    verb = arguments.get("command")
+    tells = f"{name}_{verb}" if isinstance(verb, str) and _PORTABLE_ID.match(verb) else name
+    words = _words(tells)
+    if "view" in words and verb == "view":
+        return "read"
+    for action, names in _ACTIONS.items():
+        if words & names:
+            return action
+    return "other"
+
+
+@lru_cache(maxsize=1_024)
+def _words(name: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORDS.findall(name))
+
+
+def _named_first(arguments: dict[str, object]) -> dict[str, object]:
+    return {k: arguments[k] for k in _TASK_KEYS if k in arguments} | arguments
+
+
+def _brief(call: ToolCall, arguments: dict[str, object]) -> str:
+    if not arguments:
+        shown = " ".join(call.arguments[: 2 * BRIEF_CHARS].split())
+    else:
+        order = sorted(arguments, key=lambda k: k not in _TARGET_KEYS)
+        values = [(k, _short(arguments[k])) for k in order]
+        shown = ", ".join(v if k == order[0] else f"{k}={v}" for k, v in values)
+    line = " ".join(f"{call.name}({shown})".split())
+    return line if len(line) <= BRIEF_CHARS else line[: BRIEF_CHARS - 2] + "…)"
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text[:400].split())
+    return text if len(text) <= BRIEF_CHARS else text[: BRIEF_CHARS - 1] + "…"

@@ -1,0 +1,487 @@
+"""The live window of a thread: what the next model call would send, and its safe cuts.
+
+Items are laid out so that a provider accepts them, for any order in the log: results follow their
+calls directly, a call that was never answered gets a placeholder, a result that comes later than
+the next turn becomes a note, nothing is sent empty. The layout is a function of the log and the
+edits alone (I7), and between edits it only grows at its end (I37).
+
+Adding a message and reading the totals take constant time for any length of the thread.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from thalweg.engine.compaction.structured_summary import Quote, Record, absorb, summarized
+from thalweg.engine.compaction.summary_rendering import fenced
+from thalweg.engine.edits import Edit, Fold, Pin, Rewrite, Strip, Unpin
+from thalweg.engine.entries import Entry, Message, Part, Text, Thinking, ToolCall, ToolUse
+from thalweg.engine.prompts import prompt
+from thalweg.engine.snapshot import Standing
+from thalweg.engine.tokens import Counter, Ledger, measure
+
+NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
+    prompt(name).render() for name in ("no_result", "no_answer", "no_words", "begins")
+)
+
+Beside = Literal["system", "tools", "memory", "skills", "added"]
+"""Sections of a request's overhead, in the order they are sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One message of the view."""
+
+    message: Message
+    """The message to send: the very object that arrived, unless an edit or an invalid id changes
+    it."""
+    position: int
+    """Position of the message that it shows or precedes; -1 for a structured summary, a note or a
+    placeholder."""
+    tokens: int
+    size_bytes: int = 0
+    media: int = 0
+    section: str = "history"
+    opens: bool = True
+    """Whether an exchange begins here, so that a cut before it is safe."""
+
+
+@dataclass(slots=True)
+class Window:
+    """The entries that are not compacted, the edits, and the resulting items."""
+
+    count: Counter
+    items: list[Item] = field(default_factory=list)
+    """The messages of the next call, after `settle`. Read only: the window changes it in place."""
+    ledger: Ledger = field(default_factory=Ledger.empty)
+    """Tokens of the request by section, and the bytes and media of `items`."""
+    beside: dict[Beside, int] = field(default_factory=dict)
+    """Overhead tokens of every request by section; set by `set_beside`."""
+    entries: dict[int, Entry] = field(default_factory=dict)
+    """Live entries by position: not compacted, or kept by the compaction."""
+    rewrites: dict[int, Rewrite] = field(default_factory=dict)
+    """Edits of live messages, by position."""
+    stripped: set[int] = field(default_factory=set)
+    """Positions of live messages that are shown without their signed reasoning."""
+    fold: Fold | None = None
+    record: Record = field(default_factory=Record)
+    """Data of the compacted messages."""
+    pins: tuple[Quote, ...] = ()
+    sent: int = 0
+    """How many leading items the last request had; set by the sender."""
+    model: str = ""
+    """The model that decides how images count, see `measure`."""
+    epoch: int = 0
+    """Grows whenever a sent item changes: the prefix is no longer the same."""
+    head: int = 0
+    """Leading items that no cut may touch: system prompt, structured summary, kept messages."""
+    inserts: Mapping[str, Item] = field(default_factory=dict)
+    """Items that precede messages of the user, by their `uid`; set by `set_inserts`."""
+    _system: list[Entry] = field(default_factory=list)
+    _open: list[Entry] = field(default_factory=list)
+    """The last assistant message and later ones: the turn that may still grow."""
+    _sealed: int = 0
+    """Number of items before the open turn."""
+    _sums: list[int] = field(default_factory=lambda: [0])
+    """Tokens of `items[:i]`, for every i."""
+    _cuts: list[int] = field(default_factory=list)
+    """Indices into `items`, from `head` on, at which an exchange begins."""
+    _dirty: bool = True
+
+    def set_beside(self, section: Beside, tokens: int) -> None:
+        """Set the overhead tokens of a section, which every request has besides its messages.
+
+        They count in every total, and no edit changes them. A later call replaces the value. A
+        system prompt counts here or as a message, not as both.
+        """
+        self.ledger.add(section, tokens - self.beside.get(section, 0))
+        self.beside[section] = tokens
+
+    def set_inserts(
+        self, inserts: Mapping[str, Message], of_memory: Collection[str] | None = None
+    ) -> None:
+        """Set messages that precede messages of the user: facts from memory, for instance.
+
+        An insert counts, it is sent as long as its message is, and is removed with it. It is in no
+        log: a later call replaces all inserts.
+
+        Args:
+            inserts: By the `uid` of the message that each precedes.
+            of_memory: Those that count as `memory`, the others as `added`; all by default.
+        """
+        inserts = {uid: message for uid, message in inserts.items() if uid}
+        known = {uid: item.message for uid, item in self.inserts.items()}
+        if inserts == known:
+            return
+        changed = {uid for uid in {*inserts, *known} if inserts.get(uid) != known.get(uid)}
+        others = set() if of_memory is None else inserts.keys() - of_memory
+        again = {
+            uid: self._inserted(inserts[uid], "added" if uid in others else "memory")
+            for uid in inserts
+            if uid in changed
+        }
+        self.inserts = {uid: again.get(uid) or self.inserts[uid] for uid in inserts}
+        places = {p for p, entry in self.entries.items() if entry.message.uid in changed}
+        if places <= {entry.position for entry in self._open}:
+            self._dirty = self._dirty or bool(places)
+            self.settle()
+        else:
+            self._rebuild()
+
+    def _inserted(self, message: Message, section: str) -> Item:
+        size = measure(message, self.count, self.model)
+        return Item(message, -1, size.tokens, size.bytes, size.media, section)
+
+    @property
+    def inserted(self) -> set[str]:
+        """The messages with an insert, by `uid`."""
+        return set(self.insert_places)
+
+    @property
+    def insert_places(self) -> dict[str, int]:
+        """The positions of the messages with an insert, by `uid`."""
+        if not self.inserts:
+            return {}
+        live = ((entry.message.uid, position) for position, entry in self.entries.items())
+        return {uid: position for uid, position in live if uid in self.inserts}
+
+    def add(self, entry: Entry) -> None:
+        """Add the thread's next entry."""
+        leads = entry.position == len(self._system) and self.fold is None
+        if entry.message.role == "system" and leads:
+            self.epoch += bool(self._unlay())
+            self._system.append(entry)
+            self._push(self._item(entry, "system"))
+            self.head = self._sealed = len(self.items)
+            self._dirty = True
+            return
+        self.entries[entry.position] = entry
+        self._take(entry)
+
+    def _take(self, entry: Entry) -> None:
+        if entry.message.role == "assistant":
+            self._dirty = True
+            self.settle()
+            self._sealed = len(self.items)
+            self._open = []
+        self._open.append(entry)
+        self._dirty = True
+
+    def settle(self) -> None:
+        """Update `items` with the entries added since the last call."""
+        if not self._dirty:
+            return
+        before = self._unlay()
+        for item in self._laid_out(self._open):
+            self._push(item)
+        self._dirty = False
+        was_sent = before[: max(0, self.sent - self._sealed)]
+        if any(a != b for a, b in zip(was_sent, self.items[self._sealed :], strict=False)):
+            self.epoch += 1
+
+    def _unlay(self) -> list[Item]:
+        """Remove the open turn from the end of the items."""
+        taken = self.items[self._sealed :]
+        while len(self.items) > self._sealed:
+            self._pop()
+        return taken
+
+    def _laid_out(self, entries: Sequence[Entry]) -> Iterator[Item]:
+        """Yield the items of one turn; the first message after system prompts must be a user's."""
+        laid = list(self._turn(entries))
+        began = any(item.message.role != "system" for item in self.items)
+        first = next((item for item in laid if item.message.role != "system"), None)
+        if not began and (first is None or first.message.role != "user"):
+            yield self._note(Message("user", (Text(BEGINS),), kind="injected"))
+        yield from laid
+
+    def _turn(self, entries: Sequence[Entry]) -> Iterator[Item]:
+        """Yield an assistant message, the results of its calls, then the rest."""
+        if not entries:
+            return
+        first = entries[0]
+        speaks = first.message.role == "assistant" and not self._is_silent(first)
+        uses = first.uses if speaks else ()
+        ids = {use.id for use in uses}
+        results = {e.answers.id: e for e in entries if e.answers and e.answers.id in ids}
+        if speaks:
+            yield self._item(first)
+        for use in uses:
+            if use.id in results:
+                yield self._item(results[use.id], opens=False)
+            else:
+                yield self._note(_placeholder(use), opens=False)
+        alone = speaks and not uses
+        for entry in entries[1:] if first.message.role == "assistant" else entries:
+            if (entry.answers and entry.answers.id in ids) or self._is_silent(entry):
+                continue
+            alone = False
+            yield from self._with_insert(entry)
+        if alone:
+            yield self._note(Message("user", (Text(NO_ANSWER),), kind="injected"), opens=False)
+
+    def _with_insert(self, entry: Entry) -> Iterator[Item]:
+        """Yield a message after its insert; no cut separates the two."""
+        insert = self.inserts.get(entry.message.uid) if entry.is_request else None
+        if insert is not None:
+            yield replace(insert, position=entry.position)
+        yield self._item(entry, opens=insert is None)
+
+    def _turns(self, positions: Iterable[int]) -> Iterator[list[Entry]]:
+        """Split entries at assistant messages."""
+        turn: list[Entry] = []
+        for entry in (self.entries[position] for position in positions):
+            if turn and entry.message.role == "assistant":
+                yield turn
+                turn = []
+            turn.append(entry)
+        if turn:
+            yield turn
+
+    def _is_silent(self, entry: Entry) -> bool:
+        """Return whether nothing of a message remains to be sent.
+
+        A message with only signed reasoning keeps its position when that is stripped, so that the
+        prefix of later messages is unchanged.
+        """
+        edit = self.rewrites.get(entry.position)
+        message = replace(entry.message, parts=edit.parts) if edit else entry.message
+        return is_blank(message) and not any(
+            isinstance(p, Thinking) and (p.text or p.signature) for p in message.parts
+        )
+
+    def _item(self, entry: Entry, section: str = "history", *, opens: bool = True) -> Item:
+        message = self._shown(entry, is_result=not opens)
+        if message is entry.message:
+            tokens, size, media = entry.tokens, entry.size_bytes, entry.media
+        else:
+            measured = measure(message, self.count, self.model)
+            tokens, size, media = measured.tokens, measured.bytes, measured.media
+        return Item(message, entry.position, tokens, size, media, section, opens)
+
+    def _shown(self, entry: Entry, *, is_result: bool) -> Message:
+        message = entry.message
+        if edit := self.rewrites.get(entry.position):
+            message = replace(message, parts=edit.parts, origin=None)
+        if entry.position in self.stripped:
+            message = replace(message, parts=_without_signed(message.parts), origin=None)
+        if is_blank(message):
+            thinking = tuple(p for p in message.parts if isinstance(p, Thinking))
+            message = replace(message, parts=(*thinking, Text(NO_WORDS)), origin=None)
+        if message.role == "tool":
+            use = entry.answers
+            if not is_result or use is None:
+                return _as_note(message, use)
+            same = message.answers == use.id
+            return message if same else replace(message, answers=use.id, origin=None)
+        if any(use.id != call.id for use, call in zip(entry.uses, message.calls, strict=True)):
+            parts = _with_ids(message.parts, [use.id for use in entry.uses])
+            message = replace(message, parts=parts, origin=None)
+        return message
+
+    def _note(self, message: Message, *, opens: bool = True) -> Item:
+        size = measure(message, self.count)
+        return Item(message, -1, size.tokens, size.bytes, opens=opens)
+
+    def _push(self, item: Item) -> None:
+        if item.opens and item.section in {"history", "memory"}:
+            self._cuts.append(len(self.items))
+        self.items.append(item)
+        self._sums.append(self._sums[-1] + item.tokens)
+        self.ledger.add(item.section, item.tokens, item.size_bytes, item.media)
+
+    def _pop(self) -> None:
+        item = self.items.pop()
+        self._sums.pop()
+        self.ledger.add(item.section, -item.tokens, -item.size_bytes, -item.media)
+        if self._cuts and self._cuts[-1] == len(self.items):
+            self._cuts.pop()
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the whole request, overhead included."""
+        return self._sums[-1] + sum(self.beside.values())
+
+    @property
+    def messages(self) -> int:
+        """Messages of the request without system prompts; a structured summary is one."""
+        held = 1 + len(self.fold.kept) if self.fold else 0
+        return held + len(self.items) - self.head
+
+    @property
+    def open_entries(self) -> Sequence[Entry]:
+        """The last assistant message and later ones: never sent before the next call."""
+        return self._open
+
+    def tokens_from(self, index: int) -> int:
+        """Tokens of `items[index:]`."""
+        return self._sums[-1] - self._sums[index]
+
+    def cut_for_tail(self, tail: int) -> int:
+        """Return the earliest safe cut with at most `tail` tokens after it.
+
+        Returns:
+            An index into `items`. The last cut if even that keeps more; `head` if nothing can be
+            cut.
+        """
+        earliest = bisect_left(self._sums, self._sums[-1] - tail, self.head)
+        at = bisect_left(self._cuts, earliest)
+        if at < len(self._cuts):
+            return max(self.head, self._cuts[at])
+        return max(self.head, self._cuts[-1]) if self._cuts else self.head
+
+    def cut_for_messages(self, number: int) -> int:
+        """Return the latest safe cut with at least `number` messages after it.
+
+        Returns:
+            An index into `items`; `head` if nothing can be cut.
+        """
+        at = bisect_right(self._cuts, len(self.items) - number)
+        return max(self.head, self._cuts[at - 1]) if at else self.head
+
+    def folded_by(self, cut: int, kept: Iterable[int] = ()) -> list[Entry]:
+        """Return the live entries that a compaction at `items[cut]` replaces, oldest first.
+
+        Args:
+            cut: A safe cut.
+            kept: Positions to keep, before or after the cut.
+        """
+        stay = {item.position for item in self.items[cut:]} | set(kept)
+        end = max((i.position for i in self.items[:cut]), default=-1)
+        return [e for p, e in sorted(self.entries.items()) if p <= end and p not in stay]
+
+    @property
+    def systems(self) -> int:
+        """Number of system messages at the beginning of the thread."""
+        return len(self._system)
+
+    def resume(self, standing: Standing, entries: Iterable[Entry]) -> None:
+        """Restore another window from its snapshot and its live entries, in order."""
+        for entry in entries:
+            leads = entry.position == len(self._system) and entry.message.role == "system"
+            if leads and (standing.fold is None or entry.position < standing.systems):
+                self._system.append(entry)
+            else:
+                self.entries[entry.position] = entry
+        self.fold, self.record, self.pins = standing.fold, standing.record, standing.pins
+        self.rewrites = {edit.position: edit for edit in standing.rewrites}
+        self.stripped = set(standing.stripped)
+        self._rebuild()
+
+    def price_images(self, model: str) -> None:
+        """Set the model that decides how images count, for live messages too."""
+        if model == self.model:
+            return
+        self.model = model
+        live = {p: self._counted_again(e) for p, e in self.entries.items() if e.media}
+        if live:
+            self.entries |= live
+            self._rebuild()
+
+    def _counted_again(self, entry: Entry) -> Entry:
+        return replace(entry, tokens=measure(entry.message, self.count, self.model).tokens)
+
+    def apply(self, edits: Sequence[Edit]) -> None:
+        """Commit edits: the view changes, the log does not."""
+        arrived = {entry.position for entry in self._open}
+        for edit in edits:
+            match edit:
+                case Fold():
+                    self._apply_fold(edit)
+                    arrived.clear()
+                case Strip():
+                    self.stripped.update(edit.positions)
+                    arrived = arrived if arrived.issuperset(edit.positions) else set()
+                case Pin():
+                    self.pins = (*self.pins, Quote(edit.position, edit.quote))
+                case Unpin():
+                    gone = Quote(edit.position, edit.quote)
+                    self.pins = tuple(pin for pin in self.pins if pin != gone)
+                case _:
+                    self.rewrites[edit.position] = edit
+                    arrived = arrived if edit.position in arrived else set()
+        if not edits:
+            return
+        if arrived:
+            self._dirty = True
+            self.settle()
+        else:
+            self._rebuild()
+
+    def _apply_fold(self, fold: Fold) -> None:
+        gone = [p for p in self.entries if p <= fold.last and p not in fold.kept]
+        first = self.record.last + 1 if fold.summary_first is None else fold.summary_first
+        self.record = absorb(self.record, [self.entries.pop(p) for p in sorted(gone)])
+        if fold.summary is not None:
+            last = fold.last if fold.summary_last is None else fold.summary_last
+            self.record = summarized(self.record, first, last, fold.summary)
+        for position in gone:
+            self.rewrites.pop(position, None)
+        self.stripped.difference_update(gone)
+        self.fold = fold
+
+    def _rebuild(self) -> None:
+        self.items, self._sums, self._cuts, self._open = [], [0], [], []
+        self.ledger = Ledger.empty()
+        for section, tokens in self.beside.items():
+            self.ledger.add(section, tokens)
+        self.epoch += 1
+        self._sealed, self._dirty = 0, False
+        for entry in self._system:
+            self._push(self._item(entry, "system"))
+        live = sorted(self.entries)
+        if fold := self.fold:
+            message = record_message(fold.record)
+            size = measure(message, self.count)
+            self._push(Item(message, -1, size.tokens, size.bytes, section="summary"))
+            for turn in self._turns(fold.kept):
+                for item in self._turn(turn):
+                    self._push(replace(item, opens=False))
+            live = [position for position in live if position not in fold.kept]
+        self.head = self._sealed = len(self.items)
+        for position in live:
+            self._take(self.entries[position])
+        self.settle()
+
+
+def record_message(record: str) -> Message:
+    """Return the message that carries a structured summary."""
+    return Message("user", (Text(record),), kind="injected")
+
+
+def is_blank(message: Message) -> bool:
+    """Return whether a message has nothing to send.
+
+    Tool results always answer something. Reasoning alone is nothing: Anthropic refuses a
+    message that ends with it, OpenAI reasoning without the item it belongs to.
+    """
+    if message.role == "tool":
+        return False
+    return not any(
+        part.text.strip() if isinstance(part, Text) else not isinstance(part, Thinking)
+        for part in message.parts
+    )
+
+
+def _placeholder(use: ToolUse) -> Message:
+    return Message("tool", (Text(NO_RESULT),), answers=use.id, name=use.name, kind="injected")
+
+
+def _as_note(message: Message, use: ToolUse | None) -> Message:
+    """Return a note with a result that no preceding call requests, without authority."""
+    what = f"a late result of {use.brief}" if use else f"a result of {message.name or 'a tool'}"
+    heading = Text(prompt("late_result").render(what=what))
+    parts = (replace(p, text=fenced(p.text)) if isinstance(p, Text) else p for p in message.parts)
+    return Message("user", (heading, *parts), kind="injected")
+
+
+def _without_signed(parts: Sequence[Part]) -> tuple[Part, ...]:
+    return tuple(p for p in parts if not (isinstance(p, Thinking) and p.signature))
+
+
+def _with_ids(parts: Sequence[Part], ids: Sequence[str]) -> tuple[Part, ...]:
+    unused = iter(ids)
+    return tuple(
+        replace(part, id=next(unused)) if isinstance(part, ToolCall) else part for part in parts
+    )

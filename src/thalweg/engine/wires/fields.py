@@ -1,0 +1,284 @@
+"""Fields of recorded objects: a wire reads the ones it supports and keeps the others.
+
+The others are kept in an `extra` as `{wire: {field: value}}`, so that a field returns to the
+dialect it came from and is sent to no other.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, NoReturn, TypeVar
+
+from thalweg.engine.entries import Media, Opaque, Usage
+
+_T = TypeVar("_T")
+
+
+def to_json(value: object) -> str:
+    """Serialize a value as JSON; a value that JSON cannot hold becomes its `repr`.
+
+    Example:
+        >>> to_json({"city": "Köln", "size": 2 + 1j})
+        '{"city": "Köln", "size": "(2+1j)"}'
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(repr(value), ensure_ascii=False)
+
+
+def from_json(text: str) -> object:
+    """Parse strict JSON; return `None` where the text is not JSON.
+
+    Example:
+        >>> from_json("[1]"), from_json("NaN"), from_json("{")
+        ([1], None, None)
+    """
+    try:
+        value: object = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def _refuse(constant: str) -> NoReturn:
+    msg = f"{constant} is not JSON"
+    raise ValueError(msg)
+
+
+def arguments_text(value: object) -> str:
+    """Return a call's arguments as text: text is unchanged, an object becomes JSON.
+
+    Example:
+        >>> arguments_text({"path": "."}), arguments_text("{oops"), arguments_text(None)
+        ('{"path": "."}', '{oops', '')
+    """
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else to_json(value)
+
+
+def arguments_object(arguments: str) -> dict[str, Any]:
+    """Return a call's arguments as the object a provider demands.
+
+    Returns:
+        The parsed object if the text is a JSON object, an empty one if it is blank, otherwise
+        the text itself under `_raw`.
+
+    Example:
+        >>> arguments_object('{"path": "."}'), arguments_object("{oops")
+        ({'path': '.'}, {'_raw': '{oops'})
+    """
+    if not arguments.strip():
+        return {}
+    value = from_json(arguments)
+    return value if isinstance(value, dict) else {"_raw": arguments}
+
+
+def plain(item: object) -> dict[str, Any] | None:
+    """Return an item as a dictionary: from a mapping or a pydantic model of a provider's SDK.
+
+    Returns:
+        `None` where the item is neither.
+
+    Example:
+        >>> plain({"role": "user"}), plain("user")
+        ({'role': 'user'}, None)
+    """
+    if isinstance(item, dict):
+        return item
+    if isinstance(item, Mapping):
+        return dict(item)
+    dump = getattr(item, "model_dump", None)
+    if not callable(dump) or isinstance(item, type):
+        return None
+    dumped = dump(mode="json", exclude_none=True)
+    return dumped if isinstance(dumped, dict) else None
+
+
+def sendable(item: object, response_only: frozenset[str]) -> object:
+    """Return an item without the fields that a provider sends and never accepts.
+
+    Args:
+        item: A message of a request or of a response.
+        response_only: Names of fields that a request refuses.
+
+    Returns:
+        The item itself where it has none of them; otherwise a shallow copy with the same content
+        objects.
+
+    Example:
+        >>> sendable({"id": "msg_1", "role": "user"}, frozenset({"id"}))
+        {'role': 'user'}
+    """
+    source = plain(item)
+    if source is None or response_only.isdisjoint(source):
+        return item
+    left = {name: value for name, value in source.items() if name not in response_only}
+    if isinstance(item, Mapping):
+        return left
+    return {name: getattr(item, name, value) for name, value in left.items()}
+
+
+class Fields:
+    """An object being parsed: supported fields are removed, the others remain in `left`.
+
+    A field of an unexpected type is not removed.
+
+    Example:
+        >>> fields = Fields({"name": "ls", "id": None})
+        >>> fields.text("name"), fields.text("id"), fields.left
+        ('ls', '', {'id': None})
+    """
+
+    def __init__(self, source: Mapping[str, Any]) -> None:
+        self.left = dict(source)
+
+    def take(self, name: str, kind: type[_T]) -> _T | None:
+        """Remove and return a field if it is of this type; else return `None`."""
+        if isinstance(value := self.left.get(name), kind):
+            del self.left[name]
+            return value
+        return None
+
+    def text(self, *names: str) -> str:
+        """Remove and return the first of these fields that is text; empty if none is."""
+        for name in names:
+            if (value := self.take(name, str)) is not None:
+                return value
+        return ""
+
+    def peek(self, name: str) -> str:
+        """Return a text field without removing it; empty if it is not text."""
+        value = self.left.get(name)
+        return value if isinstance(value, str) else ""
+
+
+def pack(wire: str, left: Mapping[str, Any], *, mark: bool = False) -> str:
+    """Return JSON that keeps fields for the wire they came from.
+
+    Args:
+        wire: The wire, or a name of its own below it.
+        left: The fields; values must be serializable as JSON.
+        mark: Write the name even without fields, so that a reader sees which wire made the part.
+
+    Example:
+        >>> pack("anthropic", {"cache_control": {"type": "ephemeral"}})
+        '{"anthropic": {"cache_control": {"type": "ephemeral"}}}'
+    """
+    return to_json({wire: left}) if left or mark else ""
+
+
+def packed(*extras: str) -> str:
+    """Join outputs of `pack` with different names."""
+    filled = [extra for extra in extras if extra]
+    if len(filled) < 2:  # noqa: PLR2004 (one needs no joining)
+        return "".join(filled)
+    return to_json({name: value for extra in filled for name, value in _object(extra).items()})
+
+
+def unpack(extra: str, wire: str) -> dict[str, Any]:
+    """Return the fields kept for a wire; empty if only other wires' fields are kept.
+
+    Example:
+        >>> unpack('{"gemini": {"id": "7"}}', "gemini"), unpack('{"gemini": {}}', "anthropic")
+        ({'id': '7'}, {})
+    """
+    kept = _object(extra).get(wire) if extra else None
+    return dict(kept) if isinstance(kept, dict) else {}
+
+
+def is_of(extra: str, wire: str) -> bool:
+    """Return whether a part was read by this wire.
+
+    Reasoning and signatures are sent only to their own provider: every provider rejects another's.
+    """
+    return bool(extra) and wire in _object(extra)
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def opaque(wire: str, value: object) -> Opaque:
+    """Return a part that carries a value unchanged."""
+    return Opaque(wire, to_json(value))
+
+
+def reopen(part: Opaque) -> object:
+    """Return the value that `opaque` carried."""
+    try:
+        value: object = json.loads(part.json)
+    except (ValueError, RecursionError):
+        return part.json
+    return value
+
+
+_DATA_URL = re.compile(r"data:([^,]*?);base64,(.+)", re.DOTALL)
+
+
+def media_at(url: str, mime: str, extra: str = "") -> Media:
+    """Return media for a URL, or for the content that a `data:` URL holds.
+
+    Args:
+        url: The URL.
+        mime: Type to assume where the URL does not state one, like `image/*`.
+        extra: Fields to keep with it.
+
+    Example:
+        >>> media_at("data:image/png;base64,AAAA", "image/*")
+        Media(mime='image/png', data='AAAA', url='', extra='')
+    """
+    if found := _DATA_URL.fullmatch(url):
+        return Media(found[1], data=found[2], extra=extra)
+    return Media(mime, url=url, extra=extra)
+
+
+def url_of(media: Media) -> str:
+    """Return media as a URL; the inverse of `media_at`."""
+    return f"data:{media.mime};base64,{media.data}" if media.data else media.url
+
+
+def as_usage(value: object) -> Usage | None:
+    """Parse the token usage that a provider or a log reported, in any of their shapes.
+
+    Example:
+        >>> as_usage({"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 5})
+        Usage(input=100, cached=90, written=0, output=5)
+    """
+    if not isinstance(value, Mapping):
+        return None
+    inner = dict(value)
+    for name in _DETAILS:
+        if isinstance(details := value.get(name), Mapping):
+            inner.update(details)
+    beside_cached = _tokens(inner, "cache_read_input_tokens", "cacheRead")
+    beside_written = _tokens(inner, "cache_creation_input_tokens", "cacheWrite")
+    fresh = _tokens(inner, "input_tokens", "prompt_tokens", "promptTokenCount", "input")
+    output = _tokens(inner, "output_tokens", "completion_tokens", "candidatesTokenCount", "output")
+    thoughts = _tokens(inner, "thoughtsTokenCount", "thoughts")
+    if not fresh and not output and not beside_cached and not beside_written:
+        return None
+    return Usage(
+        input=fresh + beside_cached + beside_written,
+        cached=beside_cached
+        or _tokens(inner, "cache_read", "cached_tokens", "cachedContentTokenCount", "cached"),
+        written=beside_written or _tokens(inner, "cache_creation"),
+        output=output + thoughts,
+    )
+
+
+_DETAILS = ("input_token_details", "input_tokens_details", "prompt_tokens_details")
+
+
+def _tokens(counts: Mapping[str, Any], *names: str) -> int:
+    for name in names:
+        value = counts.get(name)
+        if isinstance(value, (int, float)) and math.isfinite(value) and value > 0:
+            return int(value)
+    return 0

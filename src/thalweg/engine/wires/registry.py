@@ -1,0 +1,49 @@
+"""The wires of all providers, by name."""
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+
+from thalweg.engine.wires.base import Wire
+from thalweg.errors import ConfigError
+
+_PLACES = {
+    "openai-chat": "thalweg.engine.wires.openai_chat:OpenAIChatWire",
+    "openai-responses": "thalweg.engine.wires.openai_responses:OpenAIResponsesWire",
+    "anthropic": "thalweg.engine.wires.anthropic:AnthropicWire",
+    "gemini": "thalweg.engine.wires.gemini:GeminiWire",
+    "langchain": "thalweg.engine.wires.langchain:LangChainWire",
+}
+
+
+class UnknownWireError(ConfigError, KeyError):
+    """Raised for a name without a wire; also a `KeyError`, as of any mapping."""
+
+
+class _Wires(Mapping[str, Wire]):
+    """A mapping that imports a wire at its first lookup."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = places
+
+    def __getitem__(self, name: str) -> Wire:
+        if name not in self._places:
+            raise UnknownWireError(repr(name), "there is no such wire", f"known are {self._known}")
+        module, _, kind = self._places[name].partition(":")
+        make: Callable[[], Wire] = getattr(import_module(module), kind)
+        return make()
+
+    @property
+    def _known(self) -> str:
+        return ", ".join(self._places)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+WIRES: Mapping[str, Wire] = _Wires(_PLACES)
+"""Name to wire; a wire is imported at its first lookup.
+
+An unregistered name raises a `ConfigError` that lists the names."""

@@ -1,0 +1,336 @@
+r"""Repair the messages of a request that its provider would refuse; the others are unchanged.
+
+A pure function over *exchanges*: one message and the tool results after it. The result for an
+exchange depends on it and on the ids of earlier calls, so checking a request that grows at
+its end takes time in proportion to the new messages.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from thalweg.engine.edits import RepairReason
+from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.engine.prompts import prompt
+from thalweg.engine.window.window import BEGINS, NO_RESULT, NO_WORDS
+from thalweg.engine.wires.fields import arguments_object, from_json, pack, unpack
+from thalweg.engine.wires.rules import Rules
+
+DETAIL_CHARS = 120
+"""Most characters of a name or a type that a repair keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One defect that the provider would refuse."""
+
+    index: int
+    """Index of the message in its exchange."""
+    reason: RepairReason
+    detail: str = ""
+    """The name or type with the defect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An exchange as it is sent."""
+
+    messages: tuple[Message, ...]
+    """Messages without a defect are the very objects of the input."""
+    found: tuple[Found, ...] = ()
+
+
+@dataclass(slots=True)
+class Checker:
+    """Checks the exchanges of one request, in order."""
+
+    rules: Rules
+    ids: set[str] = field(default_factory=set)
+    """Ids of all calls so far, as they are sent."""
+    began: bool = False
+    """Whether a message after the system prompt has been checked."""
+    _found: list[Found] = field(default_factory=list)
+    _pointer: Callable[[int], str] = str
+
+    def check(self, exchange: Sequence[Message], pointer: Callable[[int], str]) -> Checked:
+        """Check one message and the tool results after it.
+
+        Args:
+            exchange: The message, then only tool results.
+            pointer: Returns how the model reads the message of an index in full; empty for a
+                message that is not in the log.
+        """
+        self._found, self._pointer = [], pointer
+        single = [self._single(message, k) for k, message in enumerate(exchange)]
+        messages = tuple(self._paired(single))
+        return Checked(messages, tuple(self._found))
+
+    def _note(self, index: int, reason: RepairReason, detail: str = "") -> None:
+        self._found.append(Found(index, reason, encodable(detail)[:DETAIL_CHARS]))
+
+    def _single(self, message: Message, k: int) -> Message | None:
+        """Repair one message without its results; `None` if nothing of it can be sent."""
+        message = self._encodable(message, k)
+        if message.role == "system":
+            message = self._first_system(message, k)
+        elif message.role == "assistant":
+            message = self._callable(message, k)
+        message = self._viewable(message, k)
+        return self._result(message, k) if message.role == "tool" else self._worded(message, k)
+
+    def _encodable(self, message: Message, k: int) -> Message:
+        parts = _each(message.parts, _encodable_part)
+        name, extra = encodable(message.name), _encodable_json(message.extra)
+        if parts is message.parts and name == message.name and extra == message.extra:
+            return message
+        self._note(k, "the text cannot be encoded")
+        return replace(message, parts=parts, name=name, extra=extra, origin=None)
+
+    def _first_system(self, message: Message, k: int) -> Message:
+        if self.rules.accepts_late_system or not self.began:
+            return message
+        self._note(k, "the provider accepts a system message at the beginning only")
+        text = prompt("moved_system").render(text=message.text)
+        return Message("user", (Text(text),), kind="injected", uid=message.uid)
+
+    def _callable(self, message: Message, k: int) -> Message:
+        parts = _each(message.parts, lambda part: self._callable_part(part, k))
+        return message if parts is message.parts else replace(message, parts=parts, origin=None)
+
+    def _callable_part(self, part: Part, k: int) -> Part:
+        if not isinstance(part, ToolCall):
+            return part
+        call = _with_object(part)
+        if call is not part:
+            self._note(k, "the arguments of a call are not a JSON object", part.name)
+        if self.rules.tool_name.fullmatch(call.name):
+            return call
+        self._note(k, "the provider does not accept the name of a tool", part.name)
+        return replace(call, name=safe_name(call.name, self.rules))
+
+    def _viewable(self, message: Message, k: int) -> Message:
+        gone = [p for p in message.parts if isinstance(p, Media) and not self.rules.accepts(p)]
+        if not gone:
+            return message
+        self._note(k, "the model does not accept such media", ", ".join(p.mime for p in gone))
+        pointer = self._pointer(k)
+        parts = _each(message.parts, lambda p: _notice(p, pointer) if p in gone else p)
+        return replace(message, parts=parts, origin=None)
+
+    def _worded(self, message: Message, k: int) -> Message | None:
+        """Drop blank texts; a message with nothing else states that it is empty."""
+        said = _without_blank(message.parts)
+        says = any(not isinstance(part, Thinking) for part in said)
+        if message.role == "system" and not says:
+            self._note(k, _EMPTY)
+            return None
+        is_fine = self.rules.accepts_blank and (says or not _has_empty_list(message))
+        if is_fine or (says and said is message.parts):
+            return message
+        self._note(k, _EMPTY)
+        parts = said if says or self.rules.accepts_blank else (*said, Text(NO_WORDS))
+        return replace(message, parts=parts, origin=None)
+
+    def _result(self, message: Message, k: int) -> Message:
+        said = message.parts if self.rules.accepts_blank else _without_blank(message.parts)
+        if said is message.parts and not _has_empty_list(message):
+            return message
+        self._note(k, _EMPTY)
+        parts = said or (Text(prompt("no_output").text),) if message.parts else ()
+        return replace(message, parts=parts, origin=None)
+
+    def _paired(self, single: Sequence[Message | None]) -> Iterator[Message]:
+        """Yield one result per call, directly after the message of the call."""
+        first, results = single[0], [*enumerate(single)]
+        if first is not None and first.role != "tool":
+            results = results[1:]
+            if first.role != "system":
+                yield from self._opening(first)
+            first = self._identified(first)
+            yield first
+        elif first is None:
+            results = results[1:]
+        calls = first.calls if first is not None and first.role == "assistant" else ()
+        recorded = [call.id for call in single[0].calls] if calls and single[0] else []
+        waiting = list(zip(recorded, calls, strict=True))
+        yield from self._answered(waiting, [(k, m) for k, m in results if m is not None])
+
+    def _opening(self, first: Message) -> Iterator[Message]:
+        """Yield the user message that a conversation must begin with, if it is missing."""
+        if not self.began and self.rules.user_first and first.role != "user":
+            self._note(0, "the provider demands a message of the user first")
+            yield Message("user", (Text(BEGINS),), kind="injected")
+        self.began = True
+
+    def _identified(self, message: Message) -> Message:
+        """Assign each call an id that is valid and unique."""
+        if message.role != "assistant":
+            return message
+        parts = _each(message.parts, self._identified_part)
+        if parts is message.parts:
+            return message
+        self._note(0, "the provider does not accept the id of a call")
+        return replace(message, parts=parts, origin=None)
+
+    def _identified_part(self, part: Part) -> Part:
+        if not isinstance(part, ToolCall):
+            return part
+        unique = part.id
+        if not self.rules.call_id.fullmatch(unique) or unique in self.ids:
+            unique = f"call_{len(self.ids)}"
+            while unique in self.ids:
+                unique += "_"
+        self.ids.add(unique)
+        return part if unique == part.id else replace(part, id=unique)
+
+    def _answered(
+        self, waiting: list[tuple[str, ToolCall]], results: Sequence[tuple[int, Message]]
+    ) -> Iterator[Message]:
+        """Yield the results that answer calls, then placeholders for missing ones, then the rest.
+
+        Args:
+            waiting: The calls, each with the id that results refer to.
+            results: Each with its index in the exchange.
+        """
+        recorded = {call_id for call_id, _ in waiting}
+        # A placeholder for a missing result yields to any real one.
+        by_worth = sorted(results, key=lambda pair: pair[1].text == NO_RESULT)
+        chosen: dict[int, ToolCall] = {}
+        for k, result in by_worth:
+            at = next((n for n, (i, _) in enumerate(waiting) if i == result.answers), None)
+            if at is not None:
+                chosen[k] = waiting.pop(at)[1]
+        yield from (self._answering(result, chosen[k]) for k, result in results if k in chosen)
+        for _, call in waiting:
+            self._note(0, _ONE_RESULT, call.name)
+            yield Message("tool", (Text(NO_RESULT),), answers=call.id, name=call.name)
+        for k, result in results:
+            if k in chosen:
+                continue
+            self._note(k, _ONE_RESULT, result.name)
+            if result.answers not in recorded:
+                self.began = True
+                heading = Text(prompt("stray_result").render(name=result.name or "a tool"))
+                yield Message("user", (heading, *result.parts), kind="injected", uid=result.uid)
+
+    def _answering(self, result: Message, call: ToolCall) -> Message:
+        """Return a result that refers to the call it answers."""
+        is_named = not result.name or self.rules.tool_name.fullmatch(result.name) is not None
+        if result.answers == call.id and is_named:
+            return result
+        parts = result.parts
+        if not is_named and result.name not in result.text:
+            parts = (Text(prompt("named_call").render(name=result.name)), *parts)
+        name = result.name if is_named else call.name
+        return replace(result, parts=parts, answers=call.id, name=name, origin=None)
+
+
+_EMPTY: RepairReason = "the provider does not accept empty content"
+_ONE_RESULT: RepairReason = "a call needs one result, directly behind it"
+
+
+def _each(parts: tuple[Part, ...], change: Callable[[Part], Part]) -> tuple[Part, ...]:
+    """Apply a change to each part; return the same tuple if none changes."""
+    made = tuple(map(change, parts))
+    return parts if all(a is b for a, b in zip(made, parts, strict=True)) else made
+
+
+def _without_blank(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    said = tuple(p for p in parts if not isinstance(p, Text) or p.text.strip())
+    return parts if len(said) == len(parts) else said
+
+
+def encodable(text: str) -> str:
+    r"""Replace lone surrogates, which UTF-8 cannot encode; a pair becomes its character.
+
+    Example:
+        >>> encodable("caf\udce9") == "caf\ufffd"
+        True
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _encodable_json(text: str) -> str:
+    """Replace lone surrogates in a JSON text, escaped or not."""
+    value = from_json(text) if _ESCAPED.search(text) else None
+    if value is None:
+        return encodable(text)
+    plain = json.dumps(value, ensure_ascii=False)
+    whole = encodable(plain)
+    return text if whole == plain else whole
+
+
+_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
+"""One surrogate of a pair, as JSON escapes it."""
+
+
+def _encodable_part(part: Part) -> Part:
+    made: Part
+    match part:
+        case Text(text, extra):
+            made = Text(encodable(text), _encodable_json(extra))
+        case Thinking(text, signature, extra):
+            made = Thinking(encodable(text), signature, _encodable_json(extra))
+        case Media(mime, data, url, extra):
+            made = Media(mime, data, encodable(url), _encodable_json(extra))
+        case ToolCall(call_id, name, arguments, extra):
+            texts = encodable(call_id), encodable(name), _encodable_json(arguments)
+            made = ToolCall(*texts, _encodable_json(extra))
+        case Opaque(wire, text):
+            made = Opaque(wire, _encodable_json(text))
+    return part if made == part else made
+
+
+def _with_object(call: ToolCall) -> ToolCall:
+    """Make the arguments of a call a JSON object; text that cannot be parsed becomes a field."""
+    left = unpack(call.extra, _LANGCHAIN)
+    was_invalid = left.pop("invalid", None) is not None
+    value = from_json(call.arguments) if call.arguments.strip() else {}
+    if isinstance(value, dict) and not was_invalid:
+        return call
+    arguments = json.dumps(arguments_object(call.arguments), ensure_ascii=False)
+    extra = pack(_LANGCHAIN, left) if was_invalid else call.extra
+    return replace(call, arguments=arguments, extra=extra)
+
+
+_LANGCHAIN = "langchain"
+
+
+def safe_name(name: str, rules: Rules) -> str:
+    """Return a tool name adapted to the provider's alphabet and length.
+
+    Example:
+        >>> safe_name("functions.probe", Rules()), safe_name("", Rules())
+        ('functions_probe', 'unknown_tool')
+    """
+    short = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_NAME_CHARS]
+    if not short or rules.tool_name.fullmatch(short):
+        return short or "unknown_tool"
+    return f"tool_{short}"[:_NAME_CHARS]
+
+
+_NAME_CHARS = 64
+"""Characters of a name that every provider accepts."""
+
+
+def _notice(part: Part, pointer: str) -> Part:
+    what = (part.mime if isinstance(part, Media) else "") or "media"
+    if not pointer:
+        return Text(prompt("media_not_accepted").render(what=what))
+    return Text(prompt("media_kept").render(what=what, pointer=pointer))
+
+
+def _has_empty_list(message: Message) -> bool:
+    """Return whether the content of a LangChain message is an empty list of blocks.
+
+    A rebuilt message has the empty text instead, as it does when it is read from the archive.
+    """
+    raws = message.origin.raws if message.origin is not None else ()
+    return len(raws) == 1 and getattr(raws[0], "content", None) == []

@@ -1,0 +1,106 @@
+"""Alternating turns, for providers that demand that user and model alternate.
+
+All results of a batch go into one user turn, before its other content; adjacent messages of
+one role become one turn with the same block objects. An unmodified turn without an adjacent
+one of its role remains the same object.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from thalweg.engine.entries import Message
+from thalweg.engine.wires.origins import Whole, is_foreign_item, pieces, reopened
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message before it is joined with adjacent ones."""
+
+    role: str
+    """Role on the wire; empty for an item that is never joined."""
+    blocks: tuple[Any, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Fields other than role and content."""
+    raws: tuple[object, ...] = ()
+    """The unmodified object; empty if the turn was built."""
+
+
+def turns(
+    messages: Sequence[Message],
+    wire: str,
+    *,
+    model: str,
+    draft: Callable[[Message, str], Turn],
+    build: Callable[[Turn], object],
+    stays: Callable[[Message], bool] = lambda _: False,
+) -> Iterator[Turn]:
+    """Yield a turn per message. System messages after the head become user messages.
+
+    Args:
+        messages: Oldest first.
+        wire: The wire that writes.
+        model: The wire's name for the model's role.
+        draft: Returns the turn of one message for a role.
+        build: Returns the provider's object for a turn.
+        stays: Returns whether a system message after the head keeps its role.
+    """
+    at_head = True
+    for piece in pieces(messages, wire):
+        raws = piece.raws if isinstance(piece, Whole) else ()
+        first = piece.messages[0] if isinstance(piece, Whole) else piece
+        role = model if first.role == "assistant" else "user"
+        if first.role == "system":
+            if at_head:
+                yield Turn("", raws=raws or (build(draft(first, "system")),))
+            elif stays(first):
+                yield Turn("system", raws=raws) if raws else draft(first, "system")
+            else:
+                yield draft(first, role)
+            continue
+        at_head = False
+        if is_foreign_item(first, wire):
+            yield Turn("", raws=raws or (reopened(first),))
+        elif raws:
+            yield Turn(role, raws=raws)
+        else:
+            yield draft(first, role)
+
+
+def join(
+    drafted: Iterable[Turn],
+    *,
+    opened: Callable[[Turn], Turn],
+    build: Callable[[Turn], object],
+    is_result: Callable[[Any], bool],
+) -> list[object]:
+    """Join adjacent turns of one role and build every turn that was modified.
+
+    Args:
+        drafted: In order.
+        opened: Returns an unmodified turn with the blocks and fields of its raw object.
+        build: Returns the provider's object for a turn.
+        is_result: Returns whether a block is a tool result.
+
+    Returns:
+        The provider's objects; a turn without content is dropped.
+    """
+    filled = [turn for turn in drafted if turn.raws or turn.blocks]
+    written: list[object] = []
+    for role, neighbours in groupby(filled, key=lambda turn: turn.role):
+        run = list(neighbours)
+        if not role or (len(run) == 1 and run[0].raws):
+            written += [raw for turn in run for raw in turn.raws]
+            continue
+        turn = _merged([opened(turn) if turn.raws else turn for turn in run], is_result)
+        if turn.blocks:
+            written.append(build(turn))
+    return written
+
+
+def _merged(run: Sequence[Turn], is_result: Callable[[Any], bool]) -> Turn:
+    blocks = [block for turn in run for block in turn.blocks]
+    blocks.sort(key=lambda block: not is_result(block))
+    fields = {name: value for turn in run for name, value in turn.fields.items()}
+    return Turn(run[0].role, tuple(blocks), fields)

@@ -1,0 +1,1 @@
+"""Generated texts, facts and tasks that the cases of evals are built from."""

@@ -1,0 +1,111 @@
+"""Is a fact from one thread available in another?"""
+
+from dataclasses import dataclass
+from random import Random
+
+from langchain_core.tools import BaseTool
+
+from thalweg.lab.evals.base import Probe, Score, Speaks
+from thalweg.lab.evals.grading import mentions
+from thalweg.lab.evals.material import personal
+from thalweg.lab.evals.material.personal import Topic
+from thalweg.lab.evals.scripted.learning import Note
+from thalweg.lab.evals.scripted.moves import Move, Say, View
+from thalweg.lab.evals.trace import Trace
+
+_THINGS = (
+    *("shed", "garage", "cellar", "attic", "pantry", "boathouse", "greenhouse", "stable"),
+    *("workshop", "library", "gallery", "laundry", "vault", "chapel", "kennel", "orangery"),
+)
+_AT_ONCE = 4
+"""How many of them are in one message."""
+
+
+@dataclass
+class Recall:
+    """A fact mentioned in one thread, asked for in another."""
+
+    topic: Topic
+    value: str
+    told: tuple[str, ...]
+    """The user's messages, in order."""
+    facts: tuple[Note, ...]
+    """The facts that a competent learner notes."""
+    tools: tuple[BaseTool, ...] = ()
+    system_prompt: str = "You are a personal assistant. Answer in one short sentence."
+    gist: tuple[str, ...] = ()
+
+    def run(self, talk: Speaks) -> None:
+        """Mention it, and ask in another thread."""
+        for text in self.told:
+            talk.say(text, "a")
+        talk.settle()
+        talk.say(self.topic.asks, "b")
+
+    def grade(self, trace: Trace) -> Score:
+        """Check the answer for the value."""
+        if mentions(trace.answer, self.value):
+            return Score(verdict="passed", why=f"{self.value} was told")
+        last = trace.last
+        if last is not None and self.value in last.text():
+            return Score(verdict="failed", why=f"{self.value} was known and not told")
+        why = f"the model was not told of {self.value} in the other thread: {trace.answer[:80]!r}"
+        return Score(verdict="failed", why=why)
+
+    def act(self, view: View) -> Move:
+        """Answer the question."""
+        if self.topic.asks in view.asked:
+            return self.topic.answer(view)
+        return Say("Noted.")
+
+
+def make(variant: str, dice: Random) -> Recall:
+    """Create a case."""
+    if variant == "among_many":
+        return _among_many(dice)
+    topic, values = {
+        "preference": (personal.TEA, personal.TEAS),
+        "name": (personal.SISTER, personal.NAMES),
+        "chinese": (personal.CHINESE, personal.FRUITS),
+    }[variant]
+    value = dice.choice(values)
+    return Recall(topic, value, (topic.says.format(value=value),), (topic.note,))
+
+
+def _among_many(dice: Random) -> Recall:
+    """Create a case with the codes of many doors."""
+    things = dice.sample(_THINGS, len(_THINGS))
+    codes = [str(code) for code in dice.sample(range(1000, 9999), len(things))]
+    said = [
+        f"The door code of my {thing} is {code}." for thing, code in zip(things, codes, strict=True)
+    ]
+    asked = dice.randrange(len(things))
+    thing = things[asked]
+    topic = Topic(
+        "",
+        f"What is the door code of my {thing}?",
+        f"the door code of my {thing} is",
+        Note(
+            rf"[Tt]he door code of my {thing} is (\d+)",
+            f"The door code of the user's {thing} is {{value}}.",
+            "",
+        ),
+    )
+    note = Note(
+        r"The door code of my (\w+) is (\d+)",
+        "The door code of the user's {0} is {value}.",
+        "door code of the {0}",
+    )
+    told = [" ".join(said[at : at + _AT_ONCE]) for at in range(0, len(said), _AT_ONCE)]
+    return Recall(topic, codes[asked], tuple(told), (note,))
+
+
+PROBE = Probe(
+    name="memory_recall",
+    suite="memory",
+    asks="Is what the user said in one thread known in another?",
+    shows="what was said is not learned, or not told where it is asked for",
+    needs=frozenset({"memory"}),
+    variants=("preference", "name", "chinese", "among_many"),
+    make=make,
+)

@@ -1,0 +1,98 @@
+"""Does the agent use the newest version of a fact?"""
+
+import re
+from dataclasses import dataclass
+from random import Random
+
+from langchain_core.tools import BaseTool
+
+from thalweg.lab.evals.base import Probe, Score, Speaks
+from thalweg.lab.evals.grading import mentions
+from thalweg.lab.evals.material import personal
+from thalweg.lab.evals.material.personal import Topic
+from thalweg.lab.evals.scripted.learning import Note
+from thalweg.lab.evals.scripted.moves import Move, Say, View
+from thalweg.lab.evals.trace import Trace
+
+_ENDED = re.compile(r"no longer|until|before|formerly|previous|used to|was |supersed|outdated")
+
+
+@dataclass
+class Update:
+    """A fact that the user changes later, in another thread."""
+
+    topic: Topic
+    old: str
+    new: str
+    told: tuple[str, ...]
+    """The user's messages, each in a thread of its own."""
+    tools: tuple[BaseTool, ...] = ()
+    system_prompt: str = "You are a personal assistant. Answer in one short sentence."
+    gist: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> tuple[Note, ...]:
+        """The facts that a competent learner notes."""
+        return (self.topic.note,)
+
+    def run(self, talk: Speaks) -> None:
+        """Mention it, change it, and ask in another thread."""
+        for number, text in enumerate(self.told):
+            talk.say(text, f"a{number}")
+            talk.settle()
+        talk.say(self.topic.asks, "b")
+
+    def grade(self, trace: Trace) -> Score:
+        """Check the answer and the model's input for both values."""
+        last = trace.last
+        shown = last.text() if last is not None else ""
+        if not mentions(trace.answer, self.new):
+            known = "told to the model" if self.new in shown else "not even told to the model"
+            why = f"{self.new}, the newest, was {known}: {trace.answer[:80]!r}"
+            return Score(verdict="failed", why=why)
+        if mentions(trace.answer, self.old):
+            return Score(verdict="failed", why=f"{self.old} was told, which holds no more")
+        if self._misleads(shown):
+            why = f"the model was told {self.old} beside {self.new}, as if both held"
+            return Score(verdict="failed", why=why)
+        return Score(verdict="passed", why=f"{self.new} was told, and nothing else")
+
+    def _misleads(self, shown: str) -> bool:
+        """Return whether the old value occurs without a statement that it is outdated.
+
+        It may occur before the words of the user's change, and next to a note.
+        """
+        lines = shown.splitlines()
+        changed = max((at for at, line in enumerate(lines) if self.told[-1] in line), default=-1)
+        return any(self.old in line and not _ENDED.search(line) for line in lines[changed + 1 :])
+
+    def act(self, view: View) -> Move:
+        """Answer the question with the newest visible value."""
+        if self.topic.asks in view.asked:
+            return self.topic.answer(view)
+        return Say("Noted.")
+
+
+def make(variant: str, dice: Random) -> Update:
+    """Create a case."""
+    if variant == "corrected":
+        old, new = (str(code) for code in dice.sample(range(1000, 9999), 2))
+        anew = f"I made a mistake earlier. The code of my bike lock is {new}."
+        return Update(personal.LOCK, old, new, (personal.LOCK.says.format(value=old), anew))
+    old, new = dice.sample(personal.CITIES, 2)
+    moved = f"I have moved: I now live in {new}."
+    if variant == "moved":
+        return Update(personal.CITY, old, new, (personal.CITY.says.format(value=old), moved))
+    back = f"It did not work out, so I went back. I now live in {old} again."
+    return Update(personal.CITY, new, old, (personal.CITY.says.format(value=old), moved, back))
+
+
+PROBE = Probe(
+    name="memory_update",
+    suite="memory",
+    asks="Is the newest of what the user said the one that is told?",
+    shows="what holds no more is told beside what holds, or instead of it",
+    needs=frozenset({"memory"}),
+    variants=("moved", "corrected", "undone"),
+    make=make,
+)

@@ -1,0 +1,73 @@
+"""Results as one compact JSON object, for the page of the report.
+
+Every trial is included with the sizes of its agent's requests; the requests themselves only if they
+show a failure, with each message stored once and referenced.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from thalweg.lab.evals.report.failures import failures
+from thalweg.lab.evals.report.rates import rates
+from thalweg.lab.evals.results import Result
+from thalweg.lab.evals.trace import Trace
+
+
+def payload(results: Sequence[Result]) -> dict[str, Any]:
+    """Return the data of the page, in the order of the results.
+
+    Example:
+        >>> payload([])["trials"]
+        []
+    """
+    return {
+        "trials": [_trial(result) for result in results],
+        "rates": rates(results),
+        **failures(results),
+    }
+
+
+def _trial(result: Result) -> dict[str, Any]:
+    key, tokens = result.key, result.tokens
+    return {
+        "id": key.id,
+        "model": key.model,
+        "subject": key.subject,
+        "trigger": key.trigger,
+        "probe": key.probe,
+        "variant": key.variant,
+        "number": key.number,
+        "window": result.window,
+        "verdict": result.verdict,
+        "why": result.why,
+        "judged": result.judged,
+        "value": result.value,
+        "cost": result.cost,
+        "tokens": [tokens.input, tokens.cached, tokens.output],
+        "requests": len(result.trace.requests),
+        "seconds": round(result.seconds, 2),
+        "line": _line(result.trace),
+    }
+
+
+def _line(trace: Trace) -> dict[str, list[Any]]:
+    """Return the sizes of the agent's own requests, in order.
+
+    `starts` are those in another thread than the previous one, where a line breaks; `drops` are
+    compactions, each with the size of the thread's previous request.
+    """
+    agents = trace.agents()
+    at = {one.number: place for place, one in enumerate(agents)}
+    compactions = set(trace.compactions())
+    before: dict[str, int] = {}
+    drops: list[tuple[int, int]] = []
+    for one in agents:
+        if one.number in compactions:
+            drops.append((at[one.number], before[one.thread]))
+        before[one.thread] = one.tokens
+    return {
+        "tokens": [one.tokens for one in agents],
+        "turns": [one.turn for one in agents],
+        "starts": [k for k, one in enumerate(agents) if k and one.thread != agents[k - 1].thread],
+        "drops": drops,
+    }

@@ -1,0 +1,49 @@
+"""The requests of a trace as messages of a thread, checked by the rules of providers."""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from thalweg.engine.entries import Message, Text, ToolCall
+from thalweg.engine.window.validity import check
+from thalweg.engine.wires.registry import WIRES
+from thalweg.engine.wires.system import split_system
+from thalweg.lab.evals.trace import Said
+from thalweg.testing.strict.rules import anthropic as anthropic_rules
+from thalweg.testing.strict.rules import chat as chat_rules
+
+
+def as_message(said: Said) -> Message:
+    """Return the message that was sent.
+
+    Example:
+        >>> as_message(Said("user", "Hello")).text
+        'Hello'
+    """
+    calls = tuple(
+        ToolCall(call.id, call.name, json.dumps(dict(call.arguments), ensure_ascii=False))
+        for call in said.calls
+    )
+    texts = (Text(said.text),) if said.text else ()
+    return Message(
+        said.role, (*texts, *calls), answers=said.answers, name=said.name, is_error=said.is_error
+    )
+
+
+def refusals(messages: Iterable[Said]) -> Iterator[str]:
+    """Yield the reasons why a provider would refuse a request; none for a valid one.
+
+    The checks are the common rules of all providers, and those of OpenAI and of Anthropic in their
+    own words.
+
+    Example:
+        >>> next(refusals([Said("user", "Hello"), Said("tool", "42", answers="c1")]))
+        'message 2 is a result that no call right before it waits for'
+    """
+    sent = [as_message(one) for one in messages]
+    yield from check(sent)
+    chat = {"model": "any", "messages": WIRES["openai-chat"].write(sent)}
+    yield from (f"OpenAI: {problem.message}" for problem in chat_rules.problems(chat))
+    system, others = split_system("anthropic", WIRES["anthropic"].write(sent))
+    body = {"model": "any", "max_tokens": 1, "messages": others}
+    body |= {"system": system} if system else {}
+    yield from (f"Anthropic: {problem.message}" for problem in anthropic_rules.problems(body))

@@ -1,0 +1,46 @@
+"""Subjects by their names on the command line."""
+
+from collections.abc import Callable
+from importlib.util import find_spec
+
+from thalweg.engine.sections import nearest
+from thalweg.errors import ConfigError
+from thalweg.lab.evals.base import Subject
+from thalweg.lab.evals.subjects.imported import imported
+from thalweg.lab.evals.subjects.ours import Middleware, Thalweg
+from thalweg.lab.evals.subjects.peers import DeepAgents, LangChain, Unmanaged
+from thalweg.lab.evals.subjects.served import is_address, served
+
+SUBJECTS: dict[str, Callable[[], Subject]] = {
+    "deepagents": DeepAgents,
+    "langchain": LangChain,
+    "none": Unmanaged,
+    "thalweg": Thalweg,
+    "thalweg-middleware": Middleware,
+}
+"""Subjects with a name of their own."""
+_OTHERWISE = f"use {', '.join(SUBJECTS)}, module:attribute, path/to/file.py:attribute, or NAME@http://host/v1"
+
+
+def subject_named(name: str) -> Subject:
+    """Return a subject by its name.
+
+    Args:
+        name: One of `SUBJECTS`; `module:attribute` or `path/to/file.py:attribute` of a LangGraph
+            graph or of a function that creates one; or `http://host/v1`, also as
+            `NAME@http://host/v1`, of a server with OpenAI's API.
+
+    Raises:
+        ConfigError: There is no such subject, or it is not available here.
+    """
+    if name in SUBJECTS:
+        if name == "deepagents" and find_spec(name) is None:
+            problem = "the package deepagents is not installed"
+            raise ConfigError("subject", problem, "pip install deepagents")
+        return SUBJECTS[name]()
+    if is_address(name):
+        return served(name)
+    place, colon, attribute = name.rpartition(":")
+    if colon and place and attribute:
+        return imported(name)
+    raise ConfigError("subject", f"there is no {name!r}", nearest(name, list(SUBJECTS), _OTHERWISE))

@@ -1,0 +1,41 @@
+"""The window of a trial and its shares, the same for every subject."""
+
+from langchain_core.language_models import BaseChatModel
+
+from thalweg.lab.evals.base import Setting
+from thalweg.server.models.making import limit
+
+TRIGGER, KEEP = 0.85, 0.1
+"""Shares of the window: the trigger in a peer's documentation, and what it then keeps, for
+subjects without a trigger of their own."""
+KEPT = 0.2
+"""Default share of a forced trigger that is kept verbatim. With the prompt and the tools of a deep
+agent, twice as much would fill a trigger of a tenth of 64,000 tokens: a compaction would happen
+with nearly every page."""
+
+
+def fitted(setting: Setting) -> BaseChatModel:
+    """Return the model with the window of the trial in its profile, where harnesses read it."""
+    model = setting.model
+    if (model.profile or {}).get("max_input_tokens") == setting.window:
+        return model
+    model = model.model_copy()
+    limit(model, setting.window, (model.profile or {}).get("max_output_tokens"))
+    return model
+
+
+def trigger_tokens(setting: Setting) -> int:
+    """Return the tokens of a request at which its context is compacted."""
+    return int((setting.trigger or TRIGGER) * setting.window)
+
+
+def kept_share(setting: Setting) -> float:
+    """Return the share of the window that a forced compaction keeps verbatim."""
+    return setting.keep or KEPT * (setting.trigger or TRIGGER)
+
+
+def kept_tokens(setting: Setting) -> int:
+    """Return the tokens that a compaction keeps verbatim."""
+    if setting.trigger is None and setting.keep is None:
+        return int(KEEP * setting.window)
+    return int(kept_share(setting) * setting.window)

@@ -1,0 +1,64 @@
+"""The value of a recording: a thread that another program logged, parsed."""
+
+from dataclasses import dataclass
+
+from thalweg.engine.entries import Message
+from thalweg.engine.wires.base import Note
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """What a log states about its session as a whole; what it does not state is empty."""
+
+    id: str = ""
+    """The agent's own id of the session."""
+    project: str = ""
+    """The folder that the agent worked in."""
+    branch: str = ""
+    """The branch of the repository there, as of the newest row."""
+    title: str = ""
+    model: str = ""
+    """The model that answered last."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCompaction:
+    """A compaction that the recorded agent performed."""
+
+    line: int
+    """Line of the row that states it."""
+    at: str = ""
+    """When, ISO 8601, or empty."""
+    trigger: str = ""
+    """What caused it, in the agent's own word: `auto`, `manual`; empty where it is not logged."""
+    tokens_before: int = 0
+    """Of the context, as the agent counted them; 0 where it is not logged."""
+    summary: str = ""
+    """The agent's own summary; empty where it is not logged."""
+
+
+TITLE_CHARS = 80
+"""Longest title that is made of a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A recorded thread, parsed."""
+
+    name: str
+    format: str
+    """Name of the wire or log format that parsed it."""
+    messages: tuple[Message, ...]
+    notes: tuple[Note, ...] = ()
+    session: SessionInfo = SessionInfo()
+    compactions: tuple[RecordedCompaction, ...] = ()
+    """Oldest first."""
+
+    @property
+    def title(self) -> str:
+        """The session's own title, or else the beginning of its first request."""
+        if self.session.title:
+            return self.session.title
+        first = next((message.text for message in self.messages if message.is_request), "")
+        line = " ".join(first[: 4 * TITLE_CHARS].split())
+        return line if len(line) <= TITLE_CHARS else f"{line[: TITLE_CHARS - 1]}…"

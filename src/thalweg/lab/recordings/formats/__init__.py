@@ -1,0 +1,4 @@
+"""Parsers of recorded threads, one file per format.
+
+Each has `detect` and `read`; `lab/recordings/files.py` lists them.
+"""

@@ -1,0 +1,230 @@
+"""One JSON document with the messages of a chat.
+
+A list of messages; a request body of OpenAI, Anthropic or Google; a result of tau-bench
+(`traj`) or ToolBench (`answer_generation`); a sample of Inspect; a trace of Vorflux.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from thalweg.engine.wires.anthropic import AnthropicWire
+from thalweg.engine.wires.base import Wire
+from thalweg.engine.wires.fields import as_usage
+from thalweg.engine.wires.gemini import GeminiWire
+from thalweg.engine.wires.openai_chat import OpenAIChatWire
+from thalweg.engine.wires.openai_responses import OpenAIResponsesWire
+from thalweg.lab.recordings.base import Recording
+from thalweg.lab.recordings.formats.openai_chat_log import is_chat_message
+from thalweg.lab.recordings.rows import (
+    LogFormat,
+    Recorded,
+    as_recording,
+    as_str,
+)
+from thalweg.lab.recordings.source import JsonObject, Source
+from thalweg.lab.recordings.times import iso_time
+
+NAME = "chat-document"
+
+_ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
+_BESIDE = frozenset({"timestamp", "usage"})
+"""Fields next to a message's own, added by the log."""
+_RESPONSES_ITEMS = frozenset({"function_call", "function_call_output", "reasoning", "message"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Chat:
+    """The messages found in a document."""
+
+    wire: Wire
+    items: Sequence[Any]
+    ahead: int = 0
+    """Items before the first of the list: a system prompt that is a field of its own."""
+    skipped: Counter[str] | None = None
+
+
+def detect(source: Source) -> bool:
+    """Return whether the document has a list of messages in one of the forms."""
+    return _chat(source.document) is not None
+
+
+def read(source: Source) -> Recording:
+    """Return the recording; `Message.line` is the index in the list of messages."""
+    chat = _chat(source.document)
+    assert chat is not None  # noqa: S101 (`detect` checked it)
+    items = [
+        Recorded(
+            max(index - chat.ahead, 0),
+            {key: value for key, value in raw.items() if key not in _BESIDE},
+            uid=as_str(raw.get("id")),
+            at=iso_time(raw.get("timestamp")),
+            usage=as_usage(raw.get("usage")),
+        )
+        for index, raw in enumerate(map(_object, chat.items))
+    ]
+    return as_recording(
+        source.name, NAME, chat.wire.read, items, notes=source.notes, skipped=chat.skipped
+    )
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {"content": value}
+
+
+def _chat(document: object) -> _Chat | None:
+    if isinstance(document, list):
+        return _of_list(document)
+    if not isinstance(document, dict):
+        return None
+    found = (form(document) for form in _FORMS)
+    return next((chat for chat in found if chat is not None), None)
+
+
+def _of_list(messages: Sequence[Any]) -> _Chat | None:
+    objects = [message for message in messages if isinstance(message, dict)]
+    if any("parts" in one and as_str(one.get("role")) in {"user", "model"} for one in objects):
+        return _Chat(GeminiWire(), messages)
+    if any(as_str(one.get("type")) in _RESPONSES_ITEMS for one in objects):
+        return _Chat(OpenAIResponsesWire(), messages)
+    if any(map(is_chat_message, objects)):
+        return _Chat(AnthropicWire() if _is_anthropic(objects) else OpenAIChatWire(), messages)
+    return None
+
+
+def _is_anthropic(messages: Iterable[Mapping[str, Any]]) -> bool:
+    return any(
+        isinstance(block, dict) and as_str(block.get("type")) in _ANTHROPIC_BLOCKS
+        for message in messages
+        if isinstance(content := message.get("content"), list)
+        for block in content
+    )
+
+
+def _body(document: JsonObject) -> _Chat | None:
+    """Return the chat of a request body, or of an object with messages under a common key."""
+    for name in ("messages", "contents", "input", "traj"):
+        listed = document.get(name)
+        chat = _of_list(listed) if isinstance(listed, list) else None
+        if chat is not None:
+            return _with_system(document, chat)
+    return None
+
+
+def _with_system(document: JsonObject, chat: _Chat) -> _Chat:
+    for name in ("system", "instructions", "systemInstruction", "system_instruction"):
+        if told := document.get(name):
+            wire = AnthropicWire() if name == "system" else chat.wire
+            return _Chat(wire, [_system(name, told), *chat.items], ahead=1)
+    return chat
+
+
+def _system(name: str, told: object) -> JsonObject:
+    if name.startswith("system") and isinstance(told, dict):
+        return {"role": "system", **told}
+    return {"role": "system", "content": told}
+
+
+def _toolbench(document: JsonObject) -> _Chat | None:
+    answer = document.get("answer_generation")
+    tries = answer.get("train_messages") if isinstance(answer, dict) else None
+    if not isinstance(answer, dict) or not isinstance(tries, list) or not tries:
+        return None
+    last = tries[-1]
+    chat = _of_list(last) if isinstance(last, list) else None
+    return chat and _Chat(chat.wire, last)
+
+
+def _inspect(document: JsonObject) -> _Chat | None:
+    listed = document.get("samples")
+    samples = listed if isinstance(listed, list) else []
+    sample = samples[0] if samples else None
+    messages = sample.get("messages") if isinstance(sample, dict) else None
+    if not isinstance(messages, list) or not any(map(is_chat_message, messages)):
+        return None
+    more = Counter({"further samples": len(samples) - 1}) if samples[1:] else None
+    return _Chat(OpenAIChatWire(), [_inspected(message) for message in messages], skipped=more)
+
+
+def _inspected(message: object) -> object:
+    if not isinstance(message, dict):
+        return message
+    raw = {key: value for key, value in message.items() if key not in {"source", "model", "error"}}
+    if isinstance(calls := raw.get("tool_calls"), list):
+        raw["tool_calls"] = [_inspected_call(call) for call in calls]
+    if name := raw.pop("function", None):
+        raw["name"] = name
+    return raw
+
+
+def _inspected_call(call: object) -> object:
+    if not isinstance(call, dict) or not isinstance(call.get("function"), str):
+        return call
+    function = {"name": call["function"], "arguments": _as_text(call.get("arguments"))}
+    return {"id": call.get("id"), "type": "function", "function": function}
+
+
+def _vorflux(document: JsonObject) -> _Chat | None:
+    spans = document.get("trajectory")
+    if not isinstance(spans, list):
+        return None
+    spans = [span for span in spans if isinstance(span, dict)]
+    if not any(span.get("type") == "llm_call" for span in spans):
+        return None
+    skipped = Counter(
+        kind for span in spans if (kind := str(span.get("type"))) not in {"llm_call", "tool_call"}
+    )
+    return _Chat(OpenAIChatWire(), list(_spans(spans)), skipped=skipped)
+
+
+def _spans(spans: Iterable[JsonObject]) -> Iterator[JsonObject]:
+    """Yield the spans of a trace as chat messages; a result's call is found by its arguments."""
+    waiting: list[tuple[str, str]] = []
+    for span in spans:
+        at = {"timestamp": span.get("timestamp")}
+        output = span.get("output")
+        if span.get("type") == "llm_call":
+            prompt = span.get("task_prompt")
+            yield from filter(is_chat_message, prompt if isinstance(prompt, list) else [])
+            if isinstance(output, dict):
+                message = {"role": "assistant", **output, **at}
+                waiting += _asked(message)
+                yield message
+        elif span.get("type") == "tool_call":
+            raw: JsonObject = {"role": "tool", "name": as_str(span.get("tool")), **at}
+            request = _request(span.get("arguments"))
+            if asked := next((one for one in waiting if one[0] == request), None):
+                waiting.remove(asked)
+                raw["tool_call_id"] = asked[1]
+            yield {**raw, "content": _as_text(span.get("result"))}
+
+
+def _request(arguments: object) -> str:
+    """Return arguments in a comparable form: spans spell names differently from the tool."""
+    if isinstance(arguments, dict):
+        arguments = {name.replace("_", "").lower(): told for name, told in arguments.items()}
+    return json.dumps(arguments, sort_keys=True)
+
+
+def _asked(message: JsonObject) -> Iterator[tuple[str, str]]:
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else []:
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            try:
+                arguments = json.loads(function.get("arguments") or "{}")
+            except (ValueError, TypeError, RecursionError):
+                arguments = None
+            yield _request(arguments), as_str(call.get("id"))
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+_FORMS = (_body, _toolbench, _inspect, _vorflux)
+
+
+FORMAT = LogFormat(NAME, "JSON with a list of `role` and `content`", detect, read)

@@ -1,0 +1,230 @@
+"""Claude Code sessions: `~/.claude/projects/<folder>/<session>.jsonl`.
+
+A model message is written as several rows, one for each block, with one message id; results
+of its calls may come between them. Rows of subagents, snapshots, progress and the like are
+no messages of the thread.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from thalweg.engine.wires.anthropic import AnthropicWire
+from thalweg.engine.wires.base import Note
+from thalweg.lab.recordings.base import RecordedCompaction, Recording, SessionInfo
+from thalweg.lab.recordings.rows import (
+    LogFormat,
+    Recorded,
+    as_recording,
+    as_str,
+    odd_row,
+    summary_note,
+    who_wrote,
+)
+from thalweg.lab.recordings.source import Broken, JsonObject, Row, Source
+
+NAME = "claude-code"
+
+_SPEAKERS = frozenset({"user", "assistant"})
+_MARKS = frozenset({"sessionId", "uuid", "parentUuid", "isSidechain"})
+_COMPACTION = "compact_boundary"
+_BOUNDARIES = frozenset({_COMPACTION, "microcompact_boundary"})
+_OWN_NAME = re.compile(r"agent-|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+_TITLES = ("customTitle", "aiTitle", "summary")
+"""Keys of the rows that name a session, the user's own name first."""
+_NO_MODEL = "<synthetic>"
+"""What the program names as the model of an answer that it wrote itself."""
+
+
+def detect(source: Source) -> bool:
+    """Return whether a user or assistant row wraps a message and names its session."""
+    return any(
+        as_str(row.value.get("type")) in _SPEAKERS
+        and isinstance(row.value.get("message"), dict)
+        and not _MARKS.isdisjoint(row.value)
+        for row in source.objects
+    )
+
+
+def read(source: Source) -> Recording:
+    """Return the recording of the main thread, in the order of the file."""
+    # A file is named by its session; a resumed one may begin with rows of the session before.
+    own = source.name if _OWN_NAME.match(source.name) else ""
+    session = _Session(
+        notes=list(source.notes), of_subagent=_is_of_subagent(source), info=SessionInfo(id=own)
+    )
+    for row in source.lines:
+        session.take(row)
+    return as_recording(
+        source.name,
+        NAME,
+        AnthropicWire().read,
+        session.items,
+        notes=session.notes,
+        skipped=session.skipped,
+        why={"subagents": "they are threads of their own"},
+        session=session.info,
+        compactions=session.compactions,
+    )
+
+
+def _is_of_subagent(source: Source) -> bool:
+    """Return whether the whole file is the thread of a subagent."""
+    spoken = [row.value for row in source.objects if as_str(row.value.get("type")) in _SPEAKERS]
+    return all(row.get("isSidechain") is True for row in spoken)
+
+
+@dataclass(slots=True)
+class _Session:
+    """The rows processed so far."""
+
+    notes: list[Note]
+    of_subagent: bool = False
+    items: list[Recorded | Broken] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    open_id: str = ""
+    """Id of the model message that further rows may continue."""
+    open_at: int = -1
+    """Index of that message in `items`."""
+    seen: dict[str, JsonObject] = field(default_factory=dict)
+    """Processed messages, by the uuid of their row."""
+    prompted: set[str] = field(default_factory=set)
+    """Uuids of rows that a user's message follows."""
+    info: SessionInfo = field(default_factory=SessionInfo)
+    compactions: list[RecordedCompaction] = field(default_factory=list)
+
+    def take(self, row: Row | Broken) -> None:
+        if isinstance(row, Broken):
+            self.items.append(row)
+        elif not isinstance(row.value, dict) or not isinstance(row.value.get("type"), str):
+            self.items.append(odd_row(row.line, row.value, self.notes))
+        elif row.value["type"] not in _SPEAKERS:
+            self._take_info(row.value)
+            self._skip(row.line, row.value)
+        elif isinstance(row.value.get("message"), dict):
+            self._take_info(row.value)
+            self._take_message(row.line, row.value, row.value["message"])
+        else:
+            self.items.append(odd_row(row.line, row.value, self.notes))
+
+    def _skip(self, line: int, value: JsonObject) -> None:
+        subtype = as_str(value.get("subtype"))
+        if subtype in _BOUNDARIES:
+            metadata = value.get("compactMetadata") or value.get("microcompactMetadata")
+            self.notes.append(Note(line, f"recorded_{subtype}", str(metadata or "")))
+            if subtype == _COMPACTION:
+                self._take_compaction(line, value, metadata)
+        else:
+            self.skipped[value["type"]] += 1
+
+    def _take_info(self, row: JsonObject) -> None:
+        """Note what a row states about the session; later rows override, except for the id."""
+        message = row.get("message")
+        model = as_str(message.get("model")) if isinstance(message, dict) else ""
+        self.info = SessionInfo(
+            id=self.info.id or as_str(row.get("sessionId")),
+            project=self.info.project or as_str(row.get("cwd")),
+            branch=as_str(row.get("gitBranch")) or self.info.branch,
+            title=next((told for key in _TITLES if (told := as_str(row.get(key)))), "")
+            or self.info.title,
+            model=model if model and model != _NO_MODEL else self.info.model,
+        )
+
+    def _take_compaction(self, line: int, row: JsonObject, metadata: object) -> None:
+        known = metadata if isinstance(metadata, dict) else {}
+        before = known.get("preTokens")
+        self.compactions.append(
+            RecordedCompaction(
+                line,
+                at=as_str(row.get("timestamp")),
+                trigger=as_str(known.get("trigger")),
+                tokens_before=before if isinstance(before, int) else 0,
+            )
+        )
+
+    def _take_summary(self, line: int, row: JsonObject, message: JsonObject) -> None:
+        """Note the agent's own summary; the row of its compaction, if any, precedes it."""
+        content = message.get("content")
+        blocks = [b for b in _blocks(message) if isinstance(b, dict)]
+        summary = "\n".join(filter(None, (as_str(block.get("text")) for block in blocks)))
+        self.notes.append(summary_note(line, len(str(content))))
+        if self.compactions and not self.compactions[-1].summary:
+            self.compactions[-1] = replace(self.compactions[-1], summary=summary)
+        else:
+            at = as_str(row.get("timestamp"))
+            self.compactions.append(RecordedCompaction(line, at=at, summary=summary))
+
+    def _take_message(self, line: int, row: JsonObject, message: JsonObject) -> None:
+        if row.get("isSidechain") is True and not self.of_subagent:
+            self.skipped["subagents"] += 1
+        elif row.get("isCompactSummary") is True:
+            self._take_summary(line, row, message)
+        elif self._is_repeated(line, as_str(row.get("uuid")), message):
+            self.notes.append(Note(line, "repeated_row", "left out: it stands there before"))
+        elif row["type"] == "assistant":
+            self._take_assistant(line, row, message)
+        else:
+            if not _is_results(message):
+                self.open_id = ""
+                self._note_branch(line, as_str(row.get("parentUuid")))
+            self.items.append(self._item(line, row, message))
+
+    def _is_repeated(self, line: int, uid: str, message: JsonObject) -> bool:
+        if not uid:
+            return False
+        before = self.seen.setdefault(uid, message)
+        if before is message:
+            return False
+        if before.get("content") == message.get("content"):
+            return True
+        self.notes.append(Note(line, "reused_uid", uid))
+        return False
+
+    def _note_branch(self, line: int, parent: str) -> None:
+        if parent in self.prompted:
+            self.notes.append(Note(line, "branch", f"goes on from {parent}, as did a row before"))
+        elif parent:
+            self.prompted.add(parent)
+
+    def _take_assistant(self, line: int, row: JsonObject, message: JsonObject) -> None:
+        message_id = as_str(message.get("id"))
+        begun = self.items[self.open_at] if message_id and message_id == self.open_id else None
+        if isinstance(begun, Recorded):
+            self.items[self.open_at] = _continued(begun, message)
+        else:
+            self.open_id, self.open_at = message_id, len(self.items)
+            self.items.append(self._item(line, row, message))
+
+    def _item(self, line: int, row: JsonObject, message: JsonObject) -> Recorded:
+        return Recorded(
+            line,
+            message,
+            uid=as_str(row.get("uuid")),
+            at=as_str(row.get("timestamp")),
+            kind="injected" if row.get("isMeta") is True else who_wrote(message),
+        )
+
+
+def _is_results(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    return isinstance(content, list) and all(
+        isinstance(block, dict) and block.get("type") == "tool_result" for block in content
+    )
+
+
+def _continued(begun: Recorded, message: JsonObject) -> Recorded:
+    """Append the next row of a model message to its previous rows."""
+    content = [*_blocks(begun.raw), *_blocks(message)]
+    return replace(begun, raw={**begun.raw, **message, "content": content})
+
+
+def _blocks(message: Mapping[str, Any]) -> list[Any]:
+    content = message.get("content")
+    if isinstance(content, list):
+        return content
+    return [{"type": "text", "text": content}] if isinstance(content, str) else []
+
+
+FORMAT = LogFormat(NAME, "Claude Code rows (`type`, `message`, `uuid`)", detect, read)

@@ -1,0 +1,80 @@
+"""Dialogues of two speakers in the form of data sets: MemoryBank, LoCoMo, CrossWOZ."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from thalweg.engine.wires.openai_chat import OpenAIChatWire
+from thalweg.lab.recordings.base import Recording
+from thalweg.lab.recordings.rows import LogFormat, Recorded, as_str, through_wire
+from thalweg.lab.recordings.source import JsonObject, Source
+from thalweg.lab.recordings.times import iso_time
+
+NAME = "dialogue"
+
+_SESSION = re.compile(r"session_(\d+)")
+_WOZ = {"usr": "user", "sys": "assistant"}
+
+
+def detect(source: Source) -> bool:
+    """Return whether the document has turns of one of the formats."""
+    return next(_items(source.document), None) is not None
+
+
+def read(source: Source) -> Recording:
+    """Return the recording of every turn, with the first speaker as the user."""
+    messages, notes = through_wire(OpenAIChatWire().read, list(_items(source.document)))
+    return Recording(source.name, NAME, tuple(messages), (*source.notes, *notes))
+
+
+def _items(document: object) -> Iterator[Recorded]:
+    if not isinstance(document, dict):
+        return
+    if isinstance(document.get("history"), dict):
+        turns = _memory_bank(document["history"])
+    elif isinstance(conversation := document.get("conversation", document), dict) and isinstance(
+        conversation.get("speaker_a"), str
+    ):
+        turns = _locomo(conversation)
+    elif isinstance(document.get("messages"), list):
+        turns = _crosswoz(document["messages"])
+    else:
+        return
+    for index, (raw, uid, at) in enumerate(turns):
+        yield Recorded(index, raw, uid=uid, at=iso_time(at))
+
+
+_Turn = tuple[JsonObject, str, object]
+"""A chat message, its own id, and its time."""
+
+
+def _memory_bank(history: JsonObject) -> Iterator[_Turn]:
+    for date, exchanges in history.items():
+        for exchange in exchanges if isinstance(exchanges, list) else []:
+            if isinstance(exchange, dict) and isinstance(exchange.get("query"), str):
+                yield {"role": "user", "content": exchange["query"]}, "", date
+                yield {"role": "assistant", "content": as_str(exchange.get("response"))}, "", date
+
+
+def _locomo(conversation: JsonObject) -> Iterator[_Turn]:
+    first = conversation["speaker_a"]
+    numbers = (_SESSION.fullmatch(name) for name in conversation)
+    for number in sorted(int(found[1]) for found in numbers if found):
+        turns: Any = conversation[f"session_{number}"]
+        at = conversation.get(f"session_{number}_date_time")
+        for turn in turns if isinstance(turns, list) else []:
+            if isinstance(turn, dict) and isinstance(turn.get("text"), str):
+                speaker = as_str(turn.get("speaker"))
+                role = "user" if speaker == first else "assistant"
+                raw = {"role": role, "name": speaker, "content": turn["text"]}
+                yield raw, as_str(turn.get("dia_id")), at
+
+
+def _crosswoz(messages: list[Any]) -> Iterator[_Turn]:
+    for message in messages:
+        if isinstance(message, dict) and as_str(message.get("role")) in _WOZ:
+            role = _WOZ[message["role"]]
+            yield {"role": role, "content": as_str(message.get("content"))}, "", ""
+
+
+FORMAT = LogFormat(NAME, "MemoryBank, LoCoMo or CrossWOZ turns", detect, read)

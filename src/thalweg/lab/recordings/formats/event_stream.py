@@ -1,0 +1,121 @@
+"""Recorded server-sent events of DeerFlow 1: chunks of messages, calls and their results."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from thalweg.engine.wires.base import Note
+from thalweg.engine.wires.openai_chat import OpenAIChatWire
+from thalweg.lab.recordings.base import Recording
+from thalweg.lab.recordings.rows import LogFormat, Recorded, as_str, pairing_notes, through_wire
+from thalweg.lab.recordings.source import NOTED_CHARS, Broken, JsonObject, Source
+
+NAME = "event-stream"
+
+_CHUNKS = frozenset({"message_chunk", "tool_calls", "tool_call_chunks", "interrupt"})
+_RESULT = "tool_call_result"
+
+
+def detect(source: Source) -> bool:
+    """Return whether an event is a chunk of a message."""
+    if "event:" not in source.text or "data:" not in source.text:
+        return False
+    return any(name in _CHUNKS and data is not None for _, name, data in _events(source.text, []))
+
+
+def read(source: Source) -> Recording:
+    """Return the recording; each message is at the position of its first chunk."""
+    notes: list[Note] = []
+    growing: dict[str, _Growing] = {}
+    for line, name, data in _events(source.text, notes):
+        if data is None or name not in _CHUNKS | {_RESULT}:
+            continue
+        message_id = as_str(data.get("id"))
+        key = f"{line} result" if name == _RESULT else message_id or f"{line}"
+        growing.setdefault(key, _Growing(line, message_id)).grow(name, data)
+    items: list[Recorded | Broken] = [message.item() for message in growing.values()]
+    messages, read_notes = through_wire(OpenAIChatWire().read, items)
+    notes = [*source.file_notes, *notes, *read_notes, *pairing_notes(messages)]
+    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+
+
+def _events(text: str, notes: list[Note]) -> Iterator[tuple[int, str, JsonObject | None]]:
+    name = ""
+    for number, line in enumerate(text.split("\n")):
+        told, _, rest = line.rstrip("\r").partition(":")
+        if told == "event":
+            name = rest.strip()
+        elif told == "data":
+            data = _object(rest)
+            if data is None:
+                notes.append(Note(number, "broken_json", f"no JSON: {rest[:NOTED_CHARS]}"))
+            yield number, name, data
+
+
+def _object(text: str) -> JsonObject | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+@dataclass(slots=True)
+class _Growing:
+    """A message that is being assembled from chunks."""
+
+    line: int
+    uid: str
+    role: str = "assistant"
+    content: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
+    answers: str = ""
+    calls: dict[object, JsonObject] = field(default_factory=dict)
+    """Tool calls by their index, or by their position in the event."""
+
+    def grow(self, name: str, data: JsonObject) -> None:
+        self.content.append(as_str(data.get("content")))
+        self.thoughts.append(as_str(data.get("reasoning_content")))
+        if name == _RESULT:
+            self.role = "tool"
+            self.answers = as_str(data.get("tool_call_id"))
+        elif data.get("role") == "user":
+            self.role = "user"
+        chunks = _list(data.get("tool_call_chunks"))
+        for chunk in chunks:
+            self._grow_call(chunk.get("index"), chunk, as_str(chunk.get("args")))
+        for place, call in enumerate(_list(data.get("tool_calls")) if not chunks else []):
+            arguments = json.dumps(call.get("args"), ensure_ascii=False)
+            self._grow_call(place, call, arguments)
+
+    def _grow_call(self, index: object, told: JsonObject, arguments: str) -> None:
+        # Without an index every chunk that names a tool is a call of its own.
+        key = len(self.calls) if index is None and told.get("name") else index
+        call = self.calls.setdefault(key, {"id": "", "name": "", "arguments": ""})
+        call["id"] = call["id"] or as_str(told.get("id"))
+        call["name"] = call["name"] or as_str(told.get("name"))
+        call["arguments"] += arguments
+
+    def item(self) -> Recorded:
+        raw: JsonObject = {"role": self.role, "content": "".join(self.content)}
+        if thoughts := "".join(self.thoughts):
+            raw["reasoning_content"] = thoughts
+        if self.role == "tool":
+            raw["tool_call_id"] = self.answers
+        if self.calls:
+            raw["tool_calls"] = [_tool_call(call) for call in self.calls.values()]
+        return Recorded(self.line, raw, uid=self.uid)
+
+
+def _list(value: object) -> list[JsonObject]:
+    listed: list[Any] = value if isinstance(value, list) else []
+    return [one for one in listed if isinstance(one, dict)]
+
+
+def _tool_call(call: JsonObject) -> JsonObject:
+    function = {"name": call["name"], "arguments": call["arguments"]}
+    return {"id": call["id"], "type": "function", "function": function}
+
+
+FORMAT = LogFormat(NAME, "server-sent events (`event: message_chunk`)", detect, read)

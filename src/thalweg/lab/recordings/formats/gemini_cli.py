@@ -1,0 +1,154 @@
+"""Sessions of Gemini CLI: `~/.gemini/tmp/<project>/chats/session-*.json`.
+
+One message holds the model's thoughts, text, tool calls and, with each call, its result.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from thalweg.engine.wires.fields import as_usage
+from thalweg.engine.wires.gemini import GeminiWire
+from thalweg.lab.recordings.base import Recording, SessionInfo
+from thalweg.lab.recordings.rows import (
+    LogFormat,
+    Recorded,
+    as_recording,
+    as_str,
+    odd_row,
+)
+from thalweg.lab.recordings.source import Broken, JsonObject, Row, Source
+from thalweg.lab.recordings.times import iso_time
+
+NAME = "gemini-cli"
+
+_SPEAKERS = frozenset({"user", "gemini"})
+
+
+def detect(source: Source) -> bool:
+    """Return whether a session has messages of type `user` or `gemini`."""
+    return any(_is_message(row) for _, row in _rows(source))
+
+
+def _is_message(row: object) -> bool:
+    return isinstance(row, dict) and as_str(row.get("type")) in _SPEAKERS
+
+
+def _rows(source: Source) -> list[tuple[int, Any]]:
+    """Return the messages with their index, or with their line if each has its own."""
+    document = source.document
+    if isinstance(document, dict) and "sessionId" in document:
+        messages = document.get("messages")
+        return list(enumerate(messages)) if isinstance(messages, list) else []
+    if any({"sessionId", "projectHash"} <= row.value.keys() for row in source.objects[:1]):
+        return [(line.line, _value(line)) for line in source.lines]
+    return []
+
+
+def _value(line: Row | Broken) -> object:
+    return line if isinstance(line, Broken) else line.value
+
+
+def read(source: Source) -> Recording:
+    """Return the recording of user and model messages; notices of the program are skipped.
+
+    A message that is written several times, as it grows, keeps its first position.
+    """
+    items: dict[object, list[Recorded | Broken]] = {}
+    skipped: Counter[str] = Counter()
+    notes = list(source.notes)
+    for index, row in _rows(source):
+        if isinstance(row, dict) and _is_message(row):
+            items[as_str(row.get("id")) or index] = list(_items(index, row))
+        elif isinstance(row, dict):
+            skipped[as_str(row.get("type")) or "header or change"] += 1
+        else:
+            items[index] = [row if isinstance(row, Broken) else odd_row(index, row, notes)]
+    told = [item for group in items.values() for item in group]
+    return as_recording(
+        source.name,
+        NAME,
+        GeminiWire().read,
+        told,
+        notes=notes,
+        skipped=skipped,
+        why={"info": "notices of the program"},
+        session=_session(source),
+    )
+
+
+def _session(source: Source) -> SessionInfo:
+    """Read what the document, or its first line and the newest answer, state of the session."""
+    rows = [row for _, row in _rows(source) if isinstance(row, dict)]
+    head = source.document if isinstance(source.document, dict) else {}
+    head = head if "messages" in head else next(iter(row.value for row in source.objects), {})
+    titles = [title for row in (head, *rows) if (title := as_str(row.get("summary")))]
+    models = [model for row in rows if (model := as_str(row.get("model")))]
+    folders = head.get("directories")
+    return SessionInfo(
+        id=as_str(head.get("sessionId")),
+        project=as_str(folders[0]) if isinstance(folders, list) and folders else "",
+        title=titles[-1] if titles else "",
+        model=models[-1] if models else "",
+    )
+
+
+def _items(index: int, row: JsonObject) -> Iterator[Recorded]:
+    uid, at = as_str(row.get("id")), iso_time(row.get("timestamp"))
+    if row["type"] == "user":
+        yield Recorded(index, {"role": "user", "parts": _parts(row.get("content"))}, uid, at)
+        return
+    calls = [call for call in _list(row.get("toolCalls")) if isinstance(call, dict)]
+    parts = [
+        *map(_thought, _list(row.get("thoughts"))),
+        *_parts(row.get("content")),
+        *map(_function_call, calls),
+    ]
+    usage = as_usage(row.get("tokens"))
+    yield Recorded(index, {"role": "model", "parts": parts}, uid, at, usage=usage)
+    for call in calls:
+        if results := _results(call):
+            said_at = iso_time(call.get("timestamp")) or at
+            failed = call.get("status") == "error"
+            raw = {"role": "user", "parts": results}
+            yield Recorded(index, raw, at=said_at, is_error=failed)
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _parts(content: object) -> list[Any]:
+    if isinstance(content, str):
+        return [{"text": content}] if content else []
+    if isinstance(content, dict):
+        return [content]
+    return [{"text": part} if isinstance(part, str) else part for part in _list(content)]
+
+
+def _thought(thought: object) -> JsonObject:
+    if not isinstance(thought, dict):
+        return {"text": as_str(thought), "thought": True}
+    told = (as_str(thought.get("subject")), as_str(thought.get("description")))
+    return {"text": "\n".join(filter(None, told)), "thought": True}
+
+
+def _function_call(call: JsonObject) -> JsonObject:
+    return {
+        "functionCall": {"id": call.get("id"), "name": call.get("name"), "args": call.get("args")}
+    }
+
+
+def _results(call: JsonObject) -> list[Any]:
+    result = call.get("result")
+    if isinstance(result, str):
+        response = {"output": result}
+        return [{"functionResponse": {**_named(call), "response": response}}]
+    return _parts(result)
+
+
+def _named(call: JsonObject) -> JsonObject:
+    return {"id": call.get("id"), "name": call.get("name")}
+
+
+FORMAT = LogFormat(NAME, "a Gemini CLI session (`sessionId`, `messages`)", detect, read)

@@ -1,0 +1,172 @@
+"""Sessions of the pi coding agent: `~/.pi/agent/sessions/<folder>/<session>.jsonl`.
+
+A row of type `message` wraps one message; its blocks are Anthropic's with other names.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from thalweg.engine.entries import Kind
+from thalweg.engine.wires.anthropic import AnthropicWire
+from thalweg.engine.wires.base import Note
+from thalweg.engine.wires.fields import as_usage
+from thalweg.lab.recordings.base import RecordedCompaction, Recording, SessionInfo
+from thalweg.lab.recordings.rows import (
+    LogFormat,
+    Recorded,
+    as_recording,
+    as_str,
+    odd_row,
+    summary_note,
+)
+from thalweg.lab.recordings.source import Broken, JsonObject, Row, Source
+from thalweg.lab.recordings.times import iso_time
+
+NAME = "pi"
+
+_ROLES = frozenset({"user", "assistant", "toolResult"})
+_SUMMARIES = frozenset({"compaction", "branch_summary", "compactionSummary", "branchSummary"})
+
+
+def detect(source: Source) -> bool:
+    """Return whether it has a header and a wrapped message, or a result in pi's form."""
+    header = any(row.value.get("type") == "session" for row in source.objects)
+    roles = {_role(row.value) for row in source.objects}
+    return "toolResult" in roles or (header and not roles.isdisjoint(_ROLES))
+
+
+def _role(row: JsonObject) -> str:
+    message = row.get("message") if row.get("type") == "message" else None
+    return as_str(message.get("role")) if isinstance(message, dict) else ""
+
+
+def read(source: Source) -> Recording:
+    """Return the recording of every message, in file order, abandoned branches included."""
+    session = _Session(notes=list(source.notes))
+    for row in source.lines:
+        session.take(row)
+    return as_recording(
+        source.name,
+        NAME,
+        AnthropicWire().read,
+        session.items,
+        notes=session.notes,
+        skipped=session.skipped,
+        session=session.info,
+        compactions=session.compactions,
+    )
+
+
+@dataclass(slots=True)
+class _Session:
+    """The rows processed so far."""
+
+    notes: list[Note]
+    items: list[Recorded | Broken] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    parents: set[str] = field(default_factory=set)
+    info: SessionInfo = field(default_factory=SessionInfo)
+    compactions: list[RecordedCompaction] = field(default_factory=list)
+
+    def take(self, row: Row | Broken) -> None:
+        if isinstance(row, Broken):
+            self.items.append(row)
+            return
+        value = row.value
+        kind = value.get("type") if isinstance(value, dict) else None
+        if not isinstance(kind, str):
+            self.items.append(odd_row(row.line, value, self.notes))
+        elif kind in _SUMMARIES:
+            self._take_summary(row.line, value)
+        elif kind == "custom_message":
+            self._take_message(row.line, value, {**value, "role": "custom"})
+        elif kind == "message" and isinstance(value.get("message"), dict):
+            self._take_message(row.line, value, value["message"])
+        else:
+            if kind == "session":
+                own, folder = as_str(value.get("id")), as_str(value.get("cwd"))
+                self.info = replace(self.info, id=own, project=folder)
+            self.skipped[kind] += 1
+
+    def _take_summary(self, line: int, row: JsonObject) -> None:
+        summary, before = as_str(row.get("summary")), row.get("tokensBefore")
+        self.notes.append(summary_note(line, len(summary)))
+        self.compactions.append(
+            RecordedCompaction(
+                line,
+                at=iso_time(row.get("timestamp")),
+                tokens_before=before if isinstance(before, int) else 0,
+                summary=summary,
+            )
+        )
+
+    def _take_message(self, line: int, row: JsonObject, message: JsonObject) -> None:
+        role = as_str(message.get("role"))
+        if role in _SUMMARIES:
+            self._take_summary(line, message)
+            return
+        self.info = replace(self.info, model=as_str(message.get("model")) or self.info.model)
+        self._note_branch(line, as_str(row.get("parentId")))
+        injected: Kind = "said" if role in _ROLES else "injected"
+        self.items.append(
+            Recorded(
+                line,
+                _as_anthropic(role, message),
+                uid=as_str(row.get("id")),
+                at=iso_time(row.get("timestamp")) or iso_time(message.get("timestamp")),
+                kind=injected,
+                name=as_str(message.get("toolName")),
+                usage=as_usage(message.get("usage")),
+            )
+        )
+
+    def _note_branch(self, line: int, parent: str) -> None:
+        if parent and parent in self.parents:
+            self.notes.append(Note(line, "branch", f"goes on from {parent}, as did a row before"))
+        self.parents.add(parent)
+
+
+def _as_anthropic(role: str, message: JsonObject) -> JsonObject:
+    content = message.get("content")
+    blocks = list(map(_block, content)) if isinstance(content, list) else content
+    if role == "toolResult":
+        result = {
+            "type": "tool_result",
+            "tool_use_id": as_str(message.get("toolCallId")),
+            "content": blocks,
+        }
+        if message.get("isError") is True:
+            result["is_error"] = True
+        return {"role": "user", "content": [result]}
+    if role == "bashExecution":
+        shown = f"Ran `{message.get('command')}`\n```\n{message.get('output')}\n```"
+        return {"role": "user", "content": shown}
+    return {"role": "assistant" if role == "assistant" else "user", "content": blocks}
+
+
+def _block(block: object) -> object:
+    if not isinstance(block, Mapping):
+        return block
+    match block.get("type"):
+        case "toolCall":
+            return _renamed(block, "tool_use", {"arguments": "input"})
+        case "thinking":
+            return _renamed(block, "thinking", {"thinkingSignature": "signature"})
+        case "image" if "data" in block:
+            picture = {
+                "type": "base64",
+                "media_type": block.get("mimeType"),
+                "data": block["data"],
+            }
+            return {"type": "image", "source": picture}
+        case _:
+            return block
+
+
+def _renamed(block: Mapping[str, Any], kind: str, names: Mapping[str, str]) -> JsonObject:
+    return {names.get(key, key): value for key, value in block.items()} | {"type": kind}
+
+
+FORMAT = LogFormat(NAME, "pi rows (`session`, then `message` with `toolCall` blocks)", detect, read)

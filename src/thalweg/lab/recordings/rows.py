@@ -1,0 +1,237 @@
+"""Build a thread from the log of an agent: rows yield provider objects, a wire parses them.
+
+Two rules: a log format never parses what a provider's wire can parse; the fields of a row next to
+its provider object (line, id, time, usage, author) override what the wire read.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from thalweg.engine.entries import Kind, Message, Text, Usage
+from thalweg.engine.wires.base import Note
+from thalweg.engine.wires.fields import to_json
+from thalweg.lab.recordings.base import RecordedCompaction, Recording, SessionInfo
+from thalweg.lab.recordings.source import NOTED_CHARS, Broken, Source
+
+RECORDED_SUMMARY = "recorded_summary"
+"""Code of a note: the recorded agent's own summary of a compaction, which is dropped."""
+
+
+Read = Callable[[Sequence[Any]], tuple[list[Message], list[Note]]]
+"""Parses the objects of a wire: `Wire.read`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogFormat:
+    """One format of recorded threads."""
+
+    name: str
+    looks_for: str
+    """Short description of what identifies a file of this format."""
+    detect: Callable[[Source], bool]
+    read: Callable[[Source], Recording]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One provider object of a log, and the fields that its row adds."""
+
+    line: int
+    raw: Mapping[str, Any]
+    uid: str = ""
+    at: str = ""
+    kind: Kind = "said"
+    name: str = ""
+    is_error: bool = False
+    usage: Usage | None = None
+
+
+def as_recording(
+    name: str,
+    log_format: str,
+    read: Read,
+    items: Sequence[Recorded | Broken],
+    *,
+    notes: Sequence[Note],
+    skipped: Counter[str] | None = None,
+    why: Mapping[str, str] | None = None,
+    session: SessionInfo = SessionInfo(),  # noqa: B008 (frozen)
+    compactions: Sequence[RecordedCompaction] = (),
+) -> Recording:
+    """Parse the provider objects of a log with their wire, and note irregularities.
+
+    Args:
+        name: Name of the recording.
+        log_format: Format of the file.
+        read: Parses the objects of the wire.
+        items: Objects from the rows, in order.
+        notes: Irregularities found so far.
+        skipped: Counts of rows that are no messages in this format, by kind.
+        why: Reasons for skipping a kind of row, if it is not obvious.
+        session: What the rows state about the session.
+        compactions: Those that the rows state, oldest first.
+    """
+    messages, read_notes = through_wire(read, items)
+    told = (*notes, *left_out(skipped or Counter(), why), *read_notes, *pairing_notes(messages))
+    return Recording(
+        name, log_format, tuple(messages), told, session=session, compactions=tuple(compactions)
+    )
+
+
+def through_wire(
+    read: Read, items: Sequence[Recorded | Broken]
+) -> tuple[list[Message], list[Note]]:
+    """Parse the provider objects of a log with their wire, in order.
+
+    Results of calls get the name of the tool if the wire does not provide it.
+
+    A broken line becomes an injected user message, so that its content remains in the thread;
+    broken lines alone form no thread.
+    """
+    good = [item for item in items if isinstance(item, Recorded)]
+    told, wire_notes = read([item.raw for item in good])
+    notes = [_with_line(note, good) for note in wire_notes]
+    own = {id(item.raw): index for index, item in enumerate(good)}
+    parts = _Parted(good)
+    for message in told:
+        parts.place(message, own)
+    messages: list[Message] = []
+    position = 0
+    for item in items:
+        if isinstance(item, Recorded):
+            messages += parts.of[position]
+            position += 1
+        elif told:
+            messages.append(broken_message(item))
+    return _named(messages), notes
+
+
+class _Parted:
+    """The parsed messages, grouped by their item."""
+
+    def __init__(self, items: Sequence[Recorded]) -> None:
+        self.of: list[list[Message]] = [[] for _ in items]
+        self._items = items
+        self._last = 0
+
+    def place(self, message: Message, own: Mapping[int, int]) -> None:
+        raws = message.origin.raws if message.origin else ()
+        index = next((own[id(raw)] for raw in raws if id(raw) in own), self._last)
+        self._last = index
+        first = not any(before.role == message.role for before in self.of[index])
+        self.of[index].append(_laid_over(message, self._items[index], first=first))
+
+
+def _laid_over(message: Message, item: Recorded, *, first: bool) -> Message:
+    usage = item.usage if first else None
+    return replace(
+        message,
+        line=item.line,
+        uid=item.uid or message.uid,
+        at=item.at or message.at,
+        kind=item.kind if item.kind != "said" else message.kind,
+        name=message.name or item.name,
+        is_error=message.is_error or (item.is_error and message.role == "tool"),
+        usage=message.usage or (usage if message.role == "assistant" else None),
+    )
+
+
+def _named(messages: Iterable[Message]) -> list[Message]:
+    names: dict[str, str] = {}
+    named: list[Message] = []
+    for message in messages:
+        names |= {call.id: call.name for call in message.calls if call.id}
+        nameless = message.role == "tool" and not message.name and message.answers in names
+        named.append(replace(message, name=names[message.answers]) if nameless else message)
+    return named
+
+
+def _with_line(note: Note, items: Sequence[Recorded]) -> Note:
+    return replace(note, line=items[note.line].line) if 0 <= note.line < len(items) else note
+
+
+def broken_message(broken: Broken) -> Message:
+    """Return a line that is no JSON as a text message, which every provider accepts."""
+    return Message("user", (Text(broken.text),), kind="injected", line=broken.line)
+
+
+def left_out(rows: Counter[str], why: Mapping[str, str] | None = None) -> list[Note]:
+    """Return one note for each kind of row that the format defines as no message."""
+    reasons = why or {}
+    return [
+        Note(-1, "left_out", f"{count} rows of {kind}: {reasons.get(kind, 'no messages')}")
+        for kind, count in sorted(rows.items())
+    ]
+
+
+def summary_note(line: int, size: int) -> Note:
+    """Return a note for a summary of the recorded agent, which a replay does not use."""
+    return Note(line, RECORDED_SUMMARY, f"the recorded agent's own summary, {size} characters")
+
+
+def odd_row(line: int, value: object, notes: list[Note]) -> Broken:
+    """Return a row of valid JSON in no supported form as broken, and note it."""
+    text = to_json(value)
+    notes.append(Note(line, "odd_row", f"not a row of this format: {text[:NOTED_CHARS]}"))
+    return Broken(line, text)
+
+
+_HARNESS = (
+    "<local-command-",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "<task-notification>",
+    "<system-reminder>",
+    "[Request interrupted by user",
+    "<user_instructions>",
+    "<environment_context>",
+    "<turn_aborted>",
+    "<subagent_notification>",
+    "<skill>",
+    "# AGENTS.md instructions",
+)
+"""Prefixes of user messages that Claude Code or Codex wrote, not the user."""
+
+
+def who_wrote(raw: Mapping[str, Any]) -> Kind:
+    """Return whether the user or the agent's harness wrote a provider's user message.
+
+    Example:
+        >>> who_wrote({"role": "user", "content": "<task-notification>done</task-notification>"})
+        'injected'
+    """
+    content = raw.get("content")
+    if isinstance(content, list) and content and isinstance(content[0], dict):
+        content = content[0].get("text")
+    harness = raw.get("role") == "user" and as_str(content).lstrip().startswith(_HARNESS)
+    return "injected" if harness else "said"
+
+
+def as_str(value: object) -> str:
+    """Return a string unchanged, and anything else as an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def pairing_notes(messages: Iterable[Message]) -> list[Note]:
+    """Return notes for results without a call, reused ids and unanswered calls."""
+    notes: list[Note] = []
+    asked: Counter[str] = Counter()
+    where: dict[str, int] = {}
+    for message in messages:
+        for call in message.calls:
+            if not call.id:
+                notes.append(Note(message.line, "call_without_id", f"call of {call.name}"))
+            elif call.id in where:
+                notes.append(Note(message.line, "reused_call_id", call.id))
+            asked[call.id] += 1
+            where[call.id] = message.line
+        if message.role == "tool":
+            if not asked[message.answers]:
+                notes.append(Note(message.line, "orphan_result", message.answers or "no id"))
+            else:
+                asked[message.answers] -= 1
+    open_calls = [id_ for id_, count in asked.items() if count > 0]
+    notes += [Note(where[id_], "unanswered_call", id_ or "no id") for id_ in open_calls]
+    return notes

@@ -1,0 +1,270 @@
+"""A recorded file, parsed: its text, its lines, and their JSON values.
+
+Two rules: a byte that cannot be decoded and a line that is no JSON are kept and noted, never
+dropped; only a line feed ends a line, so a message may contain any other separator.
+"""
+
+import json
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from thalweg.engine.wires.base import Note
+from thalweg.errors import RecordingError
+
+JsonObject = dict[str, Any]
+
+SEEN_CHARS = 80
+"""Characters of a file that an error shows."""
+NOTED_CHARS = 200
+"""Characters of a line that a note shows."""
+DEEPEST = 200
+"""Deepest nesting of JSON: far below what Python can serialize, far above what agents write."""
+
+_GZIP = b"\x1f\x8b"
+_BOMS: tuple[tuple[bytes, str], ...] = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+)
+_SUFFIXES = {".gz", ".jsonl", ".json", ".traj", ".orig", ".txt", ".md"}
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89abAB-fF]")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One JSON value and the line it begins on."""
+
+    line: int
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A line, or the rest of one, that is no JSON."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """A recorded file, parsed into JSON values where it has any."""
+
+    name: str
+    text: str
+    document: Any
+    """The JSON value of the whole text; `None` if it is not one."""
+    lines: tuple[Row | Broken, ...]
+    """The text as JSON Lines; empty for a document that spans several lines."""
+    file_notes: tuple[Note, ...] = ()
+    """Irregularities of the file as a whole."""
+    line_notes: tuple[Note, ...] = ()
+    """Irregularities of its JSON, which do not concern a format that is text."""
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """All irregularities."""
+        return self.file_notes + self.line_notes
+
+    @cached_property
+    def objects(self) -> tuple[Row, ...]:
+        """The lines that are JSON objects."""
+        return tuple(
+            row for row in self.lines if isinstance(row, Row) and isinstance(row.value, dict)
+        )
+
+
+def open_source(path: Path) -> Source:
+    """Read and parse a file, compressed or not.
+
+    Raises:
+        RecordingError: It is missing, no file, unreadable or empty.
+    """
+    data = _bytes(path)
+    notes: list[Note] = []
+    if data.startswith(_GZIP):
+        data, complete = _decompress(path, data)
+        if not complete:
+            notes.append(Note(-1, "truncated_gzip", "the compressed file breaks off early"))
+    return take_apart(_bare_name(path.name), _decode(data, notes), notes, path=str(path))
+
+
+def without_open_line(source: Source) -> Source:
+    """Drop a last line that is no JSON and has no line feed: it is still being written."""
+    if source.text.endswith("\n") or not source.lines or isinstance(source.lines[-1], Row):
+        return source
+    last = source.lines[-1].line
+    notes = tuple(note for note in source.line_notes if note.line != last)
+    return replace(source, lines=source.lines[:-1], line_notes=notes)
+
+
+def take_apart(name: str, text: str, notes: Sequence[Note] = (), *, path: str = "") -> Source:
+    """Parse a text as one JSON document, or else as JSON Lines.
+
+    Raises:
+        RecordingError: The text is empty.
+    """
+    line_notes: list[Note] = []
+    if not text.strip("\0 \t\r\n"):
+        raise RecordingError(path or name, "the file is empty", "record a thread first")
+    constants: list[str] = []
+    document = _document(text, constants)
+    if document is not None and "\n" in text.strip():
+        lines: list[Row | Broken] = []
+        if constants:
+            line_notes.append(_no_number(-1, constants))
+    else:
+        lines = list(_lines(text, line_notes))
+    return Source(name, text, document, tuple(lines), tuple(notes), tuple(line_notes))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.is_dir():
+            raise RecordingError(str(path), "is a folder", "search it with find_recordings")
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise RecordingError(str(path), "there is no such file", "check the path") from error
+    except (OSError, ValueError) as error:
+        problem = f"cannot be read ({error})"
+        raise RecordingError(str(path), problem, "check its permissions") from error
+
+
+def _decompress(path: Path, data: bytes) -> tuple[bytes, bool]:
+    pieces: list[bytes] = []
+    complete = True
+    while data.startswith(_GZIP):
+        member = zlib.decompressobj(wbits=31)
+        try:
+            pieces.append(member.decompress(data))
+            pieces.append(member.flush())
+        except zlib.error as error:
+            if not any(pieces):
+                problem = f"is no whole gzip file ({error})"
+                raise RecordingError(str(path), problem, "compress it again") from error
+            return b"".join(pieces), False
+        complete = member.eof
+        data = member.unused_data
+    return b"".join(pieces), complete
+
+
+def _decode(data: bytes, notes: list[Note]) -> str:
+    encoding = "utf-8"
+    for mark, named in _BOMS:
+        if data.startswith(mark):
+            data, encoding = data[len(mark) :], named
+            notes.append(Note(0, "bom", f"a byte order mark of {named} begins the file"))
+            break
+    if (at := data.find(b"\r\n")) >= 0 and encoding == "utf-8":
+        notes.append(Note(data.count(b"\n", 0, at), "crlf", "lines end with CR LF"))
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start)
+        text = data.decode(encoding, "replace")
+        count = text.count("\ufffd") - data.count("\ufffd".encode(encoding))
+        said = f"{count} stretches of bytes that are not {encoding} were replaced by U+FFFD"
+        notes.append(Note(line, "invalid_unicode", said))
+        return text
+
+
+def _bare_name(name: str) -> str:
+    bare = Path(name)
+    while bare.suffix in _SUFFIXES and bare.stem:
+        bare = Path(bare.stem)
+    return str(bare)
+
+
+def _document(text: str, constants: list[str]) -> Any:  # noqa: ANN401 (any JSON value)
+    if text.lstrip()[:1] not in {"{", "["}:
+        return None
+    try:
+        document = json.loads(text, parse_constant=_constant(constants))
+    except (ValueError, RecursionError):
+        return None
+    return None if _is_too_deep(text, document) else document
+
+
+def _lines(text: str, notes: list[Note]) -> Iterator[Row | Broken]:
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        bare = line.strip(" \t\r\0")
+        if len(bare) < len(line.strip(" \t\r")):
+            notes.append(Note(number, "nul", "zero bytes, as a crash leaves them; left out"))
+        if bare:
+            last = number == len(lines) - 1
+            yield from _values(number, bare, notes, "truncated_line" if last else "broken_json")
+
+
+def _values(number: int, line: str, notes: list[Note], if_broken: str) -> Iterator[Row | Broken]:
+    """Yield the JSON values on one line: usually one, several if lines were glued together."""
+    constants: list[str] = []
+    decoder = json.JSONDecoder(parse_constant=_constant(constants))
+    at = found = 0
+    while at < len(line):
+        begin = at
+        try:
+            value, at = decoder.raw_decode(line, at)
+        except (ValueError, RecursionError):
+            notes.append(Note(number, if_broken, f"no JSON: {line[at : at + NOTED_CHARS]}"))
+            yield Broken(number, line[at:])
+            break
+        if _is_too_deep(line, value):
+            notes.append(Note(number, "nested_too_deeply", line[begin : begin + NOTED_CHARS]))
+            yield Broken(number, line[begin:])
+            break
+        found += 1
+        yield Row(number, value)
+        while at < len(line) and line[at] in " \t\r,\0":
+            at += 1
+    if found > 1:
+        notes.append(Note(number, "glued_json", f"{found} JSON values stand on one line"))
+    if constants:
+        notes.append(_no_number(number, constants))
+    if _ESCAPED_SURROGATE.search(line) and _has_lone_surrogate(line):
+        notes.append(Note(number, "lone_surrogate", "half of a surrogate pair, kept as it is"))
+
+
+def _is_too_deep(text: str, value: object) -> bool:
+    """Return whether a value is nested more deeply than `DEEPEST`."""
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return False
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, list | dict)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _constant(seen: list[str]) -> Any:  # noqa: ANN401 (the type of a hook of json)
+    def keep(word: str) -> float:
+        seen.append(word)
+        return float(word)
+
+    return keep
+
+
+def _no_number(line: int, constants: list[str]) -> Note:
+    words = ", ".join(sorted(set(constants)))
+    return Note(line, "no_json_number", f"{words} is no number in JSON; read all the same")
+
+
+def _has_lone_surrogate(line: str) -> bool:
+    try:
+        json.dumps(json.loads(line), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    except (ValueError, RecursionError):
+        return False
+    return False

@@ -1,0 +1,100 @@
+"""The peers that can be driven as they are installed, by name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Literal
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.errors import ConfigError
+from thalweg.lab.replay.contestants.base import Contestant
+from thalweg.lab.replay.contestants.shelf import Shelf
+
+PREFIX = "peer:"
+INSTALL = "uv sync --group arena"
+"""Installs all of them, in a checkout of Thalweg."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a peer keeps one thread."""
+
+    window: int
+    """Tokens the model accepts."""
+    share: float | None
+    """Share of the window at which it acts; by default that of its documentation."""
+    archive: Archive
+    """An empty one of ours, to search with what the peer puts away."""
+    key: ThreadKey
+    """The thread in it."""
+
+
+def _deepagents(place: Place) -> Contestant:
+    from thalweg.lab.replay.contestants.deepagents import deep_agent  # noqa: PLC0415 (may be absent)
+
+    return deep_agent(place.window, place.share, place.archive, place.key)
+
+
+def _summarization(place: Place) -> Contestant:
+    from thalweg.lab.replay.contestants.langchain import summarization  # noqa: PLC0415 (1.5 s)
+
+    return summarization(place.window, place.share)
+
+
+def _editing(place: Place) -> Contestant:
+    from thalweg.lab.replay.contestants.langchain import editing  # noqa: PLC0415 (1.5 s)
+
+    return editing(place.window, place.share)
+
+
+def _strands(way: Literal["sliding", "summarizing", "auto"]) -> Callable[[Place], Contestant]:
+    def begin(place: Place) -> Contestant:
+        from thalweg.lab.replay.contestants.strands import Strands  # noqa: PLC0415 (may be absent)
+
+        return Strands(way, place.window, place.share, Shelf(place.archive, place.key))
+
+    return begin
+
+
+def _headroom(*, is_frozen: bool) -> Callable[[Place], Contestant]:
+    def begin(place: Place) -> Contestant:
+        from thalweg.lab.replay.contestants.headroom import Headroom  # noqa: PLC0415 (may be absent)
+
+        return Headroom(place.window, Shelf(place.archive, place.key), is_frozen=is_frozen)
+
+    return begin
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A peer: the package that it comes in, and how to begin a thread with it."""
+
+    package: str
+    begin: Callable[[Place], Contestant]
+    has_trigger: bool = True
+    """Whether the share of the window at which it acts can be set."""
+
+
+INSTALLED: dict[str, Installed] = {
+    "peer:deepagents": Installed("deepagents", _deepagents),
+    "peer:langchain-summarization": Installed("langchain", _summarization),
+    "peer:langchain-editing": Installed("langchain", _editing),
+    "peer:strands": Installed("strands", _strands("sliding")),
+    "peer:strands-summarizing": Installed("strands", _strands("summarizing")),
+    "peer:strands-auto": Installed("strands", _strands("auto"), has_trigger=False),
+    "peer:headroom": Installed("headroom", _headroom(is_frozen=False), has_trigger=False),
+    "peer:headroom-frozen": Installed("headroom", _headroom(is_frozen=True), has_trigger=False),
+}
+"""Peers by the name a user types."""
+
+
+def check_installed(name: str) -> None:
+    """See that a peer's package is there.
+
+    Raises:
+        ConfigError: It is not.
+    """
+    package = INSTALLED[name].package
+    if find_spec(package) is None:
+        problem = f"{name} drives the package {package!r}, which is not installed"
+        raise ConfigError("--policy", problem, f"install it with `{INSTALL}`")

@@ -1,0 +1,64 @@
+"""A recorded thread as a clean conversation, and the check of what is made of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from thalweg.engine.entries import Message
+from thalweg.engine.tokens import Counter, exact_counter
+from thalweg.engine.window.reading import Reader
+from thalweg.engine.window.validity import Gate
+from thalweg.engine.window.window import Item, Window
+
+
+@dataclass(slots=True)
+class Layout:
+    """The whole thread as our window lays it out, never compacted.
+
+    Logs have defects: results without ids, calls without results, late results, several turns in a
+    row. A contestant gets what a provider would accept instead: unique ids, a result after every
+    call, no two turns of the assistant in a row.
+    """
+
+    count: Counter = field(default_factory=exact_counter)
+    _reader: Reader = field(init=False)
+    _window: Window = field(init=False)
+    _given: int = 0
+
+    def __post_init__(self) -> None:
+        self._reader = Reader(self.count)
+        self._window = Window(self.count)
+
+    def receive(self, message: Message) -> None:
+        """Receive the recording's next message."""
+        self._window.add(self._reader.read(message))
+
+    def new(self) -> list[Item]:
+        """Return the items since the last call; call it when the next turn is about to begin.
+
+        Returns:
+            At the beginning system messages, then a user's. Later the assistant's message, a result
+            for each of its calls, and then all other messages. The assistant's is missing if it was
+            empty.
+        """
+        self._window.settle()
+        new = self._window.items[self._given :]
+        self._given += len(new)
+        return new
+
+
+@dataclass(slots=True)
+class Checker:
+    """The gate over one request after the other, in time for what is new."""
+
+    _gate: Gate = field(default_factory=Gate)
+    _checked: list[Item] = field(default_factory=list)
+
+    def problems(self, items: Sequence[Item]) -> tuple[str, ...]:
+        """Return why a provider would reject a request; empty if it would accept it."""
+        known = len(self._checked)
+        if items[:known] != self._checked:
+            self._gate, self._checked, known = Gate(), [], 0
+        new = items[known:]
+        self._gate.feed(item.message for item in new)
+        self._checked += new
+        return self._gate.verdict()

@@ -1,0 +1,126 @@
+"""Both bounds of one recording: the best schedule of folds, and the least that any policy pays."""
+
+from collections import defaultdict
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from thalweg.engine.entries import Entry
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.tokens import MESSAGE_OVERHEAD, Counter, exact_counter
+from thalweg.engine.window.budget import Budget
+from thalweg.lab.replay.oracle.base import FoldAt, Oracle
+from thalweg.lab.replay.oracle.folds import Rules, Schedule, cheapest
+from thalweg.lab.replay.oracle.layout import Layout, lay_out, records_of, trail_of
+from thalweg.lab.replay.oracle.sets import Life, Piece, least_cost
+from thalweg.lab.replay.oracle.trail import Cut, Trail
+from thalweg.lab.replay.uses import Use
+
+ARRIVES = 5_000
+"""Tokens up to which the set bound takes a message to be sent whole when it arrives."""
+SQUEEZED = 3
+"""A call may have shortened anything where its news fill one part in so many of the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hindsight:
+    """The analysis of a recording before prices."""
+
+    entries: Sequence[Entry]
+    uses: Mapping[int, Sequence[Use]]
+    budget: Budget
+    layout: Layout
+    """With everything whole."""
+    trails: tuple[Trail, ...]
+    """With everything whole, and with what is too large shortened at its arrival."""
+
+    @classmethod
+    def of(
+        cls,
+        entries: Sequence[Entry],
+        uses: Mapping[int, Sequence[Use]],
+        budget: Budget,
+        count: Counter | None = None,
+    ) -> Self:
+        """Analyse a recording, with the structured summary at every possible cut.
+
+        Args:
+            entries: All entries of the recording, by position.
+            uses: Later uses of tool results, by the position of the turn that uses them.
+            budget: The window, and the size of our structured summaries.
+            count: Counts tokens.
+        """
+        count = count or exact_counter()
+        whole = lay_out(entries, budget, count, bounded=False)
+        bounded = lay_out(entries, budget, count, bounded=True)
+        layouts = (whole, bounded) if bounded.rewritten else (whole,)
+        records = list(records_of(whole, entries, budget, count))
+        trails = (trail_of(each, records, entries, uses, count) for each in layouts)
+        return cls(entries, uses, budget, whole, tuple(trails))
+
+    def oracle(self, tariff: Tariff, cold: Container[int]) -> Oracle:
+        """Find both bounds.
+
+        Args:
+            tariff: Prices.
+            cold: Positions of turns before which the cache had expired.
+        """
+        rules = Rules(tariff, self.budget.limit)
+        found = [(cheapest(t, rules), t) for t in (t.cooled(cold) for t in self.trails)]
+        best, trail = min(found, key=lambda pair: pair[0].cost)
+        return Oracle(
+            one_cut=best.cost,
+            sets=self._sets(tariff, cold),
+            folds=tuple(self._folds(best, trail)),
+            bounds_arrivals=found[0][0].cost > best.cost,
+        )
+
+    def _folds(self, schedule: Schedule, trail: Trail) -> Iterator[FoldAt]:
+        last: Cut | None = None
+        for folding in schedule.folds:
+            moment, cut = trail.moments[folding.call], trail.cuts[folding.cut]
+            behind = (item.position for item in self.layout.items[cut.index :])
+            yield FoldAt(
+                call=folding.call,
+                position=next(p for p in behind if p >= 0),
+                tail=trail.sums[moment.length] - trail.sums[cut.index],
+                before=trail.tokens(last, moment),
+                after=trail.tokens(cut, moment),
+                is_cold=moment.cold,
+            )
+            last = cut
+
+    def _sets(self, tariff: Tariff, cold: Container[int]) -> float:
+        calls = self.layout.calls
+        new = [0] * len(calls)
+        pieces = list(self._pieces())
+        for piece in pieces:
+            new[piece.call] += piece.least
+        is_cold = tuple(position in cold for position, _ in calls)
+        life = Life(tariff, self.trails[0].fixed, tuple(new), is_cold)
+        return least_cost(pieces, life)
+
+    def _pieces(self) -> Iterator[Piece]:
+        """Yield the content that every policy has to handle, by message."""
+        wanted = self._wanted()
+        limit, start = self.budget.limit, self.layout.head
+        large = min(ARRIVES, limit // 4)
+        for call, (_, end) in enumerate(self.layout.calls):
+            news = [item for item in self.layout.items[start:end] if item.position >= 0]
+            tight = self.trails[0].fixed + sum(item.tokens for item in news) > limit // SQUEEZED
+            for item in news:
+                entry = self.entries[item.position]
+                whole = min(item.tokens, entry.tokens)
+                least = MESSAGE_OVERHEAD if tight or whole > large else whole - entry.thinking
+                yield Piece(whole, least, call, wanted.get(item.position, ()))
+            start = max(start, end)
+
+    def _wanted(self) -> dict[int, tuple[int, ...]]:
+        """Find the calls that want a message whole: what a record names is there without it."""
+        number = {position: call for call, (position, _) in enumerate(self.layout.calls)}
+        wanted: dict[int, set[int]] = defaultdict(set)
+        for turn, uses in self.uses.items():
+            for use in uses:
+                if not use.identifier:
+                    wanted[use.source].add(number[turn])
+        return {source: tuple(sorted(calls)) for source, calls in wanted.items()}

@@ -1,0 +1,231 @@
+"""The cheapest schedule of folds for one recording, found by knowing all of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.lab.replay.oracle.trail import Cut, Moment, Need, Trail
+
+NEVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a fold may do, and what it costs."""
+
+    tariff: Tariff
+    limit: int
+    """Most tokens of a request. Where no cut makes one fit, the smallest is let through."""
+    ask: int = 60
+    """Tokens of the call that fetches something back."""
+    summary: int = 0
+    """Tokens that a model writes for each fold, having read the request it takes the place of
+    on the cached prefix."""
+    tail: int | None = None
+    """If set, a compaction must cut where at most so many tokens remain."""
+
+    def charge(self, found: int, tokens: int, *, cold: bool) -> float:
+        """Price a request as `PrefixCache.send` does.
+
+        Args:
+            found: Tokens of the leading items that the request before had, too.
+            tokens: All of the request.
+            cold: Whether the cache has forgotten them.
+        """
+        tariff = self.tariff
+        found = 0 if cold else found - found % tariff.block
+        if tokens < tariff.minimum or found < tariff.minimum:
+            found = 0
+        prices = tariff.prices(tokens)
+        rest = prices.write if tokens >= tariff.minimum else prices.input
+        return found * prices.read + (tokens - found) * rest
+
+    def fetch(self, need: Need, tokens: int) -> float:
+        """Price one more turn that fetches something back, by a request of so many tokens."""
+        prices = self.tariff.prices(tokens)
+        return (
+            prices.read * tokens
+            + prices.write * (self.ask + need.fetched)
+            + prices.output * self.ask
+        )
+
+    def summarizing(self, tokens: int) -> float:
+        """Price the summary of a fold in a request of so many tokens."""
+        if not self.summary:
+            return 0.0
+        prices = self.tariff.prices(tokens)
+        return prices.read * tokens + prices.output * self.summary
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """One fold of a schedule."""
+
+    call: int
+    """Which call it is made for, from 0."""
+    cut: int
+    """Which of the trail's cuts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Folds, and what the whole recording costs with them."""
+
+    cost: float
+    folds: tuple[Folding, ...]
+
+
+def cheapest(trail: Trail, rules: Rules) -> Schedule:
+    """Return the cheapest schedule of compactions of a recording; exact under the rules.
+
+    After a compaction the cache has only the fixed items, so the cost between two compactions
+    depends on their positions and cuts alone. The best way to begin such a segment is the best way
+    to have any earlier cut at the call before.
+    """
+    rooms = [_Room(None), *(_Room(cut, k) for k, cut in enumerate(trail.cuts))]
+    rooms[0].ways = [_Way(0.0, None)]
+    before: Moment | None = None
+    for call, moment in enumerate(trail.moments):
+        step = _Step(trail, rules, call, moment, before)
+        step.take(rooms)
+        before = moment
+    way = min((way for room in rooms for way in room.ways), key=lambda way: way.cost)
+    return Schedule(way.cost, tuple(_folds(way)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """The newest fold of a way, and those before it."""
+
+    fold: Folding
+    before: "_Link | None"
+
+
+@dataclass(slots=True)
+class _Way:
+    """One way to have reached a cut."""
+
+    cost: float
+    last: _Link | None
+
+    @property
+    def began(self) -> int:
+        """The call since which it is there."""
+        return -1 if self.last is None else self.last.fold.call
+
+
+@dataclass(slots=True)
+class _Room:
+    """The state with a certain cut, or with none."""
+
+    cut: Cut | None
+    number: int = -1
+    """Of the cut among the trail's."""
+    ways: list[_Way] = field(default_factory=list)
+    """Later beginnings after earlier ones, each cheaper than all before it: if a beginning pays for
+    a re-fetch, every later one does, so one that is not cheaper now never will be."""
+    missed: dict[int, int] = field(default_factory=dict)
+    """The last call that missed a tool result before this cut, by the result's position."""
+
+    def prune(self) -> None:
+        """Let go of the ways that are not cheaper than an earlier one."""
+        if len(self.ways) > 1:
+            least, kept = NEVER, list[_Way]()
+            for way in self.ways:
+                if way.cost < least:
+                    least = way.cost
+                    kept.append(way)
+            self.ways = kept
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One call, processed for every cut at once."""
+
+    trail: Trail
+    rules: Rules
+    call: int
+    moment: Moment
+    before: Moment | None
+
+    def take(self, rooms: Sequence[_Room]) -> None:
+        """Charge the call to every way, and begin new ones."""
+        moment = self.moment
+        # a cut is useful as soon as an item follows it
+        rooms = [room for room in rooms if room.cut is None or room.cut.index < moment.length]
+        sizes = [self.trail.tokens(room.cut, moment) for room in rooms]
+        begun = self._begun(rooms, sizes)
+        most = max(self.rules.limit, min(sizes))
+        if not any(self._is_open(*each, most) for each in zip(rooms, sizes, begun, strict=True)):
+            most = max(sizes)
+        for room, size, link in zip(rooms, sizes, begun, strict=True):
+            if size > most:
+                room.ways = []
+            else:
+                self._charge(room, size, link)
+
+    def _is_open(self, room: _Room, size: int, begun: _Way | None, most: int) -> bool:
+        return size <= most and (bool(room.ways) or begun is not None)
+
+    def _begun(self, rooms: Sequence[_Room], sizes: Sequence[int]) -> list[_Way | None]:
+        """Return, for each state, the best compaction into it: its cost before the call itself."""
+        only = self._only(sizes)
+        begun: list[_Way | None] = []
+        best: _Way | None = None
+        for k, (room, size) in enumerate(zip(rooms, sizes, strict=True)):
+            allowed = best is not None and only in (None, k)
+            begun.append(best if allowed else None)
+            if room.ways:
+                cost = room.ways[-1].cost + self.rules.summarizing(size)
+                if best is None or cost < best.cost:
+                    best = _Way(cost, room.ways[-1].last)
+        return begun
+
+    def _only(self, sizes: Sequence[int]) -> int | None:
+        """Return the only state that a compaction may lead to, if the rules set the tail."""
+        if self.rules.tail is None:
+            return None
+        first = self.trail.cut_for_tail(self.rules.tail, self.moment) + 1
+        fitting = (k for k in range(first, len(sizes)) if sizes[k] <= self.rules.limit)
+        return next(fitting, len(sizes) - 1)
+
+    def _charge(self, room: _Room, size: int, begun: _Way | None) -> None:
+        cold = self.moment.cold
+        if room.ways:
+            found = 0 if self.before is None else self.trail.tokens(room.cut, self.before)
+            grown = self.rules.charge(found, size, cold=cold)
+            for way in room.ways:
+                way.cost += grown
+        if begun is not None and room.cut is not None:
+            found = 0 if self.before is None else self.trail.fixed
+            cost = begun.cost + self.rules.charge(found, size, cold=cold)
+            if not room.ways or cost < room.ways[-1].cost:
+                folding = Folding(self.call, room.number)
+                room.ways.append(_Way(cost, _Link(folding, begun.last)))
+        if self.moment.needs and room.ways:
+            self._fetch(room, size)
+
+    def _fetch(self, room: _Room, size: int) -> None:
+        """Charge what the turn misses; what was fetched since the fold is there."""
+        index = self.trail.head if room.cut is None else room.cut.index
+        names = room.cut.names if room.cut else frozenset[str]()
+        for need in self.moment.needs:
+            if need.seen_to >= index or need.identifier in names:
+                continue
+            since = room.missed.get(need.source, -2)
+            if since < self.call:
+                price = self.rules.fetch(need, size)
+                for way in room.ways:
+                    if way.began > since:
+                        way.cost += price
+                room.missed[need.source] = self.call
+        room.prune()
+
+
+def _folds(way: _Way) -> list[Folding]:
+    folds: list[Folding] = []
+    link = way.last
+    while link is not None:
+        folds.append(link.fold)
+        link = link.before
+    return folds[::-1]

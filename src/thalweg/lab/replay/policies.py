@@ -1,0 +1,101 @@
+"""The policies of `thalweg replay`, by their names on the command line."""
+
+from collections.abc import Callable, Iterable
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.engine.compaction.policy import Policy, RentOrBuy
+from thalweg.engine.compaction.thresholds import Threshold, Thresholds
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.sections import choices
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.window.budget import Budget
+from thalweg.errors import ConfigError
+from thalweg.lab.replay.contestants.base import Contestant
+from thalweg.lab.replay.contestants.installed import INSTALLED, PREFIX, Place, check_installed
+from thalweg.lab.replay.contestants.ours import Ours
+from thalweg.lab.replay.contestants.summaries import StandIn
+from thalweg.lab.replay.peers import DEEPAGENTS, DEERFLOW, LANGCHAIN, NoPolicy
+from thalweg.lab.replay.recorded import RECORDED
+
+OURS: dict[str, Callable[[Tariff], Policy]] = {
+    "thalweg": lambda tariff: RentOrBuy(tariff, summarizes=True),
+    "thalweg-record": RentOrBuy,
+    "deepagents": lambda _: DEEPAGENTS,
+    "deerflow": lambda _: DEERFLOW,
+    "langchain": lambda _: LANGCHAIN,
+    "none": lambda _: NoPolicy(),
+}
+"""Makers of policies for our engine: our own, and models of other systems'."""
+FIXED = ("thalweg", *(name for name, peer in INSTALLED.items() if peer.has_trigger))
+"""Those that take a fixed trigger instead of their own: `thalweg0.5`."""
+ORACLE = "oracle"
+"""Our engine, folding as is best in hindsight."""
+POLICIES: tuple[str, ...] = (*OURS, *INSTALLED, ORACLE, RECORDED)
+"""Names of all policies."""
+
+
+def check_policies(names: Iterable[str]) -> None:
+    """See that there are policies of these names, and that they can run here.
+
+    Raises:
+        ConfigError: There is none of a name, or its package is not installed.
+    """
+    for name in names:
+        base, _ = _parsed(name)
+        if base in INSTALLED:
+            check_installed(base)
+
+
+def _parsed(name: str) -> tuple[str, float | None]:
+    """Split a name into that of a policy and the share of the window at which it acts."""
+    base, mark, share = name.partition("@")
+    if base not in POLICIES:
+        raise ConfigError("--policy", f"there is no policy {name!r}", choices(base, POLICIES))
+    if not mark:
+        return base, None
+    if base not in FIXED:
+        problem = f"{base} has no trigger to set"
+        raise ConfigError("--policy", problem, f"write {base}, or one of {', '.join(FIXED)} with @")
+    try:
+        value = float(share)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:
+        problem = f"{share!r} in {name!r} is no share of the window"
+        raise ConfigError("--policy", problem, f"write one above 0 and up to 1, as in {base}@0.25")
+    return base, value
+
+
+def policy_named(name: str, tariff: Tariff, budget: Budget) -> Policy:
+    """Make the policy of that name for our engine.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    base, share = _parsed(name)
+    if share is None:
+        return OURS[base](tariff)
+    trigger = Threshold(type="fraction", value=share)
+    return Thresholds(triggers=(trigger,), keep=Threshold(type="tokens", value=budget.tail(0)))
+
+
+def contestant_named(
+    name: str, budget: Budget, tariff: Tariff, archive: Archive, key: ThreadKey
+) -> Contestant:
+    """Make the contestant of that name, for one thread.
+
+    Raises:
+        ConfigError: There is none, or its package is not installed.
+    """
+    base, share = _parsed(name)
+    if base in INSTALLED:
+        check_installed(base)
+        return INSTALLED[base].begin(Place(budget.window, share, archive, key))
+    count = exact_counter()
+    summarizer = StandIn(tariff, count) if base == "thalweg" else None
+    return Ours(policy_named(name, tariff, budget), budget, archive, key, summarizer, count)
+
+
+def is_peer(name: str) -> bool:
+    """Whether a policy is an installed peer: its requests do not depend on prices."""
+    return name.startswith(PREFIX)

@@ -1,0 +1,207 @@
+"""What a replay found: one run per recording and policy, call by call."""
+
+from dataclasses import dataclass, field
+from statistics import quantiles
+from typing import Any
+
+from thalweg.engine.edits import Edit
+from thalweg.engine.pricing.savings import Saving
+from thalweg.lab.replay.oracle.base import Oracle
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One message of a request, as an outline shows it."""
+
+    position: int
+    """In the log; -1 for a record, a note or a placeholder."""
+    speaker: str
+    tokens: int
+    shown: str
+    """`whole`, or the name of the edit that shows something else, or `record` or `note`."""
+    head: str
+    """The beginning of what is sent, on one line."""
+    handle: str = ""
+    """The reference that reads the whole, if a shortened form is shown and contains it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One model call, as it would have been sent."""
+
+    turn: int
+    position: int
+    """Of the assistant message that answered it."""
+    tokens: int
+    cached: int
+    written: int
+    cost: float
+    cold: bool
+    """Whether the cache had expired since the call before."""
+    broke_at: int
+    """Index of the first message that differs from the request before; -1 when none does."""
+    edits: tuple[Edit, ...]
+    """Made for this call."""
+    faults: int
+    engine_ms: float
+    outline: int
+    """Which of `Run.outlines` this request is the beginning of."""
+    length: int
+    """How many messages it had."""
+    problems: tuple[str, ...]
+    """Why a provider would reject it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What became of the needles of a recording."""
+
+    inline: int = 0
+    """In the final context."""
+    search: int = 0
+    """Not inline, but in one recall by the question's own words."""
+    lost: int = 0
+    """Neither."""
+    steps: tuple[int, ...] = ()
+    """For each needle that one recall does not bring: how many more steps do; -1 for never."""
+    search_tokens: int = 0
+    """Tokens of all recalls together."""
+
+    @property
+    def asked(self) -> int:
+        """Number of needles."""
+        return self.inline + self.search + self.lost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One recording under one policy."""
+
+    trajectory: str
+    """Name of the recording, unique among the runs of a replay."""
+    title: str = ""
+    """What the recorded session is about."""
+    project: str = ""
+    """The folder that the recorded agent worked in."""
+    started_at: str = ""
+    """ISO 8601, or empty."""
+    policy: str
+    window: int
+    tariff: str
+    limit: int
+    """Tokens a request may fill: the window less what is kept free for the answer."""
+    messages: int
+    calls: tuple[Call, ...]
+    outlines: tuple[tuple[Line, ...], ...] = field(repr=False)
+    """The longest request of each stretch between rewrites: every call's request is the
+    beginning of one of them."""
+    usd_per_million: float | None = None
+    """Dollars for a million units of `cost`; `None` where the tariff is not in dollars."""
+    summaries: int
+    """Calls of a summarizer."""
+    summary_input_tokens: int
+    summary_output_tokens: int
+    beside_tokens: int
+    """What the policy's own prompt and tools add to a request; in no cost."""
+    cost: float
+    cost_unmanaged: float
+    faults_recoverable: int
+    faults_lost: int
+    cost_with_faults: float
+    savings: tuple[Saving, ...] = ()
+    """What each change was expected to save, and what it did."""
+    cost_beyond: float = 0.0
+    """How much of `cost_unmanaged` is for tokens over the window: no request could hold them."""
+    recall: Recall
+    goals_verbatim: int
+    goals_lost: int
+    goals_missing: tuple[str, ...] = ()
+    """Quotes of the goals that are lost, in the order of the recording."""
+    evicted_tokens: int
+    """Of the messages that the final context does not show whole, reasoning aside."""
+    unread_evicted_tokens: int
+    """Of them, those that no summarizer was shown whole."""
+    unrecoverable_bytes: int
+    notes: tuple[str, ...] = ()
+    """What was odd in the recording."""
+    oracle: Oracle | None = None
+    """What is best in hindsight, when it was asked for."""
+
+    @property
+    def regret(self) -> float | None:
+        """By what share it costs more than the best folds in hindsight, faults included."""
+        if self.oracle is None or not self.oracle.one_cut:
+            return None
+        return self.cost_with_faults / self.oracle.one_cut - 1
+
+    def to_json(self, *, timing: bool = True) -> dict[str, Any]:
+        """Return the fields that `thalweg replay --json` prints.
+
+        Args:
+            timing: Whether to include measured times, the only field that differs from one replay
+                to the next.
+        """
+        calls = self.calls
+        edits = [edit for call in calls for edit in call.edits]
+        kinds = ("Evict", "Elide", "Supersede", "Fold")
+        found = self.recall
+        searched = found.search + found.lost
+        return {
+            "trajectory": self.trajectory,
+            "title": self.title,
+            "project": self.project,
+            "started_at": self.started_at,
+            "policy": self.policy,
+            "tariff": self.tariff,
+            "window": self.window,
+            "messages": self.messages,
+            "calls": len(calls),
+            "compactions": sum(_rewrites(call) for call in calls),
+            "edits": {k.lower(): sum(type(e).__name__ == k for e in edits) for k in kinds},
+            "peak_tokens": max((call.tokens for call in calls), default=0),
+            "over_window": sum(call.tokens > self.window for call in calls),
+            "invalid_requests": sum(bool(call.problems) for call in calls),
+            "input_tokens": sum(call.tokens for call in calls),
+            "cached_tokens": sum(call.cached for call in calls),
+            "written_tokens": sum(call.written for call in calls),
+            "prefix_breaks": sum(call.broke_at >= 0 for call in calls),
+            "summaries": self.summaries,
+            "summary_input_tokens": self.summary_input_tokens,
+            "summary_output_tokens": self.summary_output_tokens,
+            "beside_tokens": self.beside_tokens,
+            "cost": round(self.cost, 1),
+            "cost_unmanaged": round(self.cost_unmanaged, 1),
+            "faults": {"recoverable": self.faults_recoverable, "lost": self.faults_lost},
+            "cost_with_faults": round(self.cost_with_faults, 1),
+            "usd_per_million": self.usd_per_million,
+            "saved": round(sum((line.realised for line in self.savings), 0.0), 1),
+            "cost_beyond_window": round(self.cost_beyond, 1),
+            "savings": [line.to_json() for line in self.savings],
+            "regret": None if self.regret is None else round(self.regret, 4),
+            "oracle": self.oracle.to_json() if self.oracle else None,
+            "recall": {
+                "inline": found.inline,
+                "search": found.search,
+                "lost": found.lost,
+                "further_steps": list(found.steps),
+                "search_tokens": round(found.search_tokens / searched) if searched else 0,
+            },
+            "goals": {"verbatim": self.goals_verbatim, "lost": self.goals_lost},
+            "evicted_tokens": self.evicted_tokens,
+            "unread_evicted_tokens": self.unread_evicted_tokens,
+            "unrecoverable_bytes": self.unrecoverable_bytes,
+            "engine_ms": self.engine_ms() if timing else None,
+        }
+
+    def engine_ms(self) -> dict[str, float]:
+        """Summarize the time spent in the engine per call, in milliseconds."""
+        times = [call.engine_ms for call in self.calls]
+        if not times:
+            return {"p50": 0.0, "p95": 0.0, "total": 0.0}
+        cuts = quantiles(times, n=20, method="inclusive") if len(times) > 1 else times * 19
+        return {"p50": round(cuts[9], 3), "p95": round(cuts[18], 3), "total": round(sum(times), 1)}
+
+
+def _rewrites(call: Call) -> bool:
+    """Whether a call changes what was sent before (bounding an arrival does not)."""
+    return call.broke_at >= 0 or any(e.reason != "arrived too large" for e in call.edits)

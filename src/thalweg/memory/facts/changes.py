@@ -1,0 +1,55 @@
+"""All changes of a memory. A plan is a tuple of them, a commit applies it atomically.
+
+Each has a reason. The store logs what a change replaces, so that every commit can be undone.
+"""
+
+from dataclasses import dataclass
+
+from thalweg.memory.facts.values import Fact, FactId, Section, SectionName
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Add a fact, or put it in the place of the one with its id (merged, edited, superseded)."""
+
+    fact: Fact
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Remove a fact from the memory. The log of operations has its row until `forget`."""
+
+    id: FactId
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write a section of the profile; one without a text is taken out."""
+
+    section: Section
+    why: str
+
+    @property
+    def name(self) -> SectionName:
+        """The section's name."""
+        return self.section.name
+
+
+@dataclass(frozen=True, slots=True)
+class Hide:
+    """Take turns out of recall and learning. Undoing the commit shows them again.
+
+    A commit of a person's that drops or rewords a fact hides the turns it was learned from by
+    itself. A plan holds this change only to hide every turn of the scope.
+    """
+
+    why: str
+    turns: int = 0
+    """Turns that were hidden (or shown again, where `is_shown`); set by the store."""
+    is_shown: bool = False
+    """Whether the turns are recalled again: an undo of a `Hide`."""
+
+
+Change = Put | Drop | Write | Hide

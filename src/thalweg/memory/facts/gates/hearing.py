@@ -1,0 +1,122 @@
+"""The turn that a proposal cites, reduced to the speaker's own words."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import dropwhile
+
+from thalweg.memory.facts.gates.clauses import Clause, clauses
+from thalweg.memory.facts.gates.contents import RefusedError, refuse
+from thalweg.memory.facts.gates.letters import hiding, visible
+from thalweg.memory.facts.gates.own_words import MARKER, own_words
+from thalweg.memory.facts.gates.quoting import find_quote
+from thalweg.memory.facts.gates.secrets import redact
+from thalweg.memory.facts.proposals import Proposal
+from thalweg.memory.facts.values import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """The turn that is cited, and what of it a fact may rest on."""
+
+    turn: Turn
+    own: str
+    said: tuple[Clause, ...]
+    """All clauses of the turn."""
+    quoted: tuple[Clause, ...]
+    """The clauses of the sentences that contain the quote."""
+    inside: tuple[Clause, ...]
+    """The clauses that contain the quote."""
+    quote: str
+    """As it stands in the speaker's own words."""
+
+    @property
+    def sound(self) -> tuple[Clause, ...]:
+        """Clauses that a fact may rest on."""
+        return tuple(clause for clause in self.said if clause.soundness != "unsound")
+
+    @property
+    def sound_quoted(self) -> tuple[Clause, ...]:
+        """Those of them in the quoted sentences."""
+        return tuple(clause for clause in self.quoted if clause.soundness != "unsound")
+
+
+class NotOwnError(RefusedError):
+    """A quote is not in the speaker's own words: it was pasted, quoted, or is from elsewhere."""
+
+    def __init__(self, why: str, turn: Turn) -> None:
+        super().__init__(why)
+        self.turn = turn
+
+
+def hear(proposal: Proposal, turns: Sequence[Turn]) -> Heard:
+    """Find the turn and the quote in it, or refuse: it is not there, or it is not his own."""
+    turn = next((turn for turn in turns if turn.uid == proposal.uid), None)
+    if turn is None:
+        refuse("cites a turn that is not there")
+    own = shown(turn.text)
+    if hiding(proposal.quote):
+        refuse("quotes hidden characters")
+    quote = redact(visible(proposal.quote))
+    said = clauses(own)
+    places = [*find_quote(quote, own)] or [*_around_markers(quote, own)]
+    if not places:
+        is_pasted = any(find_quote(quote, visible(turn.text)))
+        problem = "quotes quoted or pasted text" if is_pasted else "quotes words that were not said"
+        raise NotOwnError(problem, turn)
+    heard = [_at(place, turn, own, said) for place in places]
+    return next((one for one in heard if one.sound_quoted), heard[0])
+
+
+_LEAST_LETTERS = 12
+
+
+def _around_markers(quote: str, own: str) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a quote before and after a marker that replaced a few words."""
+    folded = " ".join(quote.split())
+    for marker in MARKER.finditer(own):
+        before, after = own[: marker.start()].rstrip(), own[marker.end() :]
+        head = _overlap(before, folded)
+        splits_word = before[: len(before) - head][-1:].isalnum() and folded[:1].isalnum()
+        if head >= _LEAST_LETTERS and 2 * head >= len(folded) and not splits_word:
+            yield len(before) - head, len(before)
+        elif (tail := _overlap(folded, after.lstrip())) >= max(_LEAST_LETTERS, len(folded) // 2):
+            start = len(own) - len(after.lstrip())
+            yield start, start + tail
+
+
+def _overlap(first: str, second: str) -> int:
+    """Count the letters at the end of one text that begin the other."""
+    most = min(len(first), len(second))
+    return next((n for n in range(most, 0, -1) if first.endswith(second[:n])), 0)
+
+
+def _at(place: tuple[int, int], turn: Turn, own: str, said: tuple[Clause, ...]) -> Heard:
+    start, end = place
+    inside = [clause for clause in said if clause.start < end and start < clause.end]
+    numbers = {clause.sentence for clause in inside}
+    quoted = tuple(clause for clause in said if clause.sentence in numbers)
+    return Heard(turn, own, said, quoted, tuple(inside), _sound_part(own, start, end, inside))
+
+
+def _sound_part(own: str, start: int, end: int, inside: Sequence[Clause]) -> str:
+    """Cut a quote to the clauses from the first sound one to the last."""
+    sound = [*dropwhile(_is_unsound, reversed([*dropwhile(_is_unsound, inside)]))]
+    if not sound:
+        return own[start:end]
+    return own[max(start, sound[-1].start) : min(end, sound[0].end)]
+
+
+def _is_unsound(clause: Clause) -> bool:
+    return clause.soundness == "unsound"
+
+
+@lru_cache(maxsize=64)
+def shown(text: str) -> str:
+    r"""Return the part of a turn's text to store and show: own words, redacted, nothing hidden.
+
+    Example:
+        >>> shown("my password is hunter2\u200b")
+        '[hidden text]'
+    """
+    return visible(redact(own_words(text)))

@@ -1,0 +1,113 @@
+"""Numbers and dates in a fact, and which of them its sources contain."""
+
+import re
+from datetime import UTC, datetime
+
+from thalweg.memory.facts.gates.chinese_numbers import chinese_number
+from thalweg.memory.facts.gates.framing import NUMBER_WORDS, RELATIVE
+from thalweg.memory.facts.gates.orders import ADDRESS
+
+NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+DATE = re.compile(
+    r"(?<!\d)\d{4}-\d\d?(?:-\d\d?)?(?!\d)|\b(?:19|20)\d\d\b|\b\d\d? ?(?:\w{3,9}\.? )(?:\d{4})\b"
+    r"|\d{2,4} ?年|\d\d? ?月(?: ?\d\d? ?[日号])?|\d\d?\. ?(?:\d\d?\.|\w{3,9}) ?\d{2,4}"
+    r"|\b\w{3,9} \d\d?(?:st|nd|rd|th)?,? \d{4}\b",
+)
+
+
+def numbers(text: str) -> set[str]:
+    """List the numbers of a text, also those that are written as words.
+
+    Example:
+        >>> sorted(numbers("two cats, 三四个人, at 5:30 pm"))
+        ['17', '2', '30', '4', '5', '5:30']
+    """
+    told = NUMBER.findall(text)
+    found = {number.replace(",", "") for number in told}
+    found |= {part for number in told for part in re.split(r"[.,:]", number)}
+    words = re.findall(r"[^\W\d_]+", text.casefold())
+    found |= {NUMBER_WORDS[word] for word in words if word in NUMBER_WORDS}
+    for hour, minute in _AFTERNOON.findall(text):
+        found |= {str(int(hour) % 12 + 12), minute or "00"}
+    return found | {_chinese_number(word) for word in _CHINESE.findall(text)}
+
+
+_AFTERNOON = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))? ?p\.?m\b", re.IGNORECASE)
+_OVERRULED = re.compile("[零一二两三四五六七八九](?=[零一二两三四五六七八九])")
+"""Digits before another: of `三四个` the last counts, and a zero only keeps a place."""
+
+
+def _chinese_number(word: str) -> str:
+    return str(chinese_number(_OVERRULED.sub("", word)))
+
+
+def new_number(content: str, text: str, said_at: str) -> str:
+    """Return a number that the text lacks; dates may replace times relative to today.
+
+    Example:
+        >>> new_number("User has 3 cats", "I have two cats", "")
+        '3'
+        >>> new_number("since 2025", "since last year", "2026-03-02T09:00:00Z")
+        ''
+    """
+    said = numbers(text) | _years(text, said_at)
+    dated = _dates_near(said_at) if RELATIVE.search(text) else set()
+    dates = [found.span() for found in DATE.finditer(content)]
+    addresses = [found.span() for found in ADDRESS.finditer(content)]
+    for found in NUMBER.finditer(content):
+        number = found[0].replace(",", "")
+        parts = set(re.split(r"[.,:]", found[0]))
+        if number in said or number.lstrip("0") in said or (len(parts) > 1 and parts <= said):
+            continue
+        if _is_in(dates, found) and (number.lstrip("0") in dated or number in _today(said_at)):
+            continue
+        if _is_in(addresses, found):
+            continue
+        return found[0]
+    words = re.findall(r"[^\W\d_]+", content) if numbers(text) else []
+    told = (word for word in words if int(NUMBER_WORDS.get(word.casefold(), 0)) > 1)
+    return next((word for word in told if NUMBER_WORDS[word.casefold()] not in said), "")
+
+
+def _is_in(places: list[tuple[int, int]], found: re.Match[str]) -> bool:
+    return any(start <= found.start() < end for start, end in places)
+
+
+_CHINESE = re.compile("[零一二两三四五六七八九十百]+")
+
+
+def _moment(said_at: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(said_at).astimezone(UTC)
+    except ValueError:
+        return None
+
+
+def _dates_near(said_at: str) -> set[str]:
+    """Return years, months and days that words like `yesterday` or `last year` may mean."""
+    moment = _moment(said_at)
+    if moment is None:
+        return set()
+    years = {str(moment.year + n) for n in range(-60, 11)}
+    return years | {str(n) for n in range(1, 32)}
+
+
+_SHORT_YEAR = re.compile(
+    r"(?<![\d零〇一二三四五六七八九十百])"
+    r"(?:[零〇一二三四五六七八九]{2}|\d\d)(?= ?年(?![级前后]))"
+)
+
+
+def _years(text: str, said_at: str) -> set[str]:
+    """List the years that are written with their last two digits: `零八年`."""
+    moment = _moment(said_at)
+    if moment is None:
+        return set()
+    short = {chinese_number(found) for found in _SHORT_YEAR.findall(text)}
+    near = (moment.year + 10) % 100
+    return {str((2000 if year <= near else 1900) + year) for year in short}
+
+
+def _today(said_at: str) -> set[str]:
+    moment = _moment(said_at)
+    return {str(moment.year), f"{moment.month:02}", str(moment.month)} if moment else set()

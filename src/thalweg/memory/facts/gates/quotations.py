@@ -1,0 +1,170 @@
+"""Quotations inside a sentence, and what only looks like one: names in quotation marks."""
+
+import re
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from thalweg.memory.facts.gates.blocks import SHORT_DATA, is_named_data
+from thalweg.memory.facts.gates.stretches import Span, paragraph_end
+
+_PAIRS = (
+    ("“", "”"), ("„", "“”"), ("«", "»"), ("»", "«"), ("‹", "›"), ("「", "」"), ("『", "』"),
+    ("《", "》"), ("〈", "〉"), ("‘", "’"), ("＂", "＂"), ("〝", "〟"),
+)  # fmt: skip
+_SINGLE = re.compile(r"(?<![\w'’])'(?=\S)(.{1,300}?)(?<=\S)'(?!\w)")
+_CODE = re.compile(r"(?<!`)(`{1,2})(?!`)(.{1,2000}?)(?<!`)\1(?!`)")
+
+MAX_NAME_WORDS = 6
+MAX_NAME_CHARS = 60
+MAX_COMMAND_CHARS = 120
+
+_PERSON = re.compile(
+    r"\b(?:I|I'm|I’m|I've|I’ve|I'd|me|my|we|we're|our|us|you|your|ich|mich|mein\w*|wir|unser\w*"
+    r"|du|je|moi|mon|ma|mes|nous|tu|vous|yo|mis?|tengo|soy|eu|meu|minha|io|mio|mia|the user"
+    r"|user)\b|\b(?:j|m)['’]|[我你您咱]|用户|[私僕]|ユーザー|\b(?:я|мне|мой|моя|мы|ты|вы)\b|나는"
+    r"|저는|제가|내가",
+    re.IGNORECASE,
+)
+_INTRODUCED = re.compile(
+    r"\b(?:says?|said|saying|writes?|wrote|told|texted|replied|answered|reads?|reading|states?"
+    r"|stated|claims?|claimed|posted|commented|mentioned|quoting|quotes?|according to|translate"
+    r"|summari[sz]e|like this|line|sentence|phrase|text|message|e-?mail|note|review|ad|prompt"
+    r"|sagt\w*|schrieb|meinte|écrit|dit|dijo|dice|disse|сказал\w*"
+    r"|пишет)\b[^\"“„«「『.!?\n]{0,40}$|(?:说|写道|写着|表示|回复|提到|造谣|称|问|答|言った"
+    r"|말했)[^。！？\n]{0,12}$|[:：]\s*$",
+    re.IGNORECASE,
+)
+_OWN_READING = re.compile(
+    r"\b(?:I|we)(?:['’](?:ve|m|d))?(?: \w+){0,3} (?:read|reading|reread|write|wrote|writing)"
+    r"(?: \w+){0,5}\s*$"
+)
+
+
+def find_quotations(text: str) -> list[Span]:
+    """Find what others are quoted with inside a sentence.
+
+    Short names in quotation marks and commands in backticks are the speaker's own.
+
+    Example:
+        >>> find_quotations('I call it "Atlas".'), len(find_quotations('He said "use Atlas".'))
+        ([], 1)
+    """
+    named = _named_data(text)
+    found = [*_paired(text), *_straight(text), *_single(text)]
+    outside = [quotation for quotation in found if not _is_inside(quotation, named)]
+    return [*(span for one in outside for span in _judged(text, one)), *_code(text)]
+
+
+class _Quotation(NamedTuple):
+    """A stretch from an opening mark to its closing one."""
+
+    start: int
+    end: int
+    last: int
+    """After the last possible closing mark: an inner one could be forged."""
+
+
+def _named_data(text: str) -> list[tuple[int, int]]:
+    """List the data that are named as the speaker's own, in order: they may hold quotations."""
+    spans = (found.span() for found in SHORT_DATA.finditer(text))
+    return [span for span in spans if is_named_data(text, *span)]
+
+
+def _is_inside(quotation: _Quotation, data: list[tuple[int, int]]) -> bool:
+    at = bisect_left(data, (quotation.start, 0)) - 1
+    return at >= 0 and quotation.end <= data[at][1]
+
+
+def _paired(text: str) -> Iterator[_Quotation]:
+    for opening, closing in _PAIRS:
+        start = text.find(opening)
+        while start >= 0:
+            limit = paragraph_end(text, start)
+            ends = [place for mark in closing if (place := text.find(mark, start + 1)) >= 0]
+            is_apostrophe = opening == "‘" and (not ends or min(ends) > limit)
+            if is_apostrophe or _closes_another(text, start):
+                start = text.find(opening, start + 1)
+                continue
+            end = min(ends) + 1 if ends else limit
+            yield _Quotation(start, end, _last_mark(text, closing, end, limit))
+            start = text.find(opening, end)
+
+
+def _closes_another(text: str, place: int) -> bool:
+    """Return whether a mark that may also open a quotation closes one: the second of `«so»`."""
+    for opening, closing in _PAIRS:
+        before = text.rfind(opening, 0, place)
+        if text[place] in closing and before >= 0 and opening != text[place]:
+            return not any(mark in text[before + 1 : place] for mark in closing)
+    return False
+
+
+def _straight(text: str) -> Iterator[_Quotation]:
+    """Pair straight marks by paragraph; an unpaired one extends to the paragraph's end."""
+    is_odd = text.count('"') % 2 == 1
+    places = [found.start() for found in re.finditer('"', text)]
+    marks = deque(
+        place for place in places if not (is_odd and text[max(0, place - 1) : place].isdigit())
+    )
+    limit = -1
+    while marks:
+        start = marks.popleft()
+        limit = limit if start < limit else paragraph_end(text, start)
+        if not marks and not text[start + 1 : start + 2].strip():
+            return
+        end = marks.popleft() + 1 if marks else limit
+        yield _Quotation(start, end, _last_mark(text, '"', end, limit))
+
+
+def _last_mark(text: str, closing: str, end: int, limit: int) -> int:
+    """Find the last closing mark of the paragraph: an inner one could have been made to close."""
+    return max(end, *(text.rfind(mark, end, max(end, limit)) + 1 for mark in closing))
+
+
+def _single(text: str) -> Iterator[_Quotation]:
+    for found in _SINGLE.finditer(text):
+        yield _Quotation(*found.span(), found.end())
+
+
+def _code(text: str) -> Iterator[Span]:
+    for found in _CODE.finditer(text):
+        inner = found[2].strip()
+        speaks = _PERSON.search(inner) is not None and " " in inner
+        if (
+            len(inner) > MAX_COMMAND_CHARS
+            or speaks
+            or _INTRODUCED.search(text[: found.start()][-80:])
+        ):
+            if not speaks and len(inner.split()) == 1:
+                continue
+            yield Span(found.start(), found.end(), "code")
+
+
+def _judged(text: str, quotation: _Quotation) -> Iterator[Span]:
+    """Yield a quotation, unless it is a name; to the last mark if it is introduced as speech."""
+    start, end, last = quotation
+    inner = text[start + 1 : end - 1].strip()
+    before = text[max(0, start - 80) : start]
+    is_speech = _INTRODUCED.search(before) is not None and not _OWN_READING.search(before)
+    if not inner or (not is_speech and _is_name(inner)):
+        return
+    if is_speech and _is_label(before, inner):
+        return
+    yield Span(start, last if is_speech else end, "quoted text")
+
+
+def _is_name(inner: str) -> bool:
+    return (
+        len(inner) <= MAX_NAME_CHARS
+        and len(inner.split()) <= MAX_NAME_WORDS
+        and not _PERSON.search(inner)
+        and not re.search(r"[?？!！。\n]|(?<!\b\w)\.\s", inner)
+    )
+
+
+def _is_label(before: str, inner: str) -> bool:
+    """Return whether a name follows the colon of a field: `name: "Atlas"`."""
+    field = re.search(r"(?:^|[\n,，;；-])\s*[\w -]{1,20}[:：]\s*$|(?:叫|名为|是)[:：]?\s*$", before)
+    return field is not None and len(inner.split()) <= 2 and _is_name(inner)  # noqa: PLR2004 (words)

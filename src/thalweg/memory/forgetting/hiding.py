@@ -1,0 +1,143 @@
+"""Turns excluded from recall and extraction, until the operation that hid them is undone.
+
+A fact that a person removed must not be extracted again. So a person's commit that drops or rewords
+facts hides their source turns, in the same transaction.
+"""
+
+from collections.abc import Collection, Iterable
+
+from thalweg.engine.words import STOP_WORDS, stem
+from thalweg.memory.facts.recall.found import index_words
+from thalweg.memory.facts.values import Fact
+from thalweg.memory.store.records import read_turn
+from thalweg.memory.store.scoped import Scoped
+from thalweg.memory.store.steps import FactStep, Step
+
+_NO_CONTENT = {stem(word) for word in STOP_WORDS} | set(index_words("user users user's 用户"))
+_LEAST_WORDS = 2
+"""A fact with fewer words of content states too little to be found by them."""
+_ANSWERS = 4
+"""Messages after a turn that are searched for an answer to it."""
+_ALL = 1_000_000
+
+
+def taken_out(steps: Iterable[Step]) -> list[Fact]:
+    """List the facts that steps drop or reword, as they were."""
+    return [
+        step.before
+        for step in steps
+        if isinstance(step, FactStep)
+        and step.before is not None
+        and (step.after is None or step.after.content != step.before.content)
+    ]
+
+
+def hide_behind(scoped: Scoped, facts: Collection[Fact], operation: int) -> int:
+    """Hide the turns that facts were learned from, that state them, and the answers to both.
+
+    A turn states a fact if it has every word of the fact's content that is neither a stop word
+    nor names the user.
+
+    Returns:
+        How many turns were hidden.
+    """
+    keys = _quoted(scoped, facts) | _stating(scoped, facts)
+    keys |= _answers(scoped, keys, facts)
+    return _set(scoped, keys, operation)
+
+
+def hide_all(scoped: Scoped, operation: int) -> int:
+    """Hide every turn of the scope; returns how many were shown before."""
+    (shown,) = scoped.db.row(
+        "SELECT COUNT(*) FROM memory_turn WHERE scope = ? AND hidden <= 0", (scoped.id,)
+    )
+    scoped.db.run(
+        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND hidden <= 0", (operation, scoped.id)
+    )
+    return int(shown)
+
+
+def show_again(scoped: Scoped, undone: int, operation: int) -> None:
+    """Show what an operation hid; the sign keeps which operation did, so that it can be undone."""
+    scoped.db.run(
+        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND hidden = ?",
+        (-operation, scoped.id, undone),
+    )
+
+
+def hide_again(scoped: Scoped, undone: int, operation: int) -> None:
+    """Hide what the undo of a `Hide` had shown again."""
+    scoped.db.run(
+        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND hidden = ?",
+        (operation, scoped.id, -undone),
+    )
+
+
+Key = tuple[int, int]
+"""Number of the thread, and `seq` of the turn."""
+
+
+def _quoted(scoped: Scoped, facts: Iterable[Fact]) -> set[Key]:
+    uids = {each.uid for fact in facts for each in fact.evidence if each.uid}
+    rows = scoped.db.rows_by(
+        "SELECT thread, seq FROM memory_turn WHERE scope = ? AND uid",
+        sorted(scoped.digests.of("uid", uid) for uid in uids),
+        (scoped.id,),
+    )
+    return {(thread, seq) for thread, seq in rows}
+
+
+def _stating(scoped: Scoped, facts: Iterable[Fact]) -> set[Key]:
+    numbers: set[int] = set()
+    for content in {text for fact in facts for text in (fact.content, *fact.aliases)}:
+        words = content_words(content)
+        if len(words) >= _LEAST_WORDS:
+            found = scoped.index.find(words, _ALL)
+            numbers |= set.intersection(*(set(found.places.get(word, ())) for word in words))
+    places = scoped.index.places(sorted(numbers))
+    return {(place.thread, place.seq) for place in places if place.thread}
+
+
+def content_words(text: str) -> list[str]:
+    """List the words of a fact that carry its content, as the index has them, each once.
+
+    Example:
+        >>> content_words("User's lucky number is 42")
+        ['lucki', 'number', '42']
+    """
+    return [word for word in dict.fromkeys(index_words(text)) if word not in _NO_CONTENT]
+
+
+def _answers(scoped: Scoped, keys: Collection[Key], facts: Collection[Fact]) -> set[Key]:
+    """Find the answers to turns that repeat a word of a fact's content."""
+    told = {word for fact in facts for word in content_words(f"{fact.content} {fact.value}")}
+    found: set[Key] = set()
+    for thread, seq in keys:
+        rows = scoped.db.rows(
+            "SELECT seq, body FROM memory_turn WHERE scope = ? AND thread = ? AND seq > ?"
+            " ORDER BY seq LIMIT ?",
+            (scoped.id, thread, seq, _ANSWERS),
+        )
+        for place, body in rows:
+            turn = read_turn("", place, body)
+            if turn.role != "assistant":
+                break
+            if not told.isdisjoint(index_words(turn.text)):
+                found.add((thread, place))
+    return found
+
+
+def _set(scoped: Scoped, keys: Collection[Key], operation: int) -> int:
+    shown = [
+        key
+        for key in sorted(keys)
+        if scoped.db.row(
+            "SELECT 1 FROM memory_turn WHERE scope = ? AND thread = ? AND seq = ? AND hidden <= 0",
+            (scoped.id, *key),
+        )
+    ]
+    scoped.db.run_each(
+        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND thread = ? AND seq = ?",
+        [(operation, scoped.id, *key) for key in shown],
+    )
+    return len(shown)

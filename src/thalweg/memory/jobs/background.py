@@ -1,0 +1,56 @@
+"""Learning in the background of a process that talks: one worker for each store."""
+
+import threading
+from weakref import WeakValueDictionary
+
+from langchain_core.language_models import BaseChatModel
+
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.tokens import exact_counter
+from thalweg.memory.base import MemoryStore
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.jobs.events import Tell, tell
+from thalweg.memory.jobs.learner import Learner
+from thalweg.memory.jobs.structured import Respondent
+from thalweg.memory.jobs.worker import Worker
+
+_LOCK = threading.Lock()
+_WORKERS: WeakValueDictionary[int, Worker] = WeakValueDictionary()
+"""By the identity of their stores, which they hold."""
+
+
+def background(
+    store: MemoryStore,
+    model: BaseChatModel,
+    settings: MemorySettings | None = None,
+    *,
+    tariff: Tariff | None = None,
+    told: Tell = tell,
+) -> Worker:
+    """Return this process's worker for a store; call its `wake` when a turn was recorded.
+
+    It has threads only while there are jobs, and another process resumes unfinished ones. Stop it
+    before the store is closed.
+
+    Args:
+        store: The store of the jobs.
+        model: The model to call. The first one passed for a store serves all callers.
+        settings: Likewise.
+        tariff: The model's prices, if available.
+        told: Called with the report of every job.
+    """
+    with _LOCK:
+        worker = _WORKERS.get(id(store))
+        if worker is None:
+            count = exact_counter()
+            learner = Learner(
+                store,
+                Respondent(model, count),
+                settings or MemorySettings(),
+                count=count,
+                tell=told,
+                tariff=tariff,
+            )
+            worker = Worker(store, learner.learn, rests=True)
+            _WORKERS[id(store)] = worker
+        return worker

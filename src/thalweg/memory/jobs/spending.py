@@ -1,0 +1,29 @@
+"""What one answer of a chat model cost, as its provider counts or else as we do."""
+
+from langchain_core.messages import AIMessage
+
+from thalweg.archive.threads.journal import Spent
+from thalweg.engine.tokens import Counter
+
+
+def spent_on(said: AIMessage, words: str, model: str, count: Counter) -> Spent:
+    """Return the usage of an answer.
+
+    Args:
+        said: The answer.
+        words: Its text, which is counted if the provider reports no usage.
+        model: `provider:name` of the model.
+        count: Counts tokens.
+    """
+    usage = said.usage_metadata
+    if usage is None:
+        return Spent(calls=1, output=count(words), model=model)
+    details = usage.get("input_token_details", {})
+    return Spent(
+        calls=1,
+        input=usage["input_tokens"],
+        cached=details.get("cache_read") or 0,
+        written=details.get("cache_creation") or 0,
+        output=usage["output_tokens"],
+        model=model,
+    )

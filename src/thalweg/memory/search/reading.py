@@ -1,0 +1,73 @@
+"""Reading what was found: turns and facts by the numbers that the index has for them."""
+
+from collections.abc import Collection, Sequence
+
+from thalweg.database.base import decode
+from thalweg.memory.facts.recall.found import Item
+from thalweg.memory.facts.values import Turn
+from thalweg.memory.search.index import FACTS
+from thalweg.memory.store import threads
+from thalweg.memory.store.records import read_fact, read_turn
+from thalweg.memory.store.scoped import Scoped
+
+
+def items(scoped: Scoped, numbers: Sequence[int]) -> list[Item]:
+    """Return items in the order of their numbers; see `MemoryStore.items`."""
+    wanted = [*dict.fromkeys(numbers)]
+    found = _turns(scoped, wanted)
+    if len(found) < len(wanted):
+        found |= _facts(scoped, [number for number in wanted if number not in found])
+    return [found[number] for number in wanted if number in found]
+
+
+def newest(scoped: Scoped, thread: str, limit: int) -> list[int]:
+    """List the newest pieces of a thread; see `MemoryStore.newest`."""
+    number = threads.look(scoped.db, scoped.digests, thread).number
+    rows = scoped.db.rows(
+        "SELECT number FROM memory_item WHERE scope = ? AND thread = ?"
+        " ORDER BY seq DESC, place DESC LIMIT ?",
+        (scoped.id, number, limit),
+    )
+    return [found for (found,) in rows] if number else []
+
+
+def _turns(scoped: Scoped, numbers: Sequence[int]) -> dict[int, Item]:
+    rows = [
+        *scoped.db.rows_by(
+            "SELECT i.number, i.thread, i.seq, i.start, i.stop, t.body"
+            " FROM memory_item i JOIN memory_turn t"
+            " ON t.scope = i.scope AND t.thread = i.thread AND t.seq = i.seq"
+            " AND t.hidden <= 0 WHERE i.scope = ? AND i.number",
+            numbers,
+            (scoped.id,),
+        )
+    ]
+    names = _names(scoped, {thread for _, thread, *_ in rows})
+    read: dict[tuple[int, int], Turn] = {}
+    found: dict[int, Item] = {}
+    for number, thread, seq, start, stop, body in rows:
+        turn = read.get((thread, seq))
+        if turn is None:
+            turn = read[thread, seq] = read_turn(names[thread], seq, body)
+        found[number] = Item(number, turn=turn, start=start, end=None if stop < 0 else stop)
+    return found
+
+
+def _names(scoped: Scoped, threads: Collection[int]) -> dict[int, str]:
+    rows = scoped.db.rows_by(
+        "SELECT thread, name FROM memory_thread WHERE scope = ? AND thread",
+        [*threads],
+        (scoped.id,),
+    )
+    return {thread: decode(name) for thread, name in rows}
+
+
+def _facts(scoped: Scoped, numbers: Sequence[int]) -> dict[int, Item]:
+    # Not selected by thread: all facts have the same one, and would all be scanned.
+    rows = scoped.db.rows_by(
+        "SELECT i.number, i.thread, f.body FROM memory_item i JOIN memory_fact f"
+        " ON f.scope = i.scope AND f.fact = i.seq WHERE i.scope = ? AND i.number",
+        numbers,
+        (scoped.id,),
+    )
+    return {n: Item(n, fact=read_fact(body)) for n, thread, body in rows if thread == FACTS}

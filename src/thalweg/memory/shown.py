@@ -1,0 +1,39 @@
+"""The memory shown in the threads of a scope, and why: ids and figures."""
+
+from thalweg.database.base import decode, encode
+from thalweg.memory.facts.shown import Told, told_from_json, told_to_json
+from thalweg.memory.store import threads
+from thalweg.memory.store.scoped import Scoped
+
+KEPT = 50
+"""Number of messages of a thread for which it is stored."""
+
+
+def keep(scoped: Scoped, name: str, told: Told) -> None:
+    """See `MemoryStore.keep_told`."""
+    thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name).number
+    (newest,) = scoped.db.row(
+        "SELECT COALESCE(MAX(place), 0) FROM memory_told WHERE scope = ? AND thread = ?",
+        (scoped.id, thread),
+    )
+    place = newest + 1
+    scoped.db.insert("memory_told", [(scoped.id, thread, place, encode(told_to_json(told)))])
+    scoped.db.run(
+        "DELETE FROM memory_told WHERE scope = ? AND thread = ? AND place <= ?",
+        (scoped.id, thread, place - KEPT),
+    )
+
+
+def read(scoped: Scoped, name: str) -> list[Told]:
+    """See `MemoryStore.told`."""
+    thread = threads.look(scoped.db, scoped.digests, name).number
+    rows = scoped.db.rows(
+        "SELECT body FROM memory_told WHERE scope = ? AND thread = ? ORDER BY place DESC",
+        (scoped.id, thread),
+    )
+    return [told_from_json(decode(body)) for (body,) in rows]
+
+
+def forget(scoped: Scoped) -> None:
+    """Delete all of it: forgotten content may have been shown anywhere."""
+    scoped.db.run("DELETE FROM memory_told WHERE scope = ?", (scoped.id,))

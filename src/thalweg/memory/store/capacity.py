@@ -1,0 +1,33 @@
+"""The limit of facts: which are dropped when a scope exceeds its settings."""
+
+from collections.abc import Sequence
+
+from thalweg.memory.base import MemoryStore
+from thalweg.memory.facts.changes import Change, Put
+from thalweg.memory.facts.learning.eviction import plan_eviction
+from thalweg.memory.facts.learning.lesson import after
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.facts.values import Scope
+
+SPARE = 100
+"""One fact in so many is let go of beyond what has to be: facts are read whole that much less
+often."""
+
+
+def plan_room(
+    store: MemoryStore, scope: Scope, changes: Sequence[Change], settings: MemorySettings, now: str
+) -> list[Put]:
+    """Plan which facts to drop so that there is room for some changes.
+
+    Facts are read only if there may be too many. They are dropped in batches, so that the cost per
+    change does not grow with their number.
+    """
+    most = settings.max_facts
+    added = sum(isinstance(change, Put) and change.fact.status == "active" for change in changes)
+    if not added or (added <= most and not store.has_more_than(scope, most - added)):
+        return []
+    facts = after(store.facts(scope), changes)
+    if sum(fact.status == "active" for fact in facts) <= most:
+        return []
+    room = most - most // SPARE if most > SPARE else most
+    return plan_eviction(facts, room, now=now, protected=settings.protected_categories)

@@ -1,0 +1,275 @@
+"""The last check of the requests of one thread, at the last point before the client.
+
+It runs after every other middleware and after LangChain's own repair of broken calls. Messages that
+did not change since the last request are not checked again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from typing import Any, Self
+
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.messages import BaseMessage, SystemMessage
+
+from thalweg.engine.edits import Repair
+from thalweg.engine.wires.langchain import LangChainWire
+from thalweg.engine.wires.repairs import Checker, Found
+from thalweg.engine.wires.rules import Rules, rules_of
+from thalweg.middleware.request.checked_model import Body, with_last_check, with_last_look
+from thalweg.middleware.request.message_adaptation import listener_of
+from thalweg.middleware.request.message_writer import common_prefix, read_state
+from thalweg.middleware.request.model_limits import layers, profile_of
+
+_WIRE = LangChainWire()
+_NOT_LOGGED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One exchange: a message with the tool results after it."""
+
+    given: tuple[BaseMessage, ...]
+    sent: tuple[BaseMessage, ...]
+    ids: tuple[str, ...]
+    """Of the calls that are sent."""
+    found: tuple[Found, ...]
+    ends: tuple[int, int]
+    """The index of its end in the input, and in what is sent."""
+
+
+@dataclass(slots=True)
+class _Exchanges:
+    """The exchanges of one request; the next one is checked from the first that is another."""
+
+    rules: Rules
+    rows: list[_Row] = field(default_factory=list)
+    sent: list[BaseMessage] = field(default_factory=list)
+    _given: list[BaseMessage] = field(default_factory=list)
+    _checker: Checker = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._checker = Checker(self.rules)
+
+    def check(
+        self, messages: Sequence[BaseMessage], pointer: Callable[[BaseMessage], str]
+    ) -> list[_Row]:
+        """Check a whole request; return the rows that are new."""
+        kept = self._keep(messages)
+        start, _ = self.rows[-1].ends if self.rows else (0, 0)
+        for given in _exchanges(messages[start:]):
+            self._add(given, pointer)
+        self._given = list(messages)
+        return self.rows[kept:]
+
+    def _keep(self, messages: Sequence[BaseMessage]) -> int:
+        """Keep the rows that a request begins with; return how many they are."""
+        same, length = _common(self._given, messages), len(self.rows)
+        while self.rows:
+            end, sent_end = self.rows[-1].ends
+            if end <= same and (end == len(messages) or messages[end].type != "tool"):
+                del self.sent[sent_end:]
+                break
+            self.rows.pop()
+        else:
+            self.sent = []
+        if len(self.rows) < length:
+            ids = {call_id for row in self.rows for call_id in row.ids}
+            began = any(message.type != "system" for message in self.sent)
+            self._checker = Checker(self.rules, ids, began)
+        return len(self.rows)
+
+    def _add(self, given: tuple[BaseMessage, ...], pointer: Callable[[BaseMessage], str]) -> None:
+        checked = self._checker.check(read_state(given), lambda k: pointer(given[k]))
+        ids = tuple(call.id for message in checked.messages for call in message.calls)
+        sent = tuple(_WIRE.write(checked.messages)) if checked.found else given
+        self.sent += sent
+        start, _ = self.rows[-1].ends if self.rows else (0, 0)
+        ends = start + len(given), len(self.sent)
+        self.rows.append(_Row(given, sent, ids, checked.found, ends))
+
+
+def _exchanges(messages: Iterable[BaseMessage]) -> Iterator[tuple[BaseMessage, ...]]:
+    """Split messages at everything except tool results."""
+    exchange: list[BaseMessage] = []
+    for message in messages:
+        if exchange and message.type != "tool":
+            yield tuple(exchange)
+            exchange = []
+        exchange.append(message)
+    if exchange:
+        yield tuple(exchange)
+
+
+def _common(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
+    """Count the leading messages that did not change.
+
+    Messages of the thread are compared by identity. The system prompt is built again for each
+    request and is compared by content.
+    """
+    at = 0
+    if old and new and isinstance(old[0], SystemMessage) and old[0] == new[0]:
+        at = 1
+    return at + common_prefix(old[at:], new[at:])
+
+
+@dataclass(slots=True)
+class LastCheck:
+    """Checks the requests of one thread, and remembers what it repaired."""
+
+    _exchanges: _Exchanges = field(default_factory=lambda: _Exchanges(Rules()))
+    _places: dict[int, int] = field(default_factory=dict)
+    """Positions in the log, by the identity of the messages that show them."""
+    _named: dict[str, int] = field(default_factory=dict)
+    """The same, by the ids of messages: other middleware copies them."""
+    _shown: list[BaseMessage] = field(default_factory=list)
+    """Kept, so that no other message gets the identity of one of them."""
+    _pointer: Callable[[int], str] = str
+    _waiting: dict[Repair, None] = field(default_factory=dict)
+    """Repairs that no caller has taken yet."""
+    _taken: set[Repair] = field(default_factory=set)
+
+    def expect(
+        self, shown: Iterable[tuple[BaseMessage, int]], pointer: Callable[[int], str]
+    ) -> None:
+        """Set the messages that the thread shows in its next request.
+
+        Args:
+            shown: Messages, each with its position in the log; -1 of one that is in no log.
+            pointer: Returns how the model reads the message at a position in full.
+        """
+        pairs = list(shown)
+        self._shown = [message for message, _ in pairs]
+        self._places = {id(message): position for message, position in pairs}
+        self._named = {m.id: position for m, position in pairs if m.id and position >= 0}
+        self._pointer = pointer
+
+    def take(self, since: int) -> tuple[Repair, ...]:
+        """Hand out the repairs made since the last time; each of them once.
+
+        Args:
+            since: Those of messages at earlier positions were handed out before this process.
+        """
+        repairs = tuple(r for r in self._waiting if not 0 <= r.position < since)
+        self._taken.update(self._waiting)
+        self._waiting = {}
+        return repairs
+
+    def check(self, rules: Rules, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+        """Check a whole request, its system prompt included.
+
+        Returns:
+            The same objects if all of them are valid.
+        """
+        if all(self._position(message) is None for message in messages):
+            other = _Exchanges(rules)  # a request that another middleware makes for itself
+            other.check(messages, lambda _: "")
+            return other.sent
+        if rules != self._exchanges.rules:
+            self._exchanges = _Exchanges(rules)
+        for row in self._exchanges.check(messages, self._point):
+            for found in row.found:
+                position = self._position(row.given[found.index])
+                place = _NOT_LOGGED if position is None else position
+                repair = Repair(reason=found.reason, position=place, detail=found.detail)
+                if repair not in self._taken:
+                    self._waiting[repair] = None
+        return [*self._exchanges.sent]
+
+    def _position(self, message: BaseMessage) -> int | None:
+        """Return the position that a message shows; `None` of one that the thread does not."""
+        known = self._places.get(id(message))
+        return self._named.get(message.id or "") if known is None else known
+
+    def _point(self, message: BaseMessage) -> str:
+        position = self._position(message)
+        return "" if position is None or position < 0 else self._pointer(position)
+
+    def foresee(self, request: ModelRequest[Any]) -> None:
+        """Check a request before it is sent, so that what is repaired in it can be taken."""
+        rules = rules_of(_wire(request), profile_of(request.model))
+        self.check(rules, _messages(request))
+
+    def request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """Return a request that is checked when it is sent, after all other middleware."""
+        wire = _wire(request)
+        check = partial(self.check, rules_of(wire, profile_of(request.model)))
+        model = with_last_check(request.model, check)
+        if model is request.model:  # chosen when it is called: only what we see can be checked
+            return _with_messages(request, check(_messages(request)))
+        if wire == "gemini":
+            model = with_last_look(model, _joined)
+        return _CheckedRequest.of(request.override(model=model), self.request)
+
+
+class _CheckedRequest(ModelRequest[Any]):
+    """A request whose model is checked, also after middleware replaces it."""
+
+    _again: Callable[[ModelRequest[Any]], ModelRequest[Any]]
+
+    @classmethod
+    def of(
+        cls, request: ModelRequest[Any], again: Callable[[ModelRequest[Any]], ModelRequest[Any]]
+    ) -> Self:
+        """Make one of a request."""
+        made = cls.__new__(cls)
+        vars(made).update(vars(request), _again=again)
+        return made
+
+    def override(self, **overrides: Any) -> ModelRequest[Any]:  # noqa: ANN401 (LangChain's fields)
+        """Return a copy with other fields, whose model is checked, too.
+
+        See `ModelRequest.override`.
+        """
+        plain = ModelRequest.__new__(ModelRequest)
+        vars(plain).update({k: v for k, v in vars(self).items() if k != "_again"})
+        made = plain.override(**overrides)
+        if "model" in overrides:
+            return self._again(made)
+        return _CheckedRequest.of(made, self._again)
+
+
+def _wire(request: ModelRequest[Any]) -> str:
+    """Return the wire that a request uses; empty if unknown."""
+    client = listener_of(request).client
+    if client != "other":
+        return client
+    names = {kind.__name__ for one in layers(request.model) for kind in type(one).__mro__}
+    return "gemini" if "ChatGoogleGenerativeAI" in names else ""
+
+
+def _joined(body: Body) -> Body:
+    return {**body, "contents": joined_contents(body["contents"])}
+
+
+def joined_contents(contents: Sequence[Any]) -> list[Any]:
+    """Join adjacent contents of one role that Google's client built.
+
+    Results come first in a turn, directly after their calls. Other contents are returned as the
+    same objects.
+    """
+    joined: list[Any] = []
+    for role, neighbours in groupby(contents, key=lambda content: content.role):
+        run = list(neighbours)
+        if not role or len(run) == 1:
+            joined += run
+            continue
+        parts = [part for content in run for part in content.parts or ()]
+        parts.sort(key=lambda part: part.function_response is None)
+        joined.append(run[0].model_copy(update={"parts": parts}))
+    return joined
+
+
+def _messages(request: ModelRequest[Any]) -> list[BaseMessage]:
+    system = [request.system_message] if request.system_message is not None else []
+    return [*system, *request.messages]
+
+
+def _with_messages(
+    request: ModelRequest[Any], messages: Sequence[BaseMessage]
+) -> ModelRequest[Any]:
+    first = messages[0] if messages else None
+    system = first if isinstance(first, SystemMessage) and request.system_message else None
+    rest: Any = list(messages[1:] if system is not None else messages)  # LangChain's own union
+    return request.override(system_message=system, messages=rest)

@@ -1,0 +1,97 @@
+"""Merging with other middleware: its changes for one call, applied to our request.
+
+Other middleware sees the messages of the state; we send a view of the whole thread. A message that
+it added keeps its neighbour, one that it removed is removed, and one that it rewrote is used if our
+view shows that message unchanged. Nothing is removed if that would break a request (calls without
+results, results without calls), which no provider accepts.
+"""
+
+from collections.abc import Mapping, Sequence
+from operator import is_
+
+from langchain_core.messages import AnyMessage
+
+from thalweg.engine.window.validity import check
+from thalweg.middleware.request.message_writer import read_state
+
+
+def as_left(
+    state: Sequence[AnyMessage], request: Sequence[AnyMessage], view: Sequence[AnyMessage]
+) -> list[AnyMessage]:
+    """Do to a view what was done to the state's messages on their way to us.
+
+    Args:
+        state: The messages of the state.
+        request: What became of them.
+        view: What we send in their stead.
+    """
+    if len(state) == len(request) and all(map(is_, state, request)):
+        return list(view)
+    had: dict[str | None, AnyMessage] = {m.id: m for m in state if m.id}
+    made = _without_removed(_rewritten(view, request, had), request, had)
+    if not (added := _added(request, had)):
+        return made
+    placed = _placed(made, added)
+    if _is_worse(placed, made):  # parts calls from their results
+        before = added.pop(None, [])
+        placed = [*before, *made, *(message for some in added.values() for message in some)]
+    return placed
+
+
+def _rewritten(
+    view: Sequence[AnyMessage], request: Sequence[AnyMessage], had: Mapping[str | None, AnyMessage]
+) -> list[AnyMessage]:
+    changed = {m.id: m for m in request if m.id in had and m != had[m.id]}
+    made = [changed[m.id] if m.id in changed and m == had[m.id] else m for m in view]
+    return list(view) if changed and _is_worse(made, view) else made
+
+
+def _without_removed(
+    view: Sequence[AnyMessage], request: Sequence[AnyMessage], had: Mapping[str | None, AnyMessage]
+) -> list[AnyMessage]:
+    gone = had.keys() - {message.id for message in request}
+    if not gone:
+        return list(view)
+    made = [message for message in view if message.id not in gone]
+    return made if made and not _is_worse(made, view) else list(view)
+
+
+def _added(
+    request: Sequence[AnyMessage], had: Mapping[str | None, AnyMessage]
+) -> dict[str | None, list[AnyMessage]]:
+    """Return the added messages, by the id of the state's message that precedes them."""
+    added: dict[str | None, list[AnyMessage]] = {}
+    behind: str | None = None
+    for message in request:
+        if message.id in had:
+            behind = message.id
+        else:
+            added.setdefault(behind, []).append(message)
+    last = next((m.id for m in reversed(request) if m.id in had), None)
+    if last is not None and last in added:
+        added[_LAST] = added.pop(last)
+    return added
+
+
+_LAST = ""
+"""Key of the view's last message: what is added at the end remains there."""
+
+
+def _placed(
+    view: Sequence[AnyMessage], added: Mapping[str | None, list[AnyMessage]]
+) -> list[AnyMessage]:
+    shown = {message.id for message in view if message.id}
+    placed = list(added.get(None, ()))
+    for behind, some in added.items():  # their neighbours are folded: behind what is in front
+        if behind not in {None, _LAST} and behind not in shown:
+            placed += some
+    for message in view:
+        placed.append(message)
+        if message.id:
+            placed += added.get(message.id, ())
+    return [*placed, *added.get(_LAST, ())]
+
+
+def _is_worse(messages: Sequence[AnyMessage], than: Sequence[AnyMessage]) -> bool:
+    """Return whether one request breaks rules that another keeps."""
+    return len(check(read_state(messages))) > len(check(read_state(than)))

@@ -1,0 +1,244 @@
+"""Message adaptation: messages of another model in a form that the target model's client accepts.
+
+LangChain's clients pass most of a message on unchanged. One provider's private content (signed
+reasoning, ids of stored items, special blocks) is refused by another one, and by another model of
+the same provider. Text and calls are kept, and the reasoning is removed by whole loops (I5).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, assert_never
+
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.language_models import BaseChatModel
+
+from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.engine.prompts import prompt
+from thalweg.engine.undocumented import uses_responses_api
+from thalweg.engine.window.binding import Bond
+from thalweg.engine.window.window import NO_WORDS
+from thalweg.engine.wires.fields import is_of, pack, reopen, unpack
+from thalweg.engine.wires.langchain_content import WIRE
+from thalweg.engine.wires.rules import accepts_late_system
+from thalweg.middleware.request.model_limits import layers, model_name, once_per_model
+
+Client = Literal["anthropic", "openai-chat", "openai-responses", "other"]
+ASKED = "thalweg_model"
+"""Key in an answer's metadata of the requested model; the provider's name for it may differ."""
+BOND = "thalweg_bond"
+"""Key in an answer's metadata of what its signed reasoning is bound to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who is sent a request."""
+
+    model: str = ""
+    """`provider:name`."""
+    client: Client = "other"
+    stores: bool = True
+    """Whether OpenAI may keep items, so that they can be sent by their ids alone."""
+    takes_system: bool = False
+    """Whether Anthropic's model accepts system messages among the others, by its profile."""
+
+
+def listener_of(request: ModelRequest[Any]) -> Listener:
+    """Return the target model of a request."""
+    model = request.model
+    stores = request.model_settings.get("store", _setting(model, "store")) is not False
+    client, profile = _client(request), _setting(model, "profile")
+    takes = isinstance(profile, Mapping) and profile.get(_LATE_SYSTEM)
+    return Listener(model_name(model), client, stores, client == "anthropic" and takes is True)
+
+
+def _client(request: ModelRequest[Any]) -> Client:
+    for one in layers(request.model):
+        names = {kind.__name__ for kind in type(one).__mro__}
+        if "ChatAnthropic" in names:
+            return "anthropic"
+        if "BaseChatOpenAI" in names:
+            asked = {**request.model_settings, "tools": []}
+            return "openai-responses" if uses_responses_api(one, asked) else "openai-chat"
+    return "other"
+
+
+def _setting(model: BaseChatModel, name: str) -> object:
+    for one in layers(model):
+        found = one.get(name) if isinstance(one, Mapping) else getattr(one, name, None)
+        if found is not None:
+            return found
+    return None
+
+
+def with_late_system(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    """Let Anthropic's client send late system messages in place if its profile lacks this.
+
+    The client decides by its profile of the model, which a model newer than the client lacks.
+    """
+    model = _with_late_system(request.model)
+    return request if model is None else request.override(model=model)
+
+
+@once_per_model
+def _with_late_system(model: BaseChatModel) -> BaseChatModel | None:
+    """Copy a client whose profile lacks what our table has; `None` for every other one."""
+    names = {kind.__name__ for kind in type(model).__mro__}
+    if "ChatAnthropic" not in names or not accepts_late_system(model_name(model)):
+        return None
+    profile = getattr(model, "profile", None) or {}
+    if _LATE_SYSTEM in profile:
+        return None
+    return model.model_copy(update={"profile": {**profile, _LATE_SYSTEM: True}})
+
+
+_LATE_SYSTEM = "mid_conversation_system_messages"
+"""What LangChain's profiles call it."""
+
+
+def without_thinking(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    """Turn off reasoning that Anthropic demands of a loop from its first answer on.
+
+    It refuses a loop that another model began, or whose beginning is folded; without the
+    setting it takes it.
+    """
+    settings = {k: v for k, v in request.model_settings.items() if k != "thinking"}
+    thinking = getattr(request.model, "thinking", None)
+    if isinstance(thinking, Mapping) and thinking.get("type") == "enabled":
+        model = request.model.model_copy(update={"thinking": None})
+        return request.override(model=model, model_settings=settings)
+    return request.override(model_settings=settings)
+
+
+def is_own(message: Message, to: Listener) -> bool:
+    """Return whether an answer is the target model's own."""
+    meta = unpack(message.extra, WIRE).get("response_metadata")
+    meta = meta if isinstance(meta, Mapping) else {}
+    if asked := meta.get(ASKED):
+        return bool(asked == to.model)
+    name = meta.get("model_name") or meta.get("model")
+    provider, _, asks = to.model.partition(":")
+    told = meta.get("model_provider") or provider
+    return isinstance(name, str) and told == provider and _family(name) == _family(asks)
+
+
+def bond_in(message: Message) -> Bond | None:
+    """Read what an answer's signed reasoning is bound to, if the answer keeps that."""
+    meta = unpack(message.extra, WIRE).get("response_metadata")
+    bond = meta.get(BOND) if isinstance(meta, Mapping) else None
+    return Bond.read(bond) if isinstance(bond, str) else None
+
+
+def _family(name: str) -> str:
+    """Remove the date that providers append to a model's name in answers."""
+    return re.sub(r"-(latest|\d{4}-?\d{2}-?\d{2})$", "", name.removeprefix("models/"))
+
+
+def fitted(message: Message, to: Listener, *, own: bool, thinks: bool) -> Message:
+    """Return a message that the target model's client can send; the same object if unchanged.
+
+    Args:
+        message: The message.
+        to: The target model.
+        own: Whether it is the target model's own answer.
+        thinks: Whether the reasoning of its loop is sent.
+    """
+    match message.role:
+        case "assistant":
+            parts = _answer(message, to, own=own, thinks=thinks)
+        case "tool":
+            parts = _result(message, to)
+        case "user" | "system":
+            parts = tuple(_uncached(part) for part in message.parts)
+            parts = message.parts if to.client in {"anthropic", "other"} else parts
+        case _:
+            assert_never(message.role)
+    if parts is message.parts or (parts == message.parts and not _says_more(message, own=own)):
+        return message
+    if message.role != "assistant" or own:
+        return replace(message, parts=parts, origin=None)
+    uid = "" if message.uid.startswith("msg_") else message.uid
+    return replace(message, parts=parts, origin=None, extra="", uid=uid)
+
+
+def _says_more(message: Message, *, own: bool) -> bool:
+    """Return whether another model's message has provider's fields in addition to its content."""
+    return message.role == "assistant" and not own and "additional_kwargs" in message.extra
+
+
+def _answer(message: Message, to: Listener, *, own: bool, thinks: bool) -> tuple[Part, ...]:
+    if own and _stays(message, to, thinks=thinks):
+        return message.parts
+    keeps = own and thinks and to.client == "openai-chat"
+    plain = tuple(one for part in message.parts for one in _plain(part, keeps=keeps))
+    return plain if any(not isinstance(part, Thinking) for part in plain) else (Text(NO_WORDS),)
+
+
+def _stays(message: Message, to: Listener, *, thinks: bool) -> bool:
+    thoughts = [part for part in message.parts if isinstance(part, Thinking)]
+    match to.client:
+        case "openai-responses":
+            # Items whose reasoning is removed must be sent without their ids.
+            sealed = to.stores or all(part.signature for part in thoughts)
+            return bool(thoughts) and thinks and sealed
+        case "openai-chat":
+            return False
+        case "anthropic" | "other":
+            return thinks or not thoughts
+        case _:
+            assert_never(to.client)
+
+
+def _plain(part: Part, *, keeps: bool) -> Iterator[Part]:
+    match part:
+        case Text(text):
+            if text.strip():
+                yield Text(text)
+        case ToolCall(extra=extra):
+            left = unpack(extra, WIRE)
+            invalid = {"invalid": left["invalid"]} if "invalid" in left else {}
+            yield replace(part, extra=pack(WIRE, invalid))
+        case Media(mime=mime):
+            yield Text(prompt("said_media").render(what=mime.partition("/")[0]))
+        case Thinking(extra=extra):
+            if keeps and is_of(extra, WIRE) and "field" in unpack(extra, WIRE):
+                yield part
+        case Opaque():
+            block = reopen(part)
+            refusal = block.get("refusal") if isinstance(block, Mapping) else None
+            if isinstance(refusal, str) and refusal.strip():
+                yield Text(refusal)
+        case _:
+            assert_never(part)
+
+
+def _result(message: Message, to: Listener) -> tuple[Part, ...]:
+    """Make what no client may send in a result into text; an empty list into an empty text."""
+    if to.client == "other":
+        return message.parts
+    parts: list[Part] = []
+    for part in message.parts:
+        match part:
+            case Opaque(json=text):
+                parts.append(Text(text))
+            case Media(mime=mime) if to.client == "openai-chat":
+                parts.append(Text(prompt("media_below").render(what=mime.partition("/")[0])))
+            case _:
+                parts.append(part if to.client == "anthropic" else _uncached(part))
+    return tuple(parts)
+
+
+def aside(message: Message, to: Listener) -> list[Media]:
+    """List media that the target's client may not send in a result: they follow all results."""
+    if message.role != "tool" or to.client != "openai-chat":
+        return []
+    return [part for part in message.parts if isinstance(part, Media)]
+
+
+def _uncached(part: Part) -> Part:
+    """Remove the mark for Anthropic's cache."""
+    if not isinstance(part, Text) or "cache_control" not in part.extra:
+        return part
+    left = unpack(part.extra, WIRE)
+    left.pop("cache_control", None)
+    return Text(part.text, pack(WIRE, left))

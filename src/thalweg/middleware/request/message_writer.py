@@ -1,0 +1,214 @@
+"""Between LangChain's messages and ours, for one thread."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import compress, count, pairwise, takewhile
+from operator import is_not
+
+from langchain_core.messages import AnyMessage, BaseMessage
+
+from thalweg.engine.entries import Media, Message, Text, Thinking
+from thalweg.engine.prompts import prompt
+from thalweg.engine.window.window import Item
+from thalweg.engine.wires.langchain import LangChainWire
+from thalweg.middleware.request.message_adaptation import Listener, aside, fitted, is_own
+
+_WIRE = LangChainWire()
+
+
+def read_state(messages: Sequence[BaseMessage]) -> list[Message]:
+    """Read the messages of a state; each keeps the object it came from."""
+    read, _ = _WIRE.read(messages)
+    return [
+        replace(
+            message,
+            line=-1,
+            kind="injected" if source.additional_kwargs.get("lc_source") else "said",
+        )
+        for message, source in zip(read, messages, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The messages of a state, and what they were read as."""
+
+    sources: Sequence[BaseMessage] = ()
+    messages: list[Message] = field(default_factory=list)
+
+    def of(self, sources: Sequence[BaseMessage]) -> "Reading":
+        """Convert the messages of a later state; those in both are not converted again.
+
+        Between two steps of a run they are the same objects. Between runs a checkpointer creates
+        new ones, and comparing them takes a twentieth of the time of converting them.
+        """
+        same = common_prefix(self.sources, sources)
+        pairs = zip(self.sources[same:], sources[same:], strict=False)
+        same += sum(1 for _ in takewhile(lambda pair: _is_equal(*pair), pairs))
+        rest = zip(self.sources[same:], self.messages[same:], strict=True)
+        later = {source.id: (source, message) for source, message in rest}
+        read = self.messages[:same]
+        for source in sources[same:]:
+            known = later.get(source.id)
+            if known is not None and _is_equal(known[0], source):
+                read.append(known[1])
+            else:
+                read += read_state([source])
+        return Reading(sources, read)
+
+
+def common_prefix(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
+    """Count the leading messages that are the same objects in both."""
+    return next(compress(count(), map(is_not, old, new)), min(len(old), len(new)))
+
+
+def _is_equal(one: BaseMessage, other: BaseMessage) -> bool:
+    """Compare messages by their fields, as pydantic does, without its checks of the model."""
+    return one is other or (type(one) is type(other) and vars(one) == vars(other))
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One item as it is sent."""
+
+    item: Item
+    is_own: bool
+    """Whether the target model itself wrote it."""
+    thinks: bool
+    stays: bool
+    """Whether a system message among the others keeps its role."""
+    written: tuple[AnyMessage, ...]
+    aside: tuple[Media, ...]
+
+
+@dataclass(slots=True)
+class Wording:
+    """The items of a view as LangChain's messages; what did not change is not built again."""
+
+    lacks_thinking: bool = False
+    """Whether the newest loop begins without reasoning of the listener."""
+    _listener: Listener = field(default_factory=Listener)
+    _rows: list[_Row] = field(default_factory=list)
+    _shown: list[tuple[AnyMessage, int]] = field(default_factory=list)
+    """What follows results that may not hold it, and the position of the first of them."""
+
+    def speak_to(self, listener: Listener) -> None:
+        """Set the target model of the messages written from now on."""
+        if listener != self._listener:
+            self._listener, self._rows = listener, []
+
+    def write(self, items: Sequence[Item]) -> list[AnyMessage]:
+        """Write a view."""
+        items, stay = _placed(items) if self._listener.takes_system else (items, frozenset[int]())
+        rows: list[_Row] = []
+        for start, end in _loops(items):
+            owned = [self._owns(k, items[k]) for k in range(start, end)]
+            thinks = all(owned)
+            rows += [
+                self._row(k, items[k], is_own=own, thinks=thinks, stays=k in stay)
+                for k, own in zip(range(start, end), owned, strict=True)
+            ]
+            first = next((i for i in items[start:end] if i.message.role == "assistant"), None)
+            self.lacks_thinking = first is not None and not (thinks and _thinks(first.message))
+        self._rows = rows
+        return self._joined()
+
+    def _owns(self, k: int, item: Item) -> bool:
+        if item.message.role != "assistant":
+            return True
+        known = self._rows[k] if k < len(self._rows) else None
+        if known is not None and known.item is item:
+            return known.is_own
+        return is_own(item.message, self._listener)
+
+    def _row(self, k: int, item: Item, *, is_own: bool, thinks: bool, stays: bool) -> _Row:
+        known = self._rows[k] if k < len(self._rows) else None
+        if known and known.item is item and (known.thinks, known.stays) == (thinks, stays):
+            return known
+        message, to = item.message, self._listener
+        is_late = message.role == "system" and item.section != "system" and not stays
+        if is_late and to.client == "anthropic":
+            text = prompt("moved_system").render(text=message.text)
+            message = Message("user", (Text(text),), kind="injected", uid=message.uid)
+        message = fitted(message, to, own=is_own, thinks=thinks)
+        written = tuple(_WIRE.write([message]))
+        return _Row(item, is_own, thinks, stays, written, tuple(aside(item.message, to)))
+
+    def _joined(self) -> list[AnyMessage]:
+        messages: list[AnyMessage] = []
+        shown: list[tuple[AnyMessage, int]] = []
+        below: list[Media] = []
+        position = -1
+        for row in self._rows:
+            if below and row.item.message.role != "tool":
+                shown += ((message, position) for message in _behind(below))
+                messages.append(shown[-1][0])
+                below = []
+            messages += row.written
+            position = row.item.position if row.aside and not below else position
+            below += row.aside
+        if below:
+            shown += ((message, position) for message in _behind(below))
+            messages.append(shown[-1][0])
+        self._shown = shown
+        return messages
+
+    def places(self) -> Iterator[tuple[AnyMessage, int]]:
+        """Yield the messages last written, each with the position of what it shows; -1 of none."""
+        yield from ((message, row.item.position) for row in self._rows for message in row.written)
+        yield from self._shown
+
+    def sent(self) -> list[tuple[AnyMessage, int]]:
+        """List the messages last written, each with its tokens."""
+        said = [
+            (message, row.item.tokens if k == 0 else 0)
+            for row in self._rows
+            for k, message in enumerate(row.written)
+        ]
+        return said + [(message, 0) for message, _ in self._shown]
+
+
+def _placed(items: Sequence[Item]) -> tuple[Sequence[Item], frozenset[int]]:
+    """Move system messages where Anthropic accepts them: between the user's turn and the model's.
+
+    Returns:
+        The items, and the indices of the system messages that keep their role: those at a valid
+        place, one at each. Source: platform.claude.com, "Mid-conversation system messages", read
+        2026-11-23.
+    """
+    placed: list[Item] = []
+    waiting: list[Item] = []
+    stay: set[int] = set()
+
+    def settle() -> None:
+        placed.extend(waiting)
+        before = placed[-len(waiting) - 1].message.role if len(placed) > len(waiting) else ""
+        if waiting and before in {"user", "tool"}:
+            stay.add(len(placed) - 1)
+        waiting.clear()
+
+    for item in items:
+        if item.message.role == "system" and item.section != "system":
+            waiting.append(item)
+            continue
+        if item.message.role not in {"user", "tool"}:
+            settle()
+        placed.append(item)
+    settle()
+    return placed, frozenset(stay)
+
+
+def _loops(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of a view between messages of others than the model and its tools."""
+    starts = [k for k, item in enumerate(items) if item.message.role in {"user", "system"}]
+    bounds = [0, *starts, len(items)]
+    return ((a, b) for a, b in pairwise(bounds) if a < b)
+
+
+def _thinks(message: Message) -> bool:
+    return bool(message.parts) and isinstance(message.parts[0], Thinking)
+
+
+def _behind(below: Sequence[Media]) -> list[AnyMessage]:
+    plain = tuple(replace(part, extra="") for part in below)
+    return _WIRE.write([Message("user", plain, kind="injected")])

@@ -1,0 +1,396 @@
+"""What a chat model accepts, its owner and its prices, as far as its object has them.
+
+Every integration has another name for the same setting, and few have their model's window. Unknown
+values are assumed to be small, with a warning (I23).
+"""
+
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from weakref import ref
+
+from thalweg.engine.undocumented import trace_params
+from thalweg.engine.window.model_windows import window_for
+from thalweg.errors import ConfigError
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+Source = Literal["given", "attribute", "profile", "table", "default"]
+
+DEFAULT_WINDOW = 32_000
+"""Tokens of an unknown window. Hosted models of the last years accept at least 32,768, so all of
+them accept a request that fits. For a model with a larger window, compaction is earlier than
+necessary, and a warning reports it. A larger guess would cause refused requests."""
+LEAST_WINDOW = 512
+"""Least tokens of a chat model's window; a smaller figure counts as unknown."""
+SERVED_WINDOWS = {"ollama": 4_096}
+"""Windows of servers that load a model with a small default and truncate longer requests without an
+error."""
+MOST_OUTPUT = 8_192
+"""Tokens reserved for an answer of unlimited length; an eighth of the window if that is less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one chat model accepts."""
+
+    window: int
+    """Tokens of input and output together."""
+    output: int
+    """Tokens to keep free for the answer: what the model asks for, where it asks."""
+    model: str
+    """`provider:name`, see `model_name`."""
+    source: Source
+    """Where the window comes from: the caller; a setting of the model object (`num_ctx`); its
+    LangChain profile; our table (`engine/window/model_windows.py`); or a default, because none
+    has it."""
+    note: str = ""
+    """What was assumed or corrected, as one sentence; empty if nothing was."""
+
+    @property
+    def input(self) -> int:
+        """Tokens a request may fill."""
+        return self.window - self.output
+
+
+Reads = TypeVar("Reads", bound=Callable[..., Any])
+
+
+class _Settings:
+    """A chat model as the key of a cache: equal to itself while no setting of it changes."""
+
+    __slots__ = ("_settings", "model")
+
+    def __init__(self, model: object) -> None:
+        # Weak, as some models hold gigabytes. While a reference is kept, `ref` returns that one.
+        self.model = ref(model)
+        self._settings = [_settings(one) for one in _bound(model)]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Settings)
+            and other.model is self.model
+            and other._settings == self._settings
+        )
+
+    def __hash__(self) -> int:
+        return hash(id(self.model))
+
+
+def once_per_model(find: Reads) -> Reads:
+    """Cache what is read off a chat model until one of its settings changes.
+
+    Settings are the numbers, texts and mappings among its attributes and those of the models that
+    it binds.
+    """
+
+    @lru_cache(maxsize=64)
+    def found(settings: _Settings, *args: Hashable, **kwargs: Hashable) -> object:
+        return find(settings.model(), *args, **kwargs)
+
+    @wraps(find)
+    def read(model: object, *args: Hashable, **kwargs: Hashable) -> object:
+        if not hasattr(model, "__weakref__"):
+            return find(model, *args, **kwargs)
+        return found(_Settings(model), *args, **kwargs)
+
+    return cast("Reads", read)
+
+
+def _settings(one: object) -> dict[str, object]:
+    return {
+        name: dict(value) if isinstance(value, Mapping) else value
+        for name, value in vars(one).copy().items()  # another thread may add to it
+        if isinstance(value, (str, int, float, Mapping))
+    }
+
+
+def _bound(model: object) -> Iterator[object]:
+    """Yield a model and those that it binds, the outermost first."""
+    for _ in range(_DEEPEST):
+        if not hasattr(model, "__dict__"):
+            return
+        yield model
+        model = vars(model).get("bound")
+
+
+@once_per_model
+def limits_of(
+    model: "BaseChatModel", *, window: int | None = None, max_output: int | None = None
+) -> Limits:
+    """Return what a chat model accepts.
+
+    Args:
+        model: A chat model, a binding of one, or a configurable one with a default.
+        window: Overrides the model's own window; input and output together.
+        max_output: Overrides its own limit of the answer.
+
+    Raises:
+        ConfigError: An argument is no count of tokens that a model could have.
+    """
+    given, asked = _given("window", window, LEAST_WINDOW), _given("max_output", max_output, 1)
+    objects = tuple(layers(model))
+    name = model_name(model)
+    profile = _profile(objects)
+    most = _count(profile.get("max_output_tokens"))
+    asked = asked or _first(objects, _OUTPUT_NAMES)
+    found, source = _window(objects, profile, name, given)
+    if source == "default" and (known := window_for(provider_of(model), name)):
+        found, source = known.tokens, "table"
+    note = _UNKNOWN.format(model=name.strip(":") or "this model", window=found)
+    note = note if source == "default" else ""
+    output = asked or min(MOST_OUTPUT, found // 8, most or MOST_OUTPUT)
+    if source == "profile":
+        found = _reading(name, provider_of(model), found, most or 0, output)
+    if output >= found:
+        mended = min(MOST_OUTPUT, found // 8)
+        note = (note + " " + _CONTRADICTION).strip().format(output=output, window=found, to=mended)
+        output = mended
+    return Limits(found, output, name, source, note)
+
+
+_UNKNOWN = (
+    "the window of {model} is not known, {window:,} tokens are assumed; set it: "
+    "ContextPolicy(window=…), or summarization.window in config.yaml"
+)
+_CONTRADICTION = (
+    "an answer of {output} tokens does not fit a window of {window}, {to} are kept free for it"
+)
+
+_OUTPUT_NAMES = (
+    "max_tokens",  # ChatAnthropic (from its profile), ChatMistralAI, ChatGroq, Bedrock
+    "max_completion_tokens",  # ChatOpenAI as a keyword, ChatOpenRouter
+    "max_output_tokens",  # ChatGoogleGenerativeAI, OpenAI's Responses API
+    "num_predict",  # ChatOllama
+    "max_new_tokens",  # Hugging Face
+    "n_predict",  # llama.cpp
+)
+_WINDOW_NAMES = ("num_ctx", "n_ctx", "max_model_len", "context_window", "context_length")
+_KEYWORDS = ("model_kwargs", "extra_body", "options")
+
+
+def _given(name: str, value: int | None, least: int) -> int | None:
+    if value is not None and (_count(value) or 0) < least:
+        raise ConfigError(
+            name,
+            f"{value} is no number of tokens a model could have",
+            f"give {least} or more, or nothing",
+        )
+    return value
+
+
+def _window(
+    objects: tuple[object, ...], profile: Mapping[str, object], name: str, given: int | None
+) -> tuple[int, Source]:
+    if given:
+        return given, "given"
+    if (served := _first(objects, _WINDOW_NAMES) or 0) >= LEAST_WINDOW:
+        return served, "attribute"
+    if (known := _count(profile.get("max_input_tokens")) or 0) >= LEAST_WINDOW:
+        return known, "profile"
+    return SERVED_WINDOWS.get(name.partition(":")[0], DEFAULT_WINDOW), "default"
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a profile's `max_input_tokens` means for the models that match."""
+
+    provider: str
+    model: re.Pattern[str]
+    figures: frozenset[int]
+    """The figures it holds for; empty for all."""
+    means: Literal["input", "all"]
+    """`input`: the input alone; the answer is additional. `all`: both, and the input may fill what
+    the longest answer does not need."""
+
+
+_READINGS = (
+    # Measured by LangChain: 400,000 and 1,050,000 in all, less the longest answer, 128,000.
+    _Reading("openai", re.compile(r"gpt-[5-9]"), frozenset({272_000, 922_000}), "input"),
+    # The same models where the profile holds what the provider advertises.
+    _Reading("openai", re.compile(r"gpt-[5-9]"), frozenset(), "all"),
+    # Gemini has separate limits of input and output.
+    _Reading("google", re.compile(r"gemini"), frozenset(), "input"),
+)
+"""Every other profile holds the context window: input and output together."""
+
+
+def _reading(name: str, provider: str, figure: int, most: int, output: int) -> int:
+    """Turn a profile's figure into a window of input and output together."""
+    for one in _READINGS:
+        if (
+            one.provider == provider
+            and one.model.search(name)
+            and (not one.figures or figure in one.figures)
+        ):
+            # An answer longer than the model's limit reserves nothing of the input.
+            kept = min(output, most) if most else output
+            if one.means == "input":
+                return figure + kept
+            return min(figure, figure - most + kept) if most < figure else figure
+    return figure
+
+
+def layers(model: object) -> Iterator[object]:
+    """Yield a model and its wrappers, the outermost first, with bound keywords."""
+    for _ in range(_DEEPEST):
+        keywords = getattr(model, "kwargs", None)
+        if isinstance(keywords, Mapping):
+            yield keywords
+        yield model
+        inner = vars(model).get("bound") if hasattr(model, "__dict__") else None
+        if inner is None:
+            inner = _configured(model)
+        if inner is None:
+            return
+        model = inner
+
+
+_DEEPEST = 8
+"""Bindings around a model that are looked through."""
+
+
+@once_per_model
+def is_stand_in(model: object) -> bool:
+    """Return whether a script answers in place of a model: that costs nothing."""
+    kinds = (_word(_get(one, "_llm_type")) for one in layers(model))
+    return any("fake" in kind or kind == "scripted" for kind in kinds)
+
+
+def _configured(model: object) -> object:
+    """Return the default model of `init_chat_model`'s configurable one, or `None`."""
+    build = getattr(type(model), "_model", None)
+    if build is None or not getattr(model, "_default_config", None):
+        return None
+    try:
+        made: object = build(model)
+    except (ImportError, TypeError, ValueError):  # no default to build, or not installed
+        return None
+    return made
+
+
+def _first(objects: tuple[object, ...], names: tuple[str, ...]) -> int | None:
+    """Return the first of these settings that is a count, the outermost layer first."""
+    for one in objects:
+        held = (_get(one, keywords) for keywords in _KEYWORDS)
+        for place in (one, *filter(None, held)):
+            for name in names:
+                if count := _count(_get(place, name)):
+                    return count
+    return None
+
+
+def _get(place: object, name: str) -> object:
+    return place.get(name) if isinstance(place, Mapping) else getattr(place, name, None)
+
+
+def _count(value: object) -> int | None:
+    """Return a count of tokens, or `None` for what is none: 0, -1, infinity, words."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        digits = re.sub(r"(?<=\d)[_,](?=\d)", "", value.strip())
+        return int(digits) or None if digits.isdecimal() and len(digits) < _DIGITS else None
+    if isinstance(value, (int, float)) and 0 < value < 10**_DIGITS:
+        return int(value) or None
+    return None
+
+
+_DIGITS = 12
+"""No count of tokens has as many digits."""
+
+
+def _profile(objects: tuple[object, ...]) -> Mapping[str, object]:
+    for one in objects:
+        profile = _get(one, "profile")
+        if isinstance(profile, Mapping) and profile:
+            return profile
+    return {}
+
+
+def profile_of(model: "BaseChatModel") -> Mapping[str, object]:
+    """Return LangChain's profile of a chat model; empty where it has none."""
+    return _profile(tuple(layers(model)))
+
+
+@once_per_model
+def model_name(model: "BaseChatModel") -> str:
+    """Return the name of a chat model as `provider:name`; an unknown part is empty."""
+    provider, name = "", ""
+    for one in layers(model):
+        params = trace_params(one)
+        provider = provider or _word(params.get("ls_provider"))
+        name = name or _word(params.get("ls_model_name"))
+        for attribute in ("model_name", "model", "model_id", "azure_deployment"):
+            name = name or _word(_get(one, attribute))
+    return f"{provider}:{name.removeprefix('models/')}"
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+_MAKERS = (
+    ("anthropic", r"claude|anthropic"),
+    ("google", r"gemini|google|vertex|gemma"),
+    ("deepseek", r"deepseek"),
+    ("mistral", r"mi[sx]tral|magistral|ministral|codestral|devstral|pixtral"),
+    ("xai", r"\bx-?ai\b|grok"),
+    ("moonshot", r"kimi|moonshot"),
+    ("qwen", r"qwen|qwq|dashscope|tongyi"),
+    ("cohere", r"cohere|command-"),
+    ("openai", r"gpt-[3-9]|chatgpt|\bo[1-9]\b|codex"),
+)
+"""Who made a model, by its name."""
+_SERVERS = {
+    "google_genai": "google",
+    "google_vertexai": "google",
+    "mistralai": "mistral",
+    "openai-codex": "openai",
+    "anthropic-bedrock": "anthropic",
+    "anthropic-mantle": "anthropic",
+    "openai-mantle": "openai",
+    "local": "ollama",  # on one's own machine as well
+    **{
+        name: name
+        for name in ("anthropic", "openai", "deepseek", "mistral", "xai", "cohere", "groq")
+    },
+}
+"""Providers whose own service is asked, by the name LangChain traces them under."""
+_HOSTS = ("ollama", "together", "fireworks", "openrouter")
+
+
+@once_per_model
+def provider_of(model: "BaseChatModel") -> str:
+    """Return the provider whose counts and prices apply to a chat model.
+
+    A gateway (Azure, Bedrock, Vertex, OpenRouter) charges the prices of the model's maker, so there
+    the model's name decides; the same holds for OpenAI's client with another address.
+
+    Returns:
+        `anthropic`, `openai`, `google`, `deepseek`, `mistral`, `xai`, `groq`, … in lower case;
+        empty if unknown.
+    """
+    service, _, name = model_name(model).partition(":")
+    service = service.lower()
+    known = _SERVERS.get(service, "")
+    if known == "openai" and _is_elsewhere(model):
+        known = ""
+    if known:
+        return known
+    if service in _HOSTS[:3]:
+        return service
+    maker = next((maker for maker, words in _MAKERS if re.search(words, name, re.IGNORECASE)), "")
+    return maker or (service if service in _HOSTS else "")
+
+
+def _is_elsewhere(model: object) -> bool:
+    """Return whether OpenAI's client uses another service's address."""
+    for one in layers(model):
+        address = _get(one, "openai_api_base")
+        if isinstance(address, str) and address:
+            return ".openai.com" not in address
+    return False

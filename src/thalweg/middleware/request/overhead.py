@@ -1,0 +1,60 @@
+"""Overhead tokens of a request: the system prompt and the tools."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.tools import BaseTool
+
+from thalweg.agent.tools.ready import as_openai
+from thalweg.engine.entries import message_to_json
+from thalweg.engine.tokens import Counter, measure
+from thalweg.middleware.request.guard import count_text, counted_once, written
+from thalweg.middleware.request.message_writer import read_state
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """System prompt and tools of one request, as texts and counted."""
+
+    system: str
+    """The system message as JSON (`message_to_json`); empty where there is none."""
+    tools: str
+    """The schemas of the tools as a JSON list; empty where there are none."""
+    system_tokens: int
+    tools_tokens: int
+
+    @classmethod
+    def of(cls, request: ModelRequest[Any], count: Counter) -> "Beside":
+        """Read them off a request."""
+        system, system_tokens = "", 0
+        if request.system_message is not None:
+            (message,) = read_state([request.system_message])
+            system, system_tokens = (
+                message_to_json(message),
+                measure(message, counted_once(count)).tokens,
+            )
+        tools = _schemas(tuple(_Tool(tool) for tool in request.tools)) if request.tools else ""
+        return cls(system, tools, system_tokens, count_text(tools, count) if tools else 0)
+
+
+class _Tool:
+    """A tool, compared by identity: its schema is built once."""
+
+    __slots__ = ("tool",)
+
+    def __init__(self, tool: BaseTool | dict[str, Any]) -> None:
+        self.tool = tool
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Tool) and other.tool is self.tool
+
+    def __hash__(self) -> int:
+        return id(self.tool)
+
+
+@lru_cache(maxsize=32)
+def _schemas(tools: Sequence[_Tool]) -> str:
+    return written([as_openai(one.tool) for one in tools])

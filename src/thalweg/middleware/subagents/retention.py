@@ -1,0 +1,107 @@
+"""`SubagentRetentionMiddleware`: threads of subagents that ended long ago are deleted."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from langchain.agents.middleware.types import AgentMiddleware
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+
+from thalweg.agent.subagents.ledger import Task, iso, plain
+from thalweg.agent.subagents.retention import Retention, plan_pruning
+from thalweg.archive import ThreadKey
+from thalweg.middleware.arguments import Owner, owner_of
+from thalweg.middleware.context import ContextMiddleware
+from thalweg.middleware.subagents.middleware import SubAgentState
+from thalweg.middleware.turn.thread_names import thread_name
+
+_log = logging.getLogger("thalweg.subagents")
+
+
+class SubagentRetentionMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
+    """Delete threads of subagents when a run of their parent's thread ends.
+
+    A thread is deleted from the archive with its journal, its stored texts and the threads of its
+    own subagents, when its task has ended, its retention has passed, and the archive has its report
+    in the parent's thread. The ledger entry then has `pruned_at` in place of `thread`. LangGraph's
+    checkpoints of a subagent are part of its parent's thread in the checkpointer, and are deleted
+    with that.
+
+    Args:
+        context: The middleware whose archive holds the threads.
+        retention: Age or number to keep: a `Retention`, or `{"days": 30, "threads": 100}`.
+        owner: The owner of the threads, as for `context`.
+
+    Raises:
+        SpecError: `retention` is invalid.
+    """
+
+    state_schema = SubAgentState
+
+    def __init__(
+        self,
+        context: ContextMiddleware,
+        retention: Retention | Mapping[str, Any],
+        *,
+        owner: Owner = "local",
+    ) -> None:
+        super().__init__()
+        self._context = context
+        self._owner = owner
+        self.retention = Retention.of(retention)
+
+    def after_agent(
+        self,
+        state: SubAgentState,
+        runtime: Runtime[Any],
+        config: RunnableConfig | None = None,
+    ) -> dict[str, Any] | None:
+        """Delete what is over, and note it in the ledger."""
+        del runtime
+        over = self._over(state)
+        name = thread_name(config or {}, state)
+        if not over or name is None:
+            return None
+        now = datetime.now(UTC)
+        pruned = self._delete(ThreadKey(owner_of(self._owner, config or {}), name), over)
+        if not pruned:
+            return None
+        _log.info(
+            "thread %s: deleted the threads of %d subagents that had ended", name, len(pruned)
+        )
+        return {"tasks": {call: _pruned(task, now) for call, task in pruned.items()}}
+
+    async def aafter_agent(
+        self,
+        state: SubAgentState,
+        runtime: Runtime[Any],
+        config: RunnableConfig | None = None,
+    ) -> dict[str, Any] | None:
+        """See `after_agent`; where nothing is over, it takes no thread."""
+        if not self._over(state):
+            return None
+        return await asyncio.to_thread(self.after_agent, state, runtime, config)
+
+    def _over(self, state: SubAgentState) -> Mapping[str, Task]:
+        return plan_pruning(plain(state.get("tasks")), self.retention, datetime.now(UTC))
+
+    def _delete(self, parent: ThreadKey, over: Mapping[str, Task]) -> dict[str, Task]:
+        archive = self._context.archive
+        kept = archive.positions(parent, [task["report_id"] for task in over.values()])
+        pruned = {call: task for call, task in over.items() if kept.get(task["report_id"])}
+        gone = {task["thread"] for task in pruned.values()}
+        for thread in archive.threads(parent.owner) if gone else ():
+            if thread in gone or any(thread.startswith(f"{one}|") for one in gone):
+                archive.delete(ThreadKey(parent.owner, thread))
+        if gone:
+            archive.prune()
+        return pruned
+
+
+def _pruned(task: Task, now: datetime) -> Task:
+    noted: Task = {**task, "pruned_at": iso(now)}
+    noted.pop("thread")
+    return noted

@@ -1,0 +1,231 @@
+"""A model call as a generator: one flow for sync and async callers.
+
+A flow yields requests to a model (`Send`, `Ask`) and receives the answer, or the error is raised at
+its `yield`. It calls everything else directly. Blocking work (archive, engine) moves off the event
+loop in one place, `in_thread`.
+"""
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+)
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables.config import (
+    RunnableConfig,
+    ensure_config,
+    merge_configs,
+)
+
+from thalweg.engine.undocumented import child_config
+
+Done = TypeVar("Done")
+Params = ParamSpec("Params")
+State = TypeVar("State", bound=AgentState[Any])
+
+LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("thalweg_loop", default=None)
+"""The event loop that a flow is driven on, for work that has to ask something of it."""
+UNSEEN = ("nostream", "langsmith:nostream", "thalweg:summary")
+"""Tags of a call of our own: LangGraph does not stream its tokens to the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send a request on, to the other middleware and the model."""
+
+    request: ModelRequest[Any]
+    callbacks: Sequence[BaseCallbackHandler] = ()
+    tags: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Several concurrent requests to a model, outside of the agent's flow.
+
+    The result is a list with the answer to each, or with the `Exception` that it raised.
+    """
+
+    model: BaseChatModel
+    prompts: Sequence[Sequence[BaseMessage]]
+
+    @property
+    def inputs(self) -> list[LanguageModelInput]:
+        """The prompts as `batch` takes them."""
+        return [list(prompt) for prompt in self.prompts]
+
+    @property
+    def config(self) -> RunnableConfig:
+        """All at once, and unseen."""
+        return {"tags": list(UNSEEN), "max_concurrency": max(1, len(self.prompts))}
+
+
+Effect = Send | Ask
+Flow = Generator[Effect, Any, Done]
+Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
+AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+
+
+def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
+    """Perform a flow in this thread."""
+    result: object = None
+    failure: BaseException | None = None
+    while True:
+        try:
+            effect = flow.send(result) if failure is None else flow.throw(failure)
+        except StopIteration as end:
+            done: Done = end.value
+            return done
+        result, failure = None, None
+        try:
+            match effect:
+                case Send(request, callbacks, tags) if handler:
+                    with listening(callbacks, tags):
+                        result = handler(request)
+                case Ask(model) as ask:
+                    result = model.batch(ask.inputs, ask.config, return_exceptions=True)
+        except BaseException as error:  # noqa: BLE001 (the flow decides, a cancelled one too)
+            failure = error
+
+
+async def arun(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
+    """Perform a flow that does not block, on the event loop."""
+    return await _perform(_Steps(flow), handler, _here)
+
+
+async def arun_in_thread(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
+    """Perform a flow that blocks: its code in worker threads, its effects on the event loop.
+
+    A flow that is cancelled while its code runs has the cancellation raised at its next effect,
+    which is not performed.
+    """
+    return await _perform(_Steps(flow), handler, in_thread)
+
+
+class FlowMiddleware(AgentMiddleware[State, Any, Any]):
+    """A middleware whose model call is a flow that does not block."""
+
+    @abstractmethod
+    def call(
+        self, request: ModelRequest[Any]
+    ) -> Flow[ModelResponse[Any] | ExtendedModelResponse[Any]]:
+        """Return the flow of a model call."""
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Handler
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """Perform `call`."""
+        return run(self.call(request), handler)
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: AsyncHandler
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """Perform `call`."""
+        return await arun(self.call(request), handler)
+
+
+class _Steps(Generic[Done]):
+    """A flow up to its next effect, or its end."""
+
+    def __init__(self, flow: Flow[Done]) -> None:
+        self._flow = flow
+        self.effect: Effect | None = None
+        """The effect to perform next; `None` at the end."""
+        self.done: Done
+
+    def resume(self, result: object = None, failure: BaseException | None = None) -> None:
+        """Send the flow what came of its effect."""
+        self.effect = None
+        try:
+            self.effect = self._flow.send(result) if failure is None else self._flow.throw(failure)
+        except StopIteration as end:
+            self.done = end.value
+
+
+Resume = Callable[[Callable[..., None], object, BaseException | None], Awaitable[None]]
+
+
+async def _perform(steps: _Steps[Done], handler: AsyncHandler | None, resume: Resume) -> Done:
+    result: object = None
+    failure: BaseException | None = None
+    while True:
+        try:
+            await resume(steps.resume, result, failure)
+        except asyncio.CancelledError as cancelled:
+            if steps.effect is None:
+                raise
+            result, failure = None, cancelled
+            continue
+        if steps.effect is None:
+            return steps.done
+        result, failure = None, None
+        try:
+            match steps.effect:
+                case Send(request, callbacks, tags) if handler:
+                    with listening(callbacks, tags):
+                        result = await handler(request)
+                case Ask(model) as ask:
+                    result = await model.abatch(ask.inputs, ask.config, return_exceptions=True)
+        except BaseException as error:  # noqa: BLE001 (as above; a flow that ended raises it)
+            failure = error
+
+
+async def _here(resume: Callable[..., None], result: object, failure: BaseException | None) -> None:
+    resume(result, failure)
+
+
+async def in_thread(
+    do: Callable[Params, Done], /, *args: Params.args, **kwargs: Params.kwargs
+) -> Done:
+    """Call a blocking function in a worker thread; a cancelled caller waits for its end.
+
+    A thread cannot be stopped, and the caller's next operation would run concurrently with it.
+    """
+    token = LOOP.set(asyncio.get_running_loop())
+    try:
+        worker = asyncio.create_task(asyncio.to_thread(do, *args, **kwargs))
+    finally:
+        LOOP.reset(token)
+    try:
+        return await asyncio.shield(worker)
+    except asyncio.CancelledError:
+        while not worker.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait((worker,))
+        if not worker.cancelled():
+            worker.exception()  # retrieved: the cancellation is raised in its place
+        raise
+
+
+@contextmanager
+def listening(callbacks: Sequence[BaseCallbackHandler], tags: Sequence[str] = ()) -> Iterator[None]:
+    """Add callbacks and tags to every model call inside."""
+    if not callbacks and not tags:
+        yield
+        return
+    config = _with_callbacks(merge_configs(ensure_config(), {"tags": list(tags)}), callbacks)
+    with child_config(config):
+        yield
+
+
+def _with_callbacks(
+    config: RunnableConfig, callbacks: Sequence[BaseCallbackHandler]
+) -> RunnableConfig:
+    present = config.get("callbacks")
+    if isinstance(present, BaseCallbackManager):
+        manager = present.copy()
+        for handler in callbacks:
+            manager.add_handler(handler, inherit=True)
+        return {**config, "callbacks": manager}
+    return {**config, "callbacks": [*(present or []), *callbacks]}

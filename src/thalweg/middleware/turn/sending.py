@@ -1,0 +1,207 @@
+"""Sending of a request: measured at the client, then answered, or refused and changed."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain_core.messages import AIMessage
+from langgraph.errors import GraphBubbleUp
+
+from thalweg.engine.edits import Edit
+from thalweg.engine.pricing.token_factors import first_calibration
+from thalweg.engine.tokens import Calibration
+from thalweg.engine.window.binding import is_binding_refusal, is_signed
+from thalweg.engine.window.budget import Budget
+from thalweg.errors import RefusedError, RejectedRequestError, WindowExceededError
+from thalweg.middleware.request.guard import Boundary, TooLarge
+from thalweg.middleware.request.learned_limits import Ceilings, Refusal, Size
+from thalweg.middleware.request.message_adaptation import ASKED, BOND
+from thalweg.middleware.request.message_writer import read_state
+from thalweg.middleware.request.overflow import Overflow, overflow_of
+from thalweg.middleware.request.rejections import Rejected, Rejection, plan_repair, rejection_of
+from thalweg.middleware.turn.effects import Flow, Send
+from thalweg.middleware.turn.events import Speaks, emit_rejection, made_of
+from thalweg.middleware.turn.session_pool import Desk, OpenThread
+
+ATTEMPTS = 6
+"""How often one request is sent, a smaller one each time."""
+ANSWER = 0.25
+"""Most of another model's window that is kept free for its answer."""
+_NAMES = {"added": "added by other middleware"}
+"""Labels of sections of the ledger whose own names are not clear."""
+_log = logging.getLogger("thalweg.requests")
+_BINDS = (
+    "%s refused reasoning that is bound to another conversation: it leaves the view whenever what "
+    "stood before it changes; the model said: %s"
+)
+_LEARNED = "%s takes less than was thought, %s from now on; it refused a request and said: %s"
+
+
+@dataclass(slots=True)
+class Sending:
+    """Sends the requests of one turn, and learns from what becomes of them."""
+
+    desk: Desk
+    model: str
+    """Who the requests are made for, as `provider:name`."""
+    runtime: Speaks
+    """Where refusals are emitted."""
+    ceilings: Ceilings = field(default_factory=Ceilings)
+    """What must be kept to in this turn alone."""
+    refusals: list[Refusal] = field(default_factory=list)
+    attempts: int = 0
+    tried: str = ""
+    """How the request was repaired after its content was refused; empty before."""
+    rejected: str = ""
+    """The provider's words, where it refused the repaired request as well."""
+    _repairs: Sequence[Edit] = ()
+
+    def under(self, budget: Budget) -> Budget:
+        """Lower a budget to what is accepted, by the model and in this turn."""
+        return self.ceilings.under(self.desk.ceilings.get(self.model, Ceilings()).under(budget))
+
+    def attempt(
+        self, opened: OpenThread, request: ModelRequest[Any]
+    ) -> Flow[ModelResponse[Any] | None]:
+        """Send a request.
+
+        Returns:
+            `None` where it was refused. Of one that was too large, the thread's budget is lower
+            now, to plan with again; of one whose content was refused, see `take_repairs`.
+
+        Raises:
+            WindowExceededError: That was the last attempt.
+            RejectedRequestError: Its content was refused, and nothing can be changed, or the
+                repaired request was refused as well.
+        """
+        engine = opened.session.engine
+        limit = engine.budget.calibrated(engine.calibration).limit
+        boundary = Boundary(self.desk.count, opened.wording.sent(), limit, engine.model)
+        self.attempts += 1
+        try:
+            response: ModelResponse[Any] = yield Send(request, (boundary,))
+        except TooLarge:
+            opened.learn_beside(boundary.tokens)
+            if self.attempts == ATTEMPTS:
+                raise self.exceeded(opened) from None
+        except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
+            raise
+        except Exception as error:
+            overflow = overflow_of(error)
+            if overflow is None:
+                rejection = rejection_of(error, boundary.model or self.model)
+                if rejection is None:
+                    raise
+                self._repair(opened, rejection, error)
+                return None
+            self._shrink(opened, overflow, boundary.model or self.model, str(error))
+            if self.attempts == ATTEMPTS:
+                raise self.exceeded(opened) from error
+        else:
+            opened.learn_beside(boundary.tokens)
+            self._observe(opened, response, boundary)
+            return response
+        return None
+
+    def _repair(self, opened: OpenThread, rejection: Rejection, error: Exception) -> None:
+        """Plan the repair of a request whose content was refused; there is one in a turn."""
+        engine, key = opened.session.engine, opened.session.key
+        if is_binding_refusal(rejection.said) and rejection.model not in self.desk.binding:
+            self.desk.binding.add(rejection.model)
+            _log.warning(_BINDS, rejection.model, rejection.said[:200])
+        rejected = Rejected(rejection, engine.scene(), engine.refuse_reasoning)
+        found = None if self.tried else plan_repair(rejected)
+        if found is None:
+            self.rejected = rejection.said
+            model, status, said = rejection.model, rejection.status, rejection.said
+            raise RejectedRequestError(model, status, said, self.tried, key.thread) from error
+        cause, self._repairs = found
+        self.tried = f"{made_of(self._repairs)} ({cause.name})"
+        emit_rejection(key, engine.turn, rejection, cause, self._repairs, self.runtime)
+
+    def take_repairs(self) -> Sequence[Edit]:
+        """Hand out the edits that the next request needs, once."""
+        repairs, self._repairs = self._repairs, ()
+        return repairs
+
+    def _shrink(self, opened: OpenThread, overflow: Overflow, asked: str, said: str) -> None:
+        """Make the next request smaller, after a refusal by the provider or by our own check."""
+        engine = opened.session.engine
+        calibration = self._calibrate(opened, asked, overflow.counted)
+        if calibration.factor > engine.calibration.factor:
+            engine.calibration = calibration  # until the thread is taken for the next turn
+        ledger = engine.window.ledger
+        size = Size.of(ledger, calibration, overflow.counted)
+        times = len(self.refusals)
+        self.refusals.append(Refusal(asked, overflow, size, said))
+        budget = engine.budget
+        if asked != self.model and overflow.limit:  # its answers are of its own size
+            output = min(budget.output, int(overflow.limit * ANSWER))
+            budget = budget.model_copy(update={"max_output": output})
+        self.ceilings = self.ceilings.lowered(overflow, ledger, budget, engine.calibration, times)
+        engine.budget = self.ceilings.under(budget)
+
+    def _observe(
+        self, opened: OpenThread, response: ModelResponse[Any], boundary: Boundary
+    ) -> None:
+        """Learn how the provider counts and what it takes, and note who answered."""
+        asked, counted = boundary.model or self.model, None
+        for message in response.result:
+            if isinstance(message, AIMessage):
+                message.response_metadata[ASKED] = asked
+                if is_signed(*read_state([message])):
+                    behind = read_state(boundary.behind)
+                    message.response_metadata[BOND] = str(opened.session.engine.bond(behind))
+                if message.usage_metadata:
+                    counted = message.usage_metadata["input_tokens"]
+        calibration = self._calibrate(opened, asked, counted)
+        engine = opened.session.engine
+        known = self.desk.ceilings.get(asked, Ceilings())
+        refusals = [refusal for refusal in self.refusals if refusal.model == asked]
+        if not refusals and known == Ceilings():
+            return
+        taken = Size.of(engine.window.ledger, calibration, counted)
+        learned = known.learned(refusals, taken, engine.budget.output)
+        if learned != known:
+            self.desk.ceilings[asked] = learned
+        if refusals and learned != known:
+            _log.warning(_LEARNED, asked, _told(learned), refusals[-1].said[:200])
+
+    def _calibrate(self, opened: OpenThread, asked: str, counted: int | None) -> Calibration:
+        """Learn how the model that was asked counts."""
+        session, engine = opened.session, opened.session.engine
+        calibration = session.calibrations.get(asked) or first_calibration(asked)
+        if counted:
+            calibration = calibration.observe(estimated=engine.window.tokens, reported=counted)
+            session.calibrations[asked] = calibration
+            if asked == self.model:
+                engine.calibration = calibration
+        return calibration
+
+    def exceeded(self, opened: OpenThread) -> WindowExceededError:
+        """Return the error that explains why nothing smaller can be sent."""
+        engine = opened.session.engine
+        sections = sorted(engine.window.ledger.tokens.items(), key=lambda pair: -pair[1])
+        parts = tuple(f"{_NAMES.get(name, name)} {n} tokens" for name, n in sections if n)
+        if not self.refusals:
+            return WindowExceededError(engine.window.tokens, engine.budget.limit, parts)
+        last = self.refusals[-1]
+        return RefusedError(
+            last.overflow.counted or last.size.tokens,
+            last.overflow.limit or engine.budget.limit,
+            parts,
+            kind=last.overflow.kind,
+            model=last.model,
+            said=last.said,
+        )
+
+
+def _told(ceilings: Ceilings) -> str:
+    said = (
+        (ceilings.window, "tokens with the answer"),
+        (ceilings.bytes, "bytes"),
+        (ceilings.media, "images and documents"),
+    )
+    return ", ".join(f"at most {most} {what}" for most, what in said if most is not None)

@@ -1,0 +1,378 @@
+"""One model call, from the state of an agent to the answer: the flow of `ContextMiddleware`."""
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import takewhile
+from typing import Any
+
+from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
+
+from thalweg.archive import ThreadKey
+from thalweg.archive.threads.journal import Page
+from thalweg.archive.threads.retry import Tries
+from thalweg.engine.additions import Listed, with_rest
+from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.edits import Edit, Fold, Repair
+from thalweg.engine.entries import Message
+from thalweg.engine.pricing.matching import Priced
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.token_factors import first_calibration
+from thalweg.engine.window.binding import binds_thinking
+from thalweg.engine.window.budget import Budget
+from thalweg.engine.window.rejected import REFUSED, plan_plain
+from thalweg.engine.window.window import Item
+from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
+from thalweg.middleware.request.guard import count_text
+from thalweg.middleware.request.merging import as_left
+from thalweg.middleware.request.message_adaptation import (
+    listener_of,
+    with_late_system,
+    without_thinking,
+)
+from thalweg.middleware.request.model_limits import Limits, is_stand_in, limits_of, provider_of
+from thalweg.middleware.request.overhead import Beside
+from thalweg.middleware.turn.effects import Flow
+from thalweg.middleware.turn.events import (
+    Report,
+    emit_repairs,
+    tell,
+    tell_prices,
+    warn_of_window,
+)
+from thalweg.middleware.turn.inserts import Inserts, additions_of, inserts_of
+from thalweg.middleware.turn.pending_summaries import PendingSummaries
+from thalweg.middleware.turn.sending import Sending
+from thalweg.middleware.turn.session_pool import Desk, OpenThread
+from thalweg.middleware.turn.summaries import Summarizer
+
+NOTE_CHARS = 2_000
+"""Most characters of what the journal notes of a summary's faults."""
+
+
+def take_turn(
+    desk: Desk, request: ModelRequest[Any], config: RunnableConfig
+) -> Flow[ExtendedModelResponse[Any]]:
+    """Make a request fit, and send it."""
+    turn = _Turn(desk, request, config)
+    turn.say_what_is_assumed()
+    yield from turn.prepare()
+    response = yield from turn.send()
+    return turn.settle(response)
+
+
+@dataclass(slots=True)
+class _Turn:
+    desk: Desk
+    request: ModelRequest[Any]
+    config: RunnableConfig
+    key: ThreadKey = field(init=False)
+    said: list[Message] = field(init=False)
+    limits: Limits = field(init=False)
+    priced: Priced = field(init=False)
+    beside: Beside = field(init=False)
+    inserts: Inserts = field(init=False)
+    open: OpenThread = field(init=False)
+    sending: Sending = field(init=False)
+    pending: PendingSummaries = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.request = with_late_system(self.request)
+        policy, model = self.desk.policy, self.request.model
+        self.key = self.desk.key(self.config, self.request.state)
+        self.said = self.desk.read(self.key, self.request.state["messages"])
+        self.limits = limits_of(model, window=policy.window, max_output=policy.max_output)
+        self.priced = policy.pricing.of(provider_of(model), self.limits.model)
+        self.sending = Sending(self.desk, self.limits.model, self.request.runtime)
+        self.beside = Beside.of(self.request, self.desk.count)
+        self.inserts = inserts_of(self.request)
+
+    @property
+    def tariff(self) -> Tariff:
+        """Prices of the model in use."""
+        return self.priced.tariff
+
+    @property
+    def _budget(self) -> Budget:
+        budget = self.desk.policy.budget(self.limits.window, self.limits.output)
+        return self.sending.under(budget)
+
+    def say_what_is_assumed(self) -> None:
+        """Report once what is assumed of a model: its window, and prices where they decide."""
+        model = self.limits.model
+        if model in self.desk.assumed:
+            return
+        self.desk.assumed.add(model)
+        if is_stand_in(self.request.model):
+            return
+        if self.limits.source == "default":
+            warn_of_window(self.limits.note)
+        if self.desk.policy.weighs_prices and self.priced.note:
+            tell_prices(self.priced, model, self.request.runtime)
+
+    def prepare(self) -> Flow[None]:
+        """Log the messages, plan, and enter the turn; retry if another run was first.
+
+        Raises:
+            ConflictError: Other runs were first at each attempt.
+        """
+        tries = Tries()
+        while True:
+            try:
+                self._take()
+                asked = bool(self.request.state.get("thalweg_compact"))
+                yield from self._plan(asked=asked, repairs=self._left_out())
+            except ConflictError as conflict:
+                tries.spend(conflict)
+            else:
+                return
+
+    def _take(self) -> None:
+        """Take the thread, and bring its log up to date with the state."""
+        mark = _mark(self.request.state)
+        self.open = self.desk.open(self.key, mark, self.said, self.config, self.limits.model)
+        session, engine = self.open.session, self.open.session.engine
+        self.desk.sync(session, self.said, self.config, mark)
+        engine.budget = self._budget
+        engine.speak_to(self.limits.model)
+        engine.binds = binds_thinking(self.limits.model) or self.limits.model in self.desk.binding
+        engine.calibration = session.calibrations.get(self.limits.model) or first_calibration(
+            self.limits.model, (item.message.text for item in reversed(engine.window.items))
+        )
+        if isinstance(engine.policy, RentOrBuy):
+            engine.policy.tariff = self.tariff
+        self.open.wording.speak_to(listener_of(self.request))
+        self.open.set_beside(self.beside)
+        engine.window.set_inserts(self.inserts.read(), self.inserts.of_memory)
+
+    def _plan(self, *, asked: bool = False, repairs: Sequence[Edit] = ()) -> Flow[None]:
+        """Plan and commit edits, with what they need from outside, and enter the turn."""
+        engine = self.open.session.engine
+        engine.window.settle()
+        sent, before = list(engine.window.items), engine.window.tokens
+        is_cold = self._is_cold()
+        self.pending = PendingSummaries(self.desk, self.open, self.tariff, self._folded)
+        if is_cold and self.desk.policy.summarize and self.desk.policy.background:
+            repairs = [*repairs, *self.pending.shown_early()]
+        steps = engine.steps(cold=is_cold, asked=asked, repairs=repairs)
+        edits: list[Edit] = []
+        summarizer = self._summarizer(is_cold=is_cold)
+        try:
+            batch = next(steps, None)
+            while batch is not None:
+                batch = yield from self._with_summaries(batch, summarizer)
+                edits += batch
+                batch = _go_on(steps, batch)
+        except WindowExceededError as error:
+            self.open.session.write()
+            raise self.sending.exceeded(self.open) from error
+        last = sum(self.open.session.page.tokens.values())
+        same = min(last, self._same(sent))
+        self._enter(edits, summarizer, same, is_cold=is_cold)
+        self.pending.start(summarizer)
+        report = Report(
+            key=self.key,
+            page=self.open.session.page,
+            tariff=self.tariff,
+            before=before,
+            after=engine.window.tokens,
+            last=last,
+            messages=len(engine.window.items),
+            faults=tuple(summarizer.faults),
+        )
+        tell(report, self.request.runtime)
+
+    def _left_out(self) -> Sequence[Edit]:
+        """Plan to remove what a provider refused last, and its repair (I43)."""
+        session = self.open.session
+        begins = bool(self.said) and self.said[-1].role == "user"
+        if not self.sending.tried and not (begins and session.last_rejection()):
+            return ()
+        return plan_plain(session.engine.scene())
+
+    def _same(self, sent: Sequence[Item]) -> int:
+        """Count the tokens at the beginning of the request that the last one had, too."""
+        if self.open.beside_changed(self.beside):
+            return 0
+        window = self.open.session.engine.window
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False))
+        return sum(window.beside.values()) + sum(item.tokens for item, _ in same)
+
+    def _summarizer(self, *, is_cold: bool) -> Summarizer:
+        return Summarizer(
+            policy=self.desk.policy,
+            named=self.desk.summarizer,
+            request=self.request,
+            tariff=self.tariff,
+            is_cold=is_cold,
+            count=self.desk.count,
+            unread=self._folded,
+            cacheable=partial(self._cacheable, goes_on=False),
+        )
+
+    def _folded(self, first: int, last: int) -> list[tuple[int, Message]]:
+        """Read the thread's messages from one position to another, but for the live ones."""
+        session = self.open.session
+        session.write()
+        live, first = session.engine.window.entries, max(first, session.engine.window.systems)
+        logged = enumerate(session.archive.messages(self.key, first, last), first)
+        return [(p, m) for p, m in logged if p in session.line and p not in live]
+
+    def _with_summaries(
+        self, batch: Sequence[Edit], summarizer: Summarizer
+    ) -> Flow[Sequence[Edit]]:
+        """Add a model's summaries of the messages that a batch removes, before it is committed."""
+        if not self.desk.policy.summarize:
+            return batch
+        better: list[Edit] = []
+        for edit in batch:
+            if isinstance(edit, Fold) and edit.reason != REFUSED:  # its summary would be refused
+                better.append((yield from self._with_summary(edit, summarizer)))
+            else:
+                better.append(edit)
+        return better
+
+    def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
+        engine, before = self.open.session.engine, summarizer.spent
+        live = self.open.wording.write(engine.window.items)
+        if self.desk.policy.background:
+            return self.pending.plan(fold, summarizer, live)
+        written = yield from summarizer.summarize(engine, fold, live)
+        if written is None:
+            return fold
+        spent = summarizer.spent
+        cost = spent.input - before.input, spent.output - before.output
+        return engine.joined(fold, written.summary, cost, first=written.first)
+
+    def _is_cold(self) -> bool:
+        """Return whether a miss of the provider's cache is expected for the prefix."""
+        page, lifetime = self.open.session.page, self.tariff.lifetime_s
+        waited = lifetime is not None and time.time() - page.at > lifetime
+        return waited or page.model != self.limits.model or self.open.beside_changed(self.beside)
+
+    def _enter(
+        self, edits: Sequence[Edit], summarizer: Summarizer, same: int, *, is_cold: bool
+    ) -> None:
+        session = self.open.session
+        system, tools, tariff = self.open.attach(self.beside, self.tariff)
+        page = Page(
+            kind="call",
+            at=time.time(),
+            length=session.length,
+            model=self.limits.model,
+            window=self.limits.window,
+            limit=session.engine.budget.limit,
+            tokens={k: n for k, n in session.engine.window.ledger.tokens.items() if n},
+            system=system,
+            tools=tools,
+            tariff=tariff,
+            same=same,
+            is_cold=is_cold,
+            spent=summarizer.spent if summarizer.spent.calls else None,
+            note="; ".join(map(str, summarizer.faults))[:NOTE_CHARS],
+            repairs=self._repairs(),
+            additions=tuple(with_rest(list(self._listed()), self.beside.system_tokens)),
+        )
+        session.enter(page, edits)
+        emit_repairs(self.key, session.page, self.request.runtime)
+
+    def _listed(self) -> Iterator[Listed]:
+        """List what this request carries besides messages, as far as it is sent."""
+        places = self.open.session.engine.window.insert_places
+        for one in additions_of(self.request):
+            if not one.before or one.before in places:
+                tokens = count_text(one.text, self.desk.count)
+                yield Listed(one.part, tokens, one.about, places.get(one.before, -1))
+
+    def _repairs(self) -> tuple[Repair, ...]:
+        """Return what is to be repaired in the request, and what was since the last turn."""
+        session, check = self.open.session, self.open.last_check
+        check.foresee(self._view())
+        is_same_model = session.page.model == self.limits.model
+        return check.take(session.page.length if is_same_model else 0)
+
+    def send(self) -> Flow[ModelResponse[Any]]:
+        """Send the request; after a refusal, send a smaller or a repaired one.
+
+        Raises:
+            WindowExceededError: What cannot be compacted is larger than the provider accepts.
+            RejectedRequestError: The provider refused its content, and its repair.
+        """
+        try:
+            while True:
+                response = yield from self.sending.attempt(self.open, self._request())
+                if response is not None:
+                    return response
+                yield from self._plan_again()
+        except BaseException:  # a cancelled run, too
+            self._end()
+            raise
+
+    def _plan_again(self) -> Flow[None]:
+        """Plan with what a refusal taught; where another run came in between, from its result."""
+        try:
+            yield from self._plan(repairs=self.sending.take_repairs())
+        except ConflictError:
+            yield from self.prepare()
+
+    def _end(self) -> None:
+        """Write to the journal that the run has ended, so that it does not count as active."""
+        page = replace(self.open.session.page, kind="end", at=time.time(), spent=None)
+        repairs = self.open.last_check.take(0)
+        page = replace(page, rejected=self.sending.rejected, repairs=repairs)
+        with suppress(ThalwegError):
+            self.open.session.enter(page, ())
+
+    def _request(self) -> ModelRequest[Any]:
+        return self._cacheable(self._view())
+
+    def _view(self) -> ModelRequest[Any]:
+        """Return the request with the view of the thread in the place of the state's messages."""
+        engine, wording = self.open.session.engine, self.open.wording
+        view = wording.write(engine.window.items)
+        self.open.last_check.expect(wording.places(), engine.scene().pointer)
+        asked = self.inserts.without(self.request.messages)
+        messages = as_left(self.request.state["messages"], asked, view)
+        request = self.request.override(messages=messages)
+        return without_thinking(request) if wording.lacks_thinking else request
+
+    def _cacheable(self, request: ModelRequest[Any], *, goes_on: bool = True) -> ModelRequest[Any]:
+        """Have a request checked, and marked for the provider's cache if the policy wants it."""
+        request = self.open.last_check.request(request)
+        if not self.desk.policy.prompt_caching:
+            return request
+        has_record = self.open.session.engine.window.fold is not None
+        return self.open.marking.request(
+            request, self.key, self.tariff, has_record=has_record, goes_on=goes_on
+        )
+
+    def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
+        """Return the thread to the pool for the next turn, and return the changes of the state."""
+        session = self.open.session
+        session.is_running = True
+        self.inserts.sent(session.engine.window.inserted, self.desk)
+        self.desk.put_back(self.open)
+        update: dict[str, Any] = {}
+        if mark := self.open.mark:
+            update["thalweg_turn"] = mark
+        if self.request.state.get("thalweg_compact"):
+            update["thalweg_compact"] = False
+        return ExtendedModelResponse(response, Command(update=update))
+
+
+def _go_on(
+    steps: Generator[Sequence[Edit], Sequence[Edit] | None], better: Sequence[Edit] | None
+) -> Sequence[Edit] | None:
+    try:
+        return steps.send(better)
+    except StopIteration:
+        return None
+
+
+def _mark(state: Any) -> str | None:  # noqa: ANN401 (any agent's)
+    mark = state.get("thalweg_turn")
+    return mark if isinstance(mark, str) else None

@@ -1,0 +1,24 @@
+"""The composition root: builds the parts of the application from settings, and their use by owner.
+
+Two rules: a `Tenant` reaches one owner's objects and no other's, whatever ids a caller passes; each
+part receives its dependencies here and looks up none.
+"""
+
+from typing import TYPE_CHECKING
+
+from thalweg.engine.lazy import lazily
+
+if TYPE_CHECKING:
+    from thalweg.server.app.opening import App, open_app
+    from thalweg.server.app.tenant import Tenant
+
+__all__ = ["App", "Tenant", "open_app"]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "App": "thalweg.server.app.opening",
+        "Tenant": "thalweg.server.app.tenant",
+        "open_app": "thalweg.server.app.opening",
+    },
+)

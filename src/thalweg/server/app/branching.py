@@ -1,0 +1,34 @@
+"""Threads made of threads: their logs, and the threads of their subagents."""
+
+from collections.abc import Sequence
+
+from thalweg.archive import Archive, Logged, ThreadKey
+from thalweg.archive.threads import Said
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.window.reading import Reader
+
+INSIDE = "/~/"
+"""Separates a thread's id from the path of a subagent in it; no id chosen by a caller contains
+it."""
+
+
+def copy_log(archive: Archive, target: ThreadKey, said: Sequence[Said]) -> None:
+    """Write messages into a new thread, word for word.
+
+    Its journal is empty: the next run takes up the thread from its log.
+
+    Raises:
+        ConflictError: The thread is not new.
+    """
+    reader = Reader(exact_counter())
+    entries = [reader.read(one.message) for one in said]
+    logged = [Logged(e.message, e.answers.brief if e.answers else "") for e in entries]
+    if logged:
+        archive.append(target, logged, expected=0)
+
+
+def own_threads(archive: Archive, owner: str, thread: str) -> list[str]:
+    """Name a thread and those of all its subagents."""
+    inside = thread.replace("/~", "/~~") + INSIDE
+    found = archive.threads(owner)
+    return [one for one in found if one == thread or one.startswith(inside)]

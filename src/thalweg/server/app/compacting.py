@@ -1,0 +1,82 @@
+"""Compacting a thread that rests, with a model's summary where the settings want one."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.language_models import BaseChatModel
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.archive.threads.branch import Line
+from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.operations import Done, compact
+from thalweg.engine.edits import Fold
+from thalweg.engine.engine import Engine
+from thalweg.engine.entries import Message
+from thalweg.engine.pricing.matching import UNKNOWN
+from thalweg.engine.tokens import exact_counter
+from thalweg.middleware.request.model_limits import model_name
+from thalweg.middleware.turn.effects import run
+from thalweg.middleware.turn.summaries import Summarizer
+from thalweg.server.app.spending import Prices
+from thalweg.server.models import model_by_name
+from thalweg.server.settings.whole import Settings
+
+
+def compacted(archive: Archive, key: ThreadKey, settings: Settings) -> Done:
+    """Fold what can be folded, and ask the model that the settings name for a summary.
+
+    Raises:
+        ArchiveError: The thread has no turns.
+        ConfigError: The model cannot be made.
+    """
+    policy = settings.summarization
+    name = policy.model_name or settings.default_model
+    if not policy.summarize or name is None:
+        return compact(archive, key)
+    return compact(archive, key, _Better(archive, key, settings, model_by_name(name, settings)))
+
+
+class _Better:
+    """See `thalweg.archive.threads.operations.Better`."""
+
+    def __init__(
+        self, archive: Archive, key: ThreadKey, settings: Settings, model: BaseChatModel
+    ) -> None:
+        self._archive = archive
+        self._key = key
+        self._model = model
+        tariff = Prices(settings.summarization).tariff(model_name(model))
+        self._summarizer = Summarizer(
+            policy=settings.summarization,
+            named=model,
+            request=ModelRequest(model=model, messages=[]),
+            tariff=tariff or UNKNOWN,
+            is_cold=True,
+            count=exact_counter(),
+            unread=lambda _first, _last: (),
+            cacheable=lambda request: request,
+        )
+
+    @property
+    def spent(self) -> Spent:
+        """What it cost so far."""
+        return self._summarizer.spent
+
+    def __call__(self, engine: Engine, fold: Fold, line: Line) -> Fold:
+        """Return a compaction with a summary, or unchanged if the model writes no valid one."""
+        before = self._summarizer.spent
+        self._summarizer.unread = partial(self._folded, engine, line)
+        written = run(self._summarizer.summarize(engine, fold, ()))
+        if written is None:
+            return fold
+        spent = self._summarizer.spent
+        cost = spent.input - before.input, spent.output - before.output
+        return engine.joined(fold, written.summary, cost, first=written.first)
+
+    def _folded(
+        self, engine: Engine, line: Line, first: int, last: int
+    ) -> Sequence[tuple[int, Message]]:
+        live = engine.window.entries
+        logged = enumerate(self._archive.messages(self._key, first, last), first)
+        return [(p, m) for p, m in logged if p in line and p not in live]

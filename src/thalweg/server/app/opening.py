@@ -1,0 +1,414 @@
+"""Opening the application: every part, in order, and closing them in the other."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from thalweg.archive import Archive, ThreadKey, open_archive
+from thalweg.archive.paths import home as usual_home
+from thalweg.database.private_files import is_open_to_others, make_private_folder
+from thalweg.errors import ConfigError, ThalwegError
+from thalweg.memory import MemoryStore, Scope, open_memory
+from thalweg.memory.facts.settings import MemorySettings
+from thalweg.memory.opening import attach_document
+from thalweg.server.api.catalogue import Check, Health
+from thalweg.server.app.agents.models import TenantModels
+from thalweg.server.app.agents.skills import TenantSkills
+from thalweg.server.app.files.files import Files
+from thalweg.server.app.files.sandboxes import check_sandbox
+from thalweg.server.app.memory import TenantMemory
+from thalweg.server.app.parts import Parts
+from thalweg.server.app.performing.watching import Tell, Watchers
+from thalweg.server.app.registry import open_registry
+from thalweg.server.app.response_cache import Kept
+from thalweg.server.app.runs import TenantRuns
+from thalweg.server.app.tenant import Tenant
+from thalweg.server.app.threads import TenantThreads
+from thalweg.server.app.usage import TenantUsage
+from thalweg.server.checkpoints.erasure import Erasure
+from thalweg.server.liveness.opening import presence_at
+from thalweg.server.runs.base import Journal, Run
+from thalweg.server.runs.opening import open_journal
+from thalweg.server.runs.running import Outcome, open_runs
+from thalweg.server.settings.parts import is_owner
+from thalweg.server.settings.reloading import SettingsFile
+from thalweg.server.settings.sections.storage import StorageSettings
+from thalweg.server.settings.whole import Settings
+from thalweg.server.uploads.base import Places
+from thalweg.server.uploads.converting import Converter
+from thalweg.server.uploads.places import open_places
+from thalweg.server.uploads.policy import UploadPolicy
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from thalweg.server.app.agents.agents import Agents
+    from thalweg.server.checkpoints.owners import Checkpoints
+    from thalweg.server.runs.emitting import Emit
+
+NOBODY = "thalweg-health"
+"""An owner that no caller is, and a thread that there is not."""
+
+_log = logging.getLogger("thalweg.server.app")
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where each part is kept: files below a folder, or one PostgreSQL database."""
+
+    home: Path
+    url: str | None
+    files: str
+
+    @classmethod
+    def of(cls, storage: StorageSettings, home: str | PathLike[str] | None) -> "Addresses":
+        """Return the addresses; `home` precedes the settings', which precede THALWEG_HOME's."""
+        is_said = "home" in storage.model_fields_set
+        named = home if home is not None else storage.home if is_said else usual_home()
+        return cls(Path(named), storage.address, storage.files)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders of this application's own files."""
+        files = () if self.files == "database" else (Path(self.files),)
+        return (self.home, *files)
+
+    def at(self, file: str) -> str:
+        """Return the address of a part whose file this is if there is no database server."""
+        return self.url or str(self.home / file)
+
+    def place(self, file: str) -> str | Path:
+        """Return the same, a file as a path."""
+        return self.url or self.home / file
+
+
+class App:
+    """All parts of one process; made by `open_app`.
+
+    Example:
+        ```python
+        async with open_app("config.yaml") as app:
+            tenant = app.tenant("ada")
+            run = await tenant.runs.start("t1", NewRun(message="Hello"))
+        ```
+    """
+
+    def __init__(
+        self,
+        source: Settings | SettingsFile,
+        home: str | PathLike[str] | None,
+        *,
+        any_model: bool = False,
+        is_eager: bool = False,
+    ) -> None:
+        self._source = source
+        self._any_model = any_model
+        self._is_eager = is_eager
+        self._addresses = Addresses.of(self.settings.storage, home)
+        self._stack = AsyncExitStack()
+        self._parts: Parts | None = None
+        self._watchers = Watchers()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as they are now; a file that changed was read again."""
+        if isinstance(self._source, Settings):
+            return self._source
+        self._source.reload_if_changed()
+        return self._source.current
+
+    @property
+    def home(self) -> Path:
+        """The folder of its own files."""
+        return self._addresses.home
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its parts are open."""
+        return self._parts is not None
+
+    @property
+    def parts(self) -> Parts:
+        """The open parts."""
+        if self._parts is None:
+            raise ConfigError("app", "it is not open", "open it with `async with`")
+        return self._parts
+
+    def watch(self, tell: Tell) -> None:
+        """Subscribe to ended runs in this process, calls of models and jobs of memory."""
+        self._watchers.add(tell)
+
+    def tenant(self, owner: str) -> Tenant:
+        """Return the access of one owner.
+
+        Args:
+            owner: The authenticated caller.
+
+        Raises:
+            ConfigError: The name is invalid.
+        """
+        if not is_owner(owner):
+            mend = "give a name of 255 characters at most, all of them printable"
+            raise ConfigError("owner", f"nobody can be called {owner[:40]!a}", mend)
+        parts = self.parts
+        files = Files(
+            owner, parts.places, policy=_upload_policy(self.settings), converter=parts.converter
+        )
+        threads = TenantThreads(owner, parts)
+        return Tenant(
+            owner=owner,
+            threads=threads,
+            runs=TenantRuns(owner, parts),
+            memory=TenantMemory(owner, parts),
+            usage=TenantUsage(owner, parts),
+            models=TenantModels(parts.settings),
+            skills=TenantSkills(parts.settings),
+            files=files,
+        )
+
+    async def health(self) -> Health:
+        """Look at every part: can archive, memory, checkpoints, runs and threads be read."""
+        parts = self.parts
+        key = ThreadKey(NOBODY, NOBODY)
+        config: RunnableConfig = {"configurable": {"thread_id": NOBODY}}
+        checks = [
+            await _check("archive", lambda: asyncio.to_thread(parts.archive.length, key)),
+            await _check(
+                "memory", lambda: asyncio.to_thread(parts.memories.version, Scope(NOBODY))
+            ),
+            await _check("threads", lambda: asyncio.to_thread(parts.registry.names, NOBODY)),
+            await _check("checkpoints", lambda: parts.checkpoints.of(NOBODY).aget_tuple(config)),
+            await _check("runs", lambda: parts.journal.list(NOBODY, limit=1)),
+            self._settings_check(),
+        ]
+        is_well = all(check.status == "ok" for check in checks if check.name != "settings")
+        return Health(
+            status="ok" if is_well else "failed", version=version("thalweg"), checks=tuple(checks)
+        )
+
+    def _settings_check(self) -> Check:
+        problem = None if isinstance(self._source, Settings) else self._source.problem
+        if problem is None:
+            return Check(name="settings", status="ok")
+        return Check(name="settings", status="failed", detail=str(problem))
+
+    async def __aenter__(self) -> Self:
+        try:
+            self._parts = await self._open()
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close every part; another process resumes active runs."""
+        try:
+            await self._stack.aclose()
+        finally:
+            self._parts = None
+
+    async def _open(self) -> Parts:
+        """Open every part: dependencies first, and the runner of runs last."""
+        from thalweg.server.app.learning import learning  # noqa: PLC0415 (LangChain: seconds)
+        from thalweg.server.checkpoints.owners import open_checkpoints  # noqa: PLC0415 (LangGraph: seconds)
+
+        stack, at = self._stack, self._addresses
+        settings = self.settings
+        await asyncio.to_thread(check_sandbox, settings.sandbox)
+        await asyncio.to_thread(make_private_folder, at.home)
+        if is_open_to_others(at.home):
+            _log.warning("other users of this machine can read %s: chmod -R go= it", at.home)
+        archive = await asyncio.to_thread(open_archive, at.at("thalweg.db"))
+        stack.callback(archive.close)
+        memories = await asyncio.to_thread(open_memory, at.at("thalweg.db"))
+        stack.callback(memories.close)
+        attach_document(memories, _memory_settings(settings, at.home))
+        registry = await asyncio.to_thread(open_registry, at.at("thalweg.db"))
+        stack.callback(registry.close)
+        places = await asyncio.to_thread(
+            lambda: open_places(url=at.url, home=at.home, files=at.files)
+        )
+        stack.callback(places.close)
+        checkpoints = await stack.enter_async_context(open_checkpoints(at.at("runs.db")))
+        journal = await stack.enter_async_context(open_journal(at.place("runs.db")))
+        await stack.enter_async_context(
+            learning(self._current, memories, registry, self._watchers.tell)
+        )
+        performing = _Performing(
+            self._current,
+            archive,
+            memories,
+            places,
+            checkpoints,
+            journal,
+            self._watchers.tell,
+            hidden=at.folders,
+            any_model=self._any_model,
+        )
+        stack.push_async_callback(performing.close)
+        presence = presence_at(at.place("runs.db"))
+        runs = await stack.enter_async_context(open_runs(journal, presence, performing))
+        if self._is_eager:
+            performing.get_ready()
+        return Parts(
+            settings=self._current,
+            archive=archive,
+            memories=memories,
+            kept=Kept(),
+            checkpoints=checkpoints,
+            registry=registry,
+            journal=journal,
+            runs=runs,
+            erasure=Erasure(at.home if at.url is None else None),
+            places=places,
+            converter=Converter(_upload_policy(settings)),
+            agents=performing.agents,
+            any_model=self._any_model,
+        )
+
+    def _current(self) -> Settings:
+        return self.settings
+
+
+class _Performing:
+    """Performs runs, with agents that are imported when the first one is asked."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        archive: Archive,
+        memories: MemoryStore,
+        places: Places,
+        checkpoints: "Checkpoints",
+        journal: Journal,
+        tell: Tell,
+        *,
+        hidden: Iterable[Path],
+        any_model: bool,
+    ) -> None:
+        self._hidden = tuple(hidden)
+        self._any_model = any_model
+        self._settings = settings
+        self._archive = archive
+        self._memories = memories
+        self._places = places
+        self._checkpoints = checkpoints
+        self._journal = journal
+        self._tell = tell
+        self._made: Agents | None = None
+        self._making = asyncio.Lock()
+        self._readying: asyncio.Task[None] | None = None
+
+    def get_ready(self) -> None:
+        """Begin to make the agent that answers where a run names no model."""
+        self._readying = asyncio.create_task(self._ready())
+
+    async def _ready(self) -> None:
+        settings = self._settings()
+        if settings.default_model is None:
+            return
+        try:
+            agents = await self.agents()
+            await agents.of(settings)
+        except Exception:  # noqa: BLE001 (a model may raise anything; who asks for an answer is told)
+            _log.debug("no agent could be made ahead of the first run", exc_info=True)
+
+    async def agents(self) -> "Agents":
+        """Return the builder of agents."""
+        async with self._making:
+            if self._made is None:
+                kind = await asyncio.to_thread(_agents_class)
+                self._made = kind(self._archive, self._memories, self._places, self._hidden)
+            return self._made
+
+    async def __call__(self, run: Run, emit: "Emit") -> Outcome:
+        """Perform a run; see `Performer`."""
+        agents = await self.agents()
+        from thalweg.server.app.performing.performing import Performer  # noqa: PLC0415 (LangChain: seconds)
+
+        performer = Performer(
+            self._settings,
+            agents,
+            self._archive,
+            self._checkpoints,
+            self._journal,
+            self._tell,
+            any_model=self._any_model,
+        )
+        return await performer(run, emit)
+
+    async def close(self) -> None:
+        """End connections to servers of tools."""
+        if self._readying is not None:
+            self._readying.cancel()
+            await asyncio.wait([self._readying])
+        if self._made is not None:
+            await self._made.close()
+
+
+def _agents_class() -> "type[Agents]":
+    import thalweg.server.app.performing.performing  # noqa: PLC0415, F401 (LangChain: seconds, and not in the loop)
+    from thalweg.server.app.agents.agents import Agents  # noqa: PLC0415 (the same)
+
+    return Agents
+
+
+def _memory_settings(settings: Settings, home: Path) -> MemorySettings:
+    """Return memory settings with this application's own folder as the document's default."""
+    memory = settings.memory
+    if memory.storage == "database" or memory.storage_path:
+        return memory
+    return memory.model_copy(update={"storage_path": str(home / "memory.json")})
+
+
+def _upload_policy(settings: Settings) -> UploadPolicy:
+    gateway = settings.gateway
+    allowed = tuple(suffix.removeprefix(".") for suffix in gateway.allowed_uploads)
+    return UploadPolicy(max_file_bytes=gateway.max_upload_bytes, allowed=allowed)
+
+
+async def _check(name: str, look: Callable[[], Awaitable[object]]) -> Check:
+    try:
+        await look()
+    except ThalwegError as error:
+        return Check(name=name, status="failed", detail=str(error))
+    except Exception as error:  # noqa: BLE001 (a driver may raise anything; health tells it)
+        return Check(name=name, status="failed", detail=type(error).__name__)
+    return Check(name=name, status="ok")
+
+
+def open_app(
+    settings: Settings | str | PathLike[str] | None = None,
+    *,
+    home: str | PathLike[str] | None = None,
+    any_model: bool = False,
+    is_eager: bool = False,
+) -> App:
+    """Prepare an application; its parts open with `async with`.
+
+    Args:
+        settings: Settings, or the path of a `config.yaml`; the usual places by default. A file is
+            read again when it changes.
+        home: Folder of stored files; that of the settings by default.
+        any_model: Whether a run may use a model outside of the settings: for an application whose
+            callers could all start any model themselves.
+        is_eager: Whether the agent is built as soon as everything is open, in the background. Its
+            libraries take seconds to import, which the first run would wait for.
+
+    Raises:
+        SettingsError: The file is invalid.
+    """
+    source = settings if isinstance(settings, Settings) else SettingsFile(settings)
+    return App(source, home, any_model=any_model, is_eager=is_eager)

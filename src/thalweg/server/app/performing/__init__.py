@@ -1,0 +1,4 @@
+"""Execution of one run: the agent's work, its events, approvals, and errors.
+
+Begin with `performing.py`.
+"""

@@ -1,0 +1,289 @@
+"""Execution of a run: the agent's work, its events, and resumption after a crash."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import Command, StateSnapshot
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.archive.threads.contexts import page_at
+from thalweg.archive.threads.journal import Spent
+from thalweg.errors import ArchiveError, ClaimLostError, StorageError, ThalwegError
+from thalweg.server.api.events import (
+    Event,
+    MessageCompleted,
+    MessageDelta,
+    RunCompleted,
+    RunFailed,
+    RunInterrupted,
+    RunResumed,
+    RunStarted,
+    ThinkingDelta,
+    ToolCompleted,
+    UsageReported,
+)
+from thalweg.server.api.runs import NewRun
+from thalweg.server.api.threads import Question
+from thalweg.server.api.usage import Usage
+from thalweg.server.app.agents.agents import Agent, Agents
+from thalweg.server.app.agents.naming import named_model
+from thalweg.server.app.files.run_files import AGENT, OWNER, PLACE
+from thalweg.server.app.performing.approvals import check_answer
+from thalweg.server.app.performing.problems import problem_of
+from thalweg.server.app.performing.streaming import MODES, Told, Translator, plain
+from thalweg.server.app.performing.watching import ModelCalled, RunEnded, RunStatus, Tell
+from thalweg.server.app.spending import Prices
+from thalweg.server.checkpoints.owners import Checkpoints, RunSaver
+from thalweg.server.runs.base import Draft, Journal, Run
+from thalweg.server.runs.base import Event as Line
+from thalweg.server.runs.emitting import Emit
+from thalweg.server.runs.running import Outcome
+from thalweg.server.settings.whole import Settings
+
+RUN = "thalweg_run"
+"""Where in a checkpoint's metadata the run is that made it."""
+_PAGE = 2_000
+INTERRUPT = "__interrupt__"
+"""Under which a graph streams that it waits for a person."""
+_KEPT = (MessageCompleted, ToolCompleted)
+"""Events that are emitted only once a checkpoint contains their messages."""
+Part = tuple[tuple[str, ...], str, Any]
+"""What a graph streams of itself and its subgraphs."""
+_log = logging.getLogger("thalweg.server.app")
+
+
+@dataclass(frozen=True, slots=True)
+class Performer:
+    """Performs runs; what `Runs` calls."""
+
+    settings: Callable[[], Settings]
+    agents: Agents
+    archive: Archive
+    checkpoints: Checkpoints
+    journal: Journal
+    tell: Tell
+    any_model: bool = False
+    """See `named_model`."""
+
+    async def __call__(self, run: Run, emit: Emit) -> Outcome:
+        """Perform a run to its end, or resume one of another process.
+
+        Raises:
+            ClaimLostError: Another process performs it now.
+            StorageError: The medium failed; the run is retried.
+        """
+        began = time.monotonic()
+        status: RunStatus = "left"
+        try:
+            outcome = await self._perform(run, emit)
+            status = outcome.status
+        except asyncio.CancelledError:
+            status = "cancelled" if await self._is_cancelled(run) else "left"
+            raise
+        finally:
+            self.tell(RunEnded(status, time.monotonic() - began))
+        return outcome
+
+    async def _perform(self, run: Run, emit: Emit) -> Outcome:
+        settings = self.settings()
+        new = NewRun.model_validate_json(run.request)
+        prices = Prices(settings.summarization)
+        lines = await self._lines(run)
+
+        def priced(spent: Spent) -> Usage:
+            usage = prices.usage(spent)
+            self.tell(ModelCalled(spent.model, usage, run.key.owner))
+            return usage
+
+        translator = Translator(priced, Told.of(lines, prices.usage))
+        telling = _Telling(emit, run, translator, self.archive)
+        try:
+            name = named_model(settings, new.model, any_model=self.any_model)
+            if lines:
+                await telling.tell(RunResumed(attempt=run.attempt))
+            else:
+                await telling.tell(RunStarted(run=run.key.run, thread=run.key.thread, model=name))
+            agent = (await self.agents.of(settings, name)).graph
+            saver = self.checkpoints.of_run(run.key.owner)
+            config = config_of(run, new, settings)
+            try:
+                return await _performed(agent, saver, config, new, telling, is_again=bool(lines))
+            finally:
+                await saver.close()
+        except asyncio.CancelledError:
+            if await self._is_cancelled(run):
+                await telling.tell(*translator.end())
+            raise
+        except (ClaimLostError, StorageError):
+            raise
+        except Exception as error:  # noqa: BLE001 (the run's edge: a model or a tool may raise anything)
+            _log_failure(run, error)
+            await telling.tell(*translator.end())
+            problem = problem_of(error, new.model or settings.default_model or "")
+            data = RunFailed(problem=problem).model_dump_json()
+            return Outcome("failed", data, problem.model_dump_json())
+
+    async def _lines(self, run: Run) -> Sequence[Line]:
+        lines: list[Line] = []
+        if run.attempt > 1:
+            while page := await self.journal.read(run.key, len(lines), _PAGE):
+                lines += page
+        return lines
+
+    async def _is_cancelled(self, run: Run) -> bool:
+        """Return whether a person cancelled the run; if not, another process resumes it."""
+        found = await self.journal.get(run.key)
+        return found is not None and found.cancel_asked
+
+
+def config_of(run: Run, new: NewRun, settings: Settings) -> RunnableConfig:
+    """Make the config that a run's graph is run with."""
+    return {
+        "configurable": {
+            "thread_id": run.key.thread,
+            OWNER: run.key.owner,
+            "memory": new.memory,
+            AGENT: new.agent or "",
+            PLACE: new.place or "",
+        },
+        "metadata": {RUN: run.key.run},
+        "recursion_limit": settings.agent.recursion_limit,
+    }
+
+
+class _Telling:
+    """Emits events to the run's journal."""
+
+    def __init__(self, emit: Emit, run: Run, translator: Translator, archive: Archive) -> None:
+        self._emit = emit
+        self._archive = archive
+        self._key = ThreadKey(run.key.owner, run.key.thread)
+        self.run = run
+        self.translator = translator
+
+    async def tell(self, *events: Event) -> None:
+        """Emit events, and the usage after each answer of the agent."""
+        for event in events:
+            await self._emit(draft(event))
+            if isinstance(event, MessageCompleted) and not event.caller:
+                await self._tell_usage()
+
+    async def _tell_usage(self) -> None:
+        try:
+            _, page = await asyncio.to_thread(page_at, self._archive, self._key)
+        except ArchiveError:
+            return  # nothing was sent yet
+        reported = UsageReported(
+            total=self.translator.usage, tokens=sum(page.tokens.values()), limit=page.limit
+        )
+        await self._emit(draft(reported))
+
+
+def draft(event: Event) -> Draft:
+    """Make the line of an event; deltas of one message that wait together become one."""
+    joins = event.message if isinstance(event, (MessageDelta, ThinkingDelta)) else ""
+    return Draft(event.type, event.model_dump_json(), joins)
+
+
+async def _performed(
+    agent: Agent,
+    saver: RunSaver,
+    config: RunnableConfig,
+    new: NewRun,
+    telling: _Telling,
+    *,
+    is_again: bool,
+) -> Outcome:
+    graph = agent.copy({"checkpointer": saver})
+    translator, run = telling.translator, telling.run
+    inputs = messages_of(run.key.run, new)
+    before = await graph.aget_state(config) if is_again else None
+    if before is not None:
+        there: list[BaseMessage] = before.values.get("messages", [])
+        await telling.tell(*translator.take_up(there, [str(m.id) for m in inputs]))
+    is_given = before is not None and await _is_given(graph, config, before, new)
+    if not (is_given or inputs):
+        check_answer(questions_of(before or await graph.aget_state(config)), new.resume)
+    waits = before is not None and bool(before.interrupts)
+    if not (is_given and before is not None and _rests(before)):
+        waits = False
+        given: Any = None if is_given else _given(new, inputs)
+        parts = graph.astream(given, config, stream_mode=MODES, subgraphs=True, durability="sync")
+        async for part in parts:
+            namespace, mode, payload = cast("Part", part)
+            waits |= not namespace and mode == "updates" and INTERRUPT in payload
+            events = translator.hear(namespace, mode, payload)
+            # What was emitted and is not durable would be done again, and come out otherwise.
+            if any(isinstance(one, _KEPT) for one in events):
+                await saver.flush()
+            await telling.tell(*events)
+    if waits:
+        await telling.tell(*translator.end(waits=True))
+        asked = RunInterrupted(questions=questions_of(await graph.aget_state(config)))
+        return Outcome("interrupted", asked.model_dump_json())
+    await saver.flush()
+    await telling.tell(*translator.end())
+    done = RunCompleted(text=translator.text, usage=translator.usage)
+    return Outcome("completed", done.model_dump_json())
+
+
+def messages_of(run: str, new: NewRun) -> list[HumanMessage]:
+    """Return the run's input as messages, whose ids identify it in a state."""
+    given = [one.content for one in new.messages] if new.message is None else [new.message]
+    return [
+        HumanMessage(
+            content=content if isinstance(content, str) else [dict(block) for block in content],
+            id=f"{run}-{number}",
+        )
+        for number, content in enumerate(given)
+    ]
+
+
+def _given(new: NewRun, inputs: Sequence[HumanMessage]) -> Any:  # noqa: ANN401 (LangGraph's)
+    return {"messages": list(inputs)} if inputs else Command(resume=new.resume)
+
+
+async def _is_given(
+    graph: Agent, config: RunnableConfig, before: StateSnapshot, new: NewRun
+) -> bool:
+    """Return whether the state already has the run's input, which must not be added twice."""
+    run = (config.get("metadata") or {}).get(RUN)
+    if (before.metadata or {}).get(RUN) == run:
+        return True
+    if new.resume is None or not isinstance(graph.checkpointer, BaseCheckpointSaver):
+        return False
+    found = await graph.checkpointer.aget_tuple(config)
+    writes = (found.pending_writes if found else None) or []
+    return any(channel == _RESUME and value == new.resume for _, channel, value in writes)
+
+
+_RESUME = "__resume__"
+
+
+def _rests(state: StateSnapshot) -> bool:
+    """Return whether nothing remains to be done: the run ended, or waits for a person.
+
+    `state.next` lacks a completed step whose checkpoint was lost.
+    """
+    return not state.tasks or bool(state.interrupts)
+
+
+def questions_of(state: StateSnapshot) -> tuple[Question, ...]:
+    """Return the decisions that an agent waits for."""
+    return tuple(Question(id=one.id, value=plain(one.value)) for one in state.interrupts)
+
+
+def _log_failure(run: Run, error: Exception) -> None:
+    """Log why a run failed: the words of others may hold those of a user, or a key."""
+    if isinstance(error, ThalwegError):
+        _log.warning("run %s failed: %s", run.key.run, error)
+    else:
+        _log.warning("run %s failed: %s", run.key.run, type(error).__name__)
+        _log.debug("run %s failed", run.key.run, exc_info=error)

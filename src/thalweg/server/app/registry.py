@@ -1,0 +1,179 @@
+"""The registry of threads: their titles, times of use, and usage outside of their logs.
+
+The archive has the messages of a thread, but neither its title nor the time of its last use; and
+the cost of fact extraction is in no log. Both are small rows here, in the same database.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from thalweg.archive.threads.journal import Spent
+from thalweg.database.base import SERVERS, Database, Rows, decode, driver, encode
+from thalweg.database.sqlite import SqliteDatabase, SqliteRows
+from thalweg.errors import StorageError, ThreadExistsError
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thread at a glance. Times are milliseconds since 1970."""
+
+    thread: str
+    title: str
+    created: int
+    updated: int
+
+
+class Registry:
+    """The threads of all owners. Calls block; each is atomic.
+
+    Args:
+        database: Where they are.
+    """
+
+    def __init__(self, database: Database[Rows]) -> None:
+        self._database = database
+
+    def create(self, owner: str, thread: str, title: str, now: int) -> Row:
+        """Note a new thread.
+
+        Raises:
+            ThreadExistsError: There is one with that id.
+        """
+        values = (encode(owner), encode(thread), encode(title), now, now)
+        with self._database.writing(owner) as rows:
+            made = _all(rows, f"{_INSERT} ON CONFLICT DO NOTHING RETURNING {_COLUMNS}", values)
+        if not made:
+            raise ThreadExistsError(thread)
+        return made[0]
+
+    def touch(self, owner: str, thread: str, now: int, *, title: str = "") -> Row:
+        """Record the use of a thread, and create its row if needed.
+
+        Args:
+            owner: The owner.
+            thread: The thread's id.
+            now: The time in milliseconds.
+            title: Its title, if it has none yet.
+        """
+        values = (encode(owner), encode(thread), encode(title), now, now)
+        with self._database.writing(owner) as rows:
+            return _all(rows, f"{_INSERT} {_USED} RETURNING {_COLUMNS}", values)[0]
+
+    def adopt(self, owner: str, found: Iterable[Row]) -> None:
+        """Register threads that were created elsewhere; existing rows do not change."""
+        values = [
+            (encode(owner), encode(row.thread), encode(row.title), row.created, row.updated)
+            for row in found
+        ]
+        with self._database.writing(owner) as rows:
+            rows.run_each(f"{_INSERT} ON CONFLICT DO NOTHING", values)
+
+    def rename(self, owner: str, thread: str, title: str) -> Row | None:
+        """Set a thread's title; return `None` if there is no such thread."""
+        change = f"UPDATE app_thread SET title = ? WHERE {_ONE} RETURNING {_COLUMNS}"  # noqa: S608 (ours)
+        with self._database.writing(owner) as rows:
+            changed = _all(rows, change, (encode(title), encode(owner), encode(thread)))
+        return changed[0] if changed else None
+
+    def get(self, owner: str, thread: str) -> Row | None:
+        """Return one thread."""
+        asked = f"SELECT {_COLUMNS} FROM app_thread WHERE {_ONE}"  # noqa: S608 (ours)
+        with self._database.reading(owner) as rows:
+            found = _all(rows, asked, (encode(owner), encode(thread)))
+        return found[0] if found else None
+
+    def names(self, owner: str) -> set[str]:
+        """Name all threads of an owner."""
+        with self._database.reading(owner) as rows:
+            found = rows.rows("SELECT thread FROM app_thread WHERE owner = ?", (encode(owner),))
+            return {decode(bytes(thread)) for (thread,) in found}
+
+    def list(self, owner: str, limit: int, before: Row | None = None) -> Sequence[Row]:
+        """Return threads, the most recently used first.
+
+        Args:
+            owner: The owner.
+            limit: How many at most.
+            before: Continue after this one.
+        """
+        asked = f"SELECT {_COLUMNS} FROM app_thread WHERE owner = ?"  # noqa: S608 (ours)
+        values: tuple[int | bytes, ...] = (encode(owner),)
+        if before is not None:
+            asked += " AND (updated < ? OR (updated = ? AND thread < ?))"
+            values = (*values, before.updated, before.updated, encode(before.thread))
+        with self._database.reading(owner) as rows:
+            return _all(
+                rows, f"{asked} ORDER BY updated DESC, thread DESC LIMIT ?", (*values, limit)
+            )
+
+    def delete(self, owner: str, thread: str) -> None:
+        """Take a thread out, with what was spent on learning from it."""
+        key = encode(owner), encode(thread)
+        with self._database.writing(owner) as rows:
+            rows.run(f"DELETE FROM app_thread WHERE {_ONE}", key)  # noqa: S608 (ours)
+            rows.run(f"DELETE FROM app_spent WHERE {_ONE}", key)  # noqa: S608 (ours)
+
+    def spend(self, owner: str, thread: str, spent: Spent) -> None:
+        """Add what learning from a thread cost."""
+        key = encode(owner), encode(thread), encode(spent.model)
+        counts = (spent.calls, spent.input, spent.cached, spent.written, spent.output)
+        with self._database.writing(owner) as rows:
+            rows.run(_SPEND, (*key, *counts))
+
+    def spent(self, owner: str) -> dict[str, tuple[Spent, ...]]:
+        """Return the usage of fact extraction, by thread, one entry for each model."""
+        asked = (
+            "SELECT thread, model, calls, input, cached, written, output"
+            " FROM app_spent WHERE owner = ?"
+        )
+        sums: dict[str, tuple[Spent, ...]] = {}
+        with self._database.reading(owner) as rows:
+            for thread, model, calls, *counts in rows.rows(asked, (encode(owner),)):
+                name, (read, cached, written, output) = decode(bytes(thread)), counts
+                one = Spent(calls, read, cached, written, output, decode(bytes(model)))
+                sums[name] = (*sums.get(name, ()), one)
+        return sums
+
+    def close(self) -> None:
+        """Release all connections."""
+        self._database.close()
+
+
+_COLUMNS = "thread, title, created, updated"
+_ONE = "owner = ? AND thread = ?"
+_INSERT = "INSERT INTO app_thread (owner, thread, title, created, updated) VALUES (?, ?, ?, ?, ?)"
+_USED = """ON CONFLICT (owner, thread) DO UPDATE SET
+    title = CASE WHEN length(app_thread.title) = 0 THEN excluded.title ELSE app_thread.title END,
+    updated = CASE WHEN excluded.updated > app_thread.updated THEN excluded.updated
+        ELSE app_thread.updated END"""
+_SPEND = """INSERT INTO app_spent
+    (owner, thread, model, calls, input, cached, written, output) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (owner, thread, model) DO UPDATE SET
+    calls = app_spent.calls + excluded.calls, input = app_spent.input + excluded.input,
+    cached = app_spent.cached + excluded.cached, written = app_spent.written + excluded.written,
+    output = app_spent.output + excluded.output"""
+
+
+def _all(rows: Rows, statement: str, values: Sequence[int | bytes]) -> list[Row]:
+    return [
+        Row(decode(bytes(thread)), decode(bytes(title)), created, updated)
+        for thread, title, created, updated in rows.rows(statement, values)
+    ]
+
+
+def open_registry(address: str) -> Registry:
+    """Open the registry at an address: the path of a file, or `postgresql://…`.
+
+    Raises:
+        ConfigError: It cannot be opened, or the extra `postgres` is not installed.
+        StorageError: Another process holds it, or the server cannot be reached.
+    """
+    if not address.startswith(SERVERS):
+        return Registry(SqliteDatabase(address, "app", SqliteRows, _closed))
+    with driver():
+        from thalweg.database.postgres import PostgresDatabase, PostgresRows  # noqa: PLC0415 (an extra)
+    return Registry(PostgresDatabase(address, PostgresRows, _closed))
+
+
+def _closed(place: str) -> StorageError:
+    return StorageError(place, "it is closed", "open it again")

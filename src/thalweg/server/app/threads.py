@@ -1,0 +1,399 @@
+"""Threads of one owner: messages, decisions, and manual operations."""
+
+import asyncio
+import base64
+import binascii
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+from uuid import uuid4
+
+from thalweg.archive import ThreadKey
+from thalweg.archive.threads import Done as Entered
+from thalweg.archive.threads import context_at, export, history, pin, rewind, turns, undo, unpin
+from thalweg.archive.threads.thread_history import newest_said
+from thalweg.errors import BusyError, ConfigError, NoSuchThreadError
+from thalweg.memory import Scope
+from thalweg.server.api.threads import (
+    Branch,
+    Context,
+    DeletedThread,
+    Done,
+    History,
+    NewThread,
+    Pinned,
+    Rewind,
+    State,
+    Thread,
+    ThreadChange,
+    Threads,
+    Turns,
+)
+from thalweg.server.app.branching import copy_log, own_threads
+from thalweg.server.app.finding import Finder
+from thalweg.server.app.memory import memory_of
+from thalweg.server.app.registry import Row
+from thalweg.server.app.runs import now_ms
+from thalweg.server.app.views import (
+    context_view,
+    done_view,
+    item_view,
+    paths,
+    thread_view,
+    todos_view,
+    turn_view,
+)
+from thalweg.server.runs.base import ENDED
+
+if TYPE_CHECKING:
+    from langgraph.types import StateSnapshot
+
+    from thalweg.server.app.parts import Parts
+    from thalweg.server.checkpoints.owners import OwnSaver
+
+T = TypeVar("T")
+MOST_FILES = 1_000
+"""Files that a state lists."""
+
+
+class TenantThreads:
+    """The threads of one owner."""
+
+    def __init__(self, owner: str, parts: "Parts") -> None:
+        self._owner = owner
+        self._parts = parts
+        self._finder = Finder(owner, parts.archive, parts.registry)
+
+    # -- which there are -------------------------------------------------------------------
+
+    async def list(self, *, limit: int = 50, before: str | None = None, q: str = "") -> Threads:
+        """List threads, the one that was used last first.
+
+        Args:
+            limit: How many at most.
+            before: `Threads.before` of the stretch before this one.
+            q: Words that the title or the messages have.
+
+        Raises:
+            ConfigError: `before` is none of ours.
+        """
+        after = None if before is None else _read_cursor(before)
+        found = await asyncio.to_thread(self._finder.find, q, limit + 1, after)
+        shown, has_more = found[:limit], len(found) > limit
+        items = tuple([await self._shown(row) for row in shown])
+        return Threads(items=items, before=_cursor(shown[-1]) if has_more and shown else None)
+
+    async def create(self, new: NewThread) -> Thread:
+        """Make a thread.
+
+        Raises:
+            ThreadExistsError: There is one with that id.
+        """
+        thread = new.id or uuid4().hex
+        await asyncio.to_thread(self._finder.adopt)
+        row = await asyncio.to_thread(
+            self._parts.registry.create, self._owner, thread, new.title, now_ms()
+        )
+        return await self._shown(row)
+
+    async def get(self, thread: str) -> Thread:
+        """Return one thread.
+
+        Raises:
+            NoSuchThreadError: There is none.
+        """
+        return await self._shown(await self._row(thread))
+
+    async def update(self, thread: str, change: ThreadChange) -> Thread:
+        """Change a thread's title.
+
+        Raises:
+            NoSuchThreadError: There is none.
+        """
+        await self._row(thread)
+        renamed = partial(self._parts.registry.rename, self._owner, thread, change.title)
+        row = await asyncio.to_thread(renamed)
+        if row is None:
+            raise NoSuchThreadError(thread)
+        return await self._shown(row)
+
+    async def delete(self, thread: str, *, forget: bool = False) -> DeletedThread:
+        """Delete a thread: log, checkpoints, runs and files.
+
+        Args:
+            thread: The thread's id.
+            forget: Whether facts learned from it are deleted, too, and its bytes are erased from
+                the files of the databases.
+
+        Returns:
+            What may remain, and where.
+
+        Raises:
+            NoSuchThreadError: There is none.
+            BusyError: A run of it has not ended.
+        """
+        await self._row(thread)
+        await self._parts.journal.delete(self._owner, thread)  # first: it knows of runs under way
+        await self._saver().adelete_thread(thread)
+        left = await asyncio.to_thread(self._delete, thread, forget=forget)
+        left += await self._parts.erasure.erase() if forget else _LEFT_WITHOUT_ERASURE
+        return DeletedThread(thread=thread, forgotten=forget, left=left)
+
+    def _delete(self, thread: str, *, forget: bool) -> tuple[str, ...]:
+        parts, left = self._parts, tuple[str, ...]()
+        if forget:
+            left = self._forget(thread)
+        parts.places.forget(self._owner, thread)
+        for one in own_threads(parts.archive, self._owner, thread):
+            parts.archive.delete(ThreadKey(self._owner, one))
+        parts.registry.delete(self._owner, thread)
+        return left
+
+    def _forget(self, thread: str) -> tuple[str, ...]:
+        """Forget what any memory of the owner learned from a thread: agents may have their own."""
+        parts, shared = self._parts, Scope(self._owner)
+        others = [one for one in parts.memories.scopes(self._owner) if one != shared]
+        receipts = [memory_of(one, parts).forget(threads=[thread]) for one in (shared, *others)]
+        return tuple(dict.fromkeys(left for one in receipts for left in one.left))
+
+    # -- what is in them -------------------------------------------------------------------
+
+    async def state(self, thread: str) -> State:
+        """Return the state of a thread: its plan, its files, its pending questions.
+
+        Raises:
+            NoSuchThreadError: There is none.
+        """
+        shown = await self.get(thread)
+        snapshot = await self._snapshot(thread)
+        files = self._parts.places.backend(self._owner, thread)
+        listed = await asyncio.to_thread(files.files, MOST_FILES)
+        if snapshot is None:
+            return State(thread=shown, files=paths(listed))
+        from thalweg.server.app.performing.performing import questions_of  # noqa: PLC0415 (LangChain: seconds)
+
+        return State(
+            thread=shown,
+            todos=todos_view(snapshot.values.get("todos")),
+            files=paths(listed),
+            questions=questions_of(snapshot),
+            next=snapshot.next,
+        )
+
+    async def history(
+        self,
+        thread: str,
+        *,
+        limit: int = 100,
+        before: int | None = None,
+        abandoned: bool = False,
+    ) -> History:
+        """Return the newest messages, oldest first.
+
+        Args:
+            thread: The thread's id.
+            limit: How many at most.
+            before: Only messages before this position; `History.before` of a newer page.
+            abandoned: Whether messages abandoned by a rewind are included.
+
+        Raises:
+            NoSuchThreadError: There is none.
+        """
+        key = await self._key(thread)
+        said, has_more = await self._ask(
+            lambda: newest_said(self._parts.archive, key, limit, before=before, abandoned=abandoned)
+        )
+        return History(
+            items=tuple(map(item_view, said)),
+            before=said[0].position if has_more and said else None,
+        )
+
+    async def turns(self, thread: str, *, edits_only: bool = False) -> Turns:
+        """List turns with what was decided in each and why.
+
+        Raises:
+            NoSuchThreadError: There is none.
+        """
+        key = await self._key(thread)
+        taken = await self._ask(lambda: turns(self._parts.archive, key))
+        shown = (turn_view(one) for one in taken if one.page.edits or not edits_only)
+        return Turns(items=tuple(shown))
+
+    async def context(self, thread: str, turn: int | None = None) -> Context:
+        """Make the request of a turn again, exactly as it was sent; the newest by itself.
+
+        Raises:
+            NoSuchThreadError: There is none.
+            ArchiveError: The thread has no such turn.
+        """
+        key = await self._key(thread)
+        return context_view(await self._ask(lambda: context_at(self._parts.archive, key, turn)))
+
+    async def export(self, thread: str) -> AsyncIterator[str]:
+        """Write a whole thread as lines of JSON, as `thalweg thread export` does.
+
+        Raises:
+            NoSuchThreadError: There is none; raised with the first line.
+        """
+        key = await self._key(thread)
+        lines = await self._ask(lambda: iter(export(self._parts.archive, key)))
+        while (line := await self._ask(lambda: next(lines, None))) is not None:
+            yield line
+
+    # -- changes by hand -------------------------------------------------------------------
+
+    async def compact(self, thread: str) -> Done:
+        """Compact what can be compacted now, with a model's summary if configured.
+
+        Raises:
+            NoSuchThreadError: There is none.
+            BusyError: A run of it has not ended.
+            ArchiveError: It has no messages yet.
+        """
+        key = await self._resting(thread)
+        from thalweg.server.app.compacting import compacted  # noqa: PLC0415 (LangChain: seconds)
+
+        settings = self._parts.settings()
+        return done_view(await self._ask(lambda: compacted(self._parts.archive, key, settings)))
+
+    async def rewind(self, thread: str, to: Rewind) -> Done:
+        """Restore the thread's state at the request of a turn; the next run continues there.
+
+        Raises:
+            NoSuchThreadError: There is none.
+            BusyError: A run of it has not ended.
+            ArchiveError: The thread has no such turn.
+        """
+        return await self._by_hand(thread, lambda key: rewind(self._parts.archive, key, to.turn))
+
+    async def undo(self, thread: str, turn: int | None = None) -> Done:
+        """Undo a compaction, the newest by itself.
+
+        Raises:
+            NoSuchThreadError: There is none.
+            BusyError: A run of it has not ended.
+            ArchiveError: There is nothing to undo.
+        """
+        return await self._by_hand(thread, lambda key: undo(self._parts.archive, key, turn))
+
+    async def branch(self, thread: str, branch: Branch) -> Thread:
+        """Create a thread from the beginning of another.
+
+        It has the messages but not the files, which belong to the other thread.
+
+        Raises:
+            NoSuchThreadError: There is none to branch.
+            BusyError: A run of it has not ended: its newest message is incomplete.
+            ThreadExistsError: There is one with the new id.
+            ArchiveError: The thread has no such turn.
+        """
+        key = await self._resting(thread)
+        row = await self._row(thread)
+        said = await self._ask(lambda: history(self._parts.archive, key, branch.turn))
+        made = NewThread(id=branch.id, title=branch.title or row.title)
+        new = await self.create(made)
+        target = ThreadKey(self._owner, new.id)
+        await self._ask(lambda: copy_log(self._parts.archive, target, said))
+        return await self.get(new.id)
+
+    async def pin(self, thread: str, words: Pinned) -> Done:
+        """Keep words of the user verbatim in every context.
+
+        Raises:
+            NoSuchThreadError: There is none.
+            BusyError: A run of it has not ended.
+            PinError: The words are not there.
+        """
+        return await self._by_hand(
+            thread, lambda key: pin(self._parts.archive, key, words.position, words.quote)
+        )
+
+    async def unpin(self, thread: str, words: Pinned) -> Done:
+        """Let go of words that were pinned.
+
+        Raises:
+            NoSuchThreadError: There is none.
+            BusyError: A run of it has not ended.
+            PinError: They are not pinned.
+        """
+        return await self._by_hand(
+            thread, lambda key: unpin(self._parts.archive, key, words.position, words.quote)
+        )
+
+    async def _by_hand(self, thread: str, do: Callable[[ThreadKey], Entered]) -> Done:
+        key = await self._resting(thread)
+        return done_view(await self._ask(lambda: do(key)))
+
+    # -- shared by the operations above --------------------------------------------------------
+
+    async def _ask(self, do: Callable[[], T]) -> T:
+        return await asyncio.to_thread(do)
+
+    async def _row(self, thread: str) -> Row:
+        row = await asyncio.to_thread(self._finder.get, thread)
+        if row is None:
+            raise NoSuchThreadError(thread)
+        return row
+
+    async def _key(self, thread: str) -> ThreadKey:
+        await self._row(thread)
+        return ThreadKey(self._owner, thread)
+
+    async def _resting(self, thread: str) -> ThreadKey:
+        """Name a thread that no run is at work in.
+
+        Raises:
+            BusyError: One is.
+        """
+        key = await self._key(thread)
+        if (run := await self._under_way(thread)) is not None:
+            raise BusyError(thread, run)
+        return key
+
+    async def _under_way(self, thread: str) -> str | None:
+        newest = await self._parts.journal.list(self._owner, thread, limit=1)
+        return newest[0].key.run if newest and newest[0].status not in ENDED else None
+
+    async def _shown(self, row: Row) -> Thread:
+        key, archive = ThreadKey(self._owner, row.thread), self._parts.archive
+        length, count = await self._ask(lambda: (archive.length(key), archive.turn_count(key)))
+        run = await self._under_way(row.thread)
+        return thread_view(row, messages=length, turns=count, run=run)
+
+    def _saver(self) -> "OwnSaver":
+        return self._parts.checkpoints.of(self._owner)
+
+    async def _snapshot(self, thread: str) -> "StateSnapshot | None":
+        """Read the state of a thread's agent; `None` where none has run in it."""
+        saver = self._saver()
+        if await saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
+            return None
+        agents = await self._parts.agents()
+        agent = await agents.of(self._parts.settings())
+        graph = agent.graph.copy({"checkpointer": saver})
+        return await graph.aget_state({"configurable": {"thread_id": thread, "owner": self._owner}})
+
+
+def _cursor(row: Row) -> str:
+    return base64.urlsafe_b64encode(f"{row.updated}:{row.thread}".encode()).decode().rstrip("=")
+
+
+def _read_cursor(given: str) -> Row:
+    try:
+        told = base64.urlsafe_b64decode(given + "=" * (-len(given) % 4)).decode()
+        updated, _, thread = told.partition(":")
+        row = Row(thread, "", 0, int(updated))
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        row = None
+    if row is None or not 0 <= row.updated < _TIMES_END:
+        mend = "give what `before` of the last list was"
+        raise ConfigError("before", "it is none of ours", mend)
+    return row
+
+
+_LEFT_WITHOUT_ERASURE = (
+    "memory: what was learned from it; delete with memory=forget",
+    "databases: deleted rows until SQLite or PostgreSQL overwrites them; the same erases them",
+)
+_TIMES_END = 2**63
+"""No time has a larger number; databases fail over larger ones."""

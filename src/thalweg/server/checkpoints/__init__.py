@@ -1,0 +1,4 @@
+"""LangGraph's checkpoints for many owners, in SQLite or PostgreSQL.
+
+Begin with `owners.py`.
+"""

@@ -1,0 +1,227 @@
+"""Checkpoints in a file of SQLite for an event loop: one trip to a thread for each call.
+
+LangGraph's `AsyncSqliteSaver` makes a trip for each statement, commit and cursor: four for a
+checkpoint. Each trip wakes a thread and the event loop, which costs more than what is done there.
+"""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from thalweg.database.sqlite_files import as_storage_error, connect
+from thalweg.server.checkpoints.batches import BatchSaver, CheckpointWrite
+from thalweg.server.runs.sqlite import LOG_PAGES, PAGE_BYTES
+
+T = TypeVar("T")
+_PAGE = 50
+"""Checkpoints that are listed in one trip."""
+FORMER_FILE = "checkpoints.db"
+"""The separate file for checkpoints of older versions."""
+
+
+class _Batch(threading.local):
+    """Whether this thread is writing a batch, which is committed at its end alone."""
+
+    is_open = False
+
+
+class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
+    """LangGraph's saver for SQLite, whose async methods run the sync ones in one thread.
+
+    The sync methods can be called from any thread.
+
+    Args:
+        connection: Opened with `check_same_thread=False`.
+        pool: Has one thread.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, pool: ThreadPoolExecutor) -> None:
+        super().__init__(connection)
+        self._pool = pool
+        self._batch = _Batch()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: str, *, busy_s: float) -> AsyncIterator[Self]:
+        """Open the file, make its tables where they are missing, and close it at the end.
+
+        Args:
+            path: Of the file, which has the journal of runs, too.
+            busy_s: How long to wait for another process that writes.
+
+        Raises:
+            ConfigError: The file cannot be opened, or is no database.
+            StorageError: Another process holds it.
+        """
+        with ThreadPoolExecutor(1, thread_name_prefix="thalweg-checkpoints") as pool:
+            connection = connect(path, "runs", busy_s, page_bytes=PAGE_BYTES)
+            connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
+            connection.isolation_level = "IMMEDIATE"  # LangGraph leaves transactions to the driver
+            saver = cls(connection, pool)
+            try:
+                await saver._run(saver.setup)
+                await saver._run(lambda: adopt(connection, Path(path).with_name(FORMER_FILE)))
+                yield saver
+            finally:
+                await saver._run(connection.close)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return a checkpoint of a thread; see `BaseCheckpointSaver.aget_tuple`."""
+        return await self._run(lambda: self.get_tuple(config))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 (LangGraph's name)
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """See `BaseCheckpointSaver.alist`; reads in pages, so that no lock is held between."""
+        left = limit
+        while left is None or left > 0:
+            count = _PAGE if left is None else min(left, _PAGE)
+            read = partial(self._page, config, filter, before, count)
+            page = await self._run(read)
+            for found in page:
+                yield found
+            if len(page) < count:
+                return
+            before = page[-1].config
+            left = None if left is None else left - count
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint; see `BaseCheckpointSaver.aput`."""
+        return await self._run(lambda: self.put(config, checkpoint, metadata, new_versions))
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Store the writes of a task; see `BaseCheckpointSaver.aput_writes`."""
+        await self._run(lambda: self.put_writes(config, writes, task_id, task_path))
+
+    async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
+        """Store all writes, in order, or none of them; see `BatchSaver.awrite`."""
+        await self._run(lambda: self._write(batch))
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: FBT001, FBT002 (LangGraph's)
+        """See `SqliteSaver.cursor`; within a batch nothing is committed."""
+        with super().cursor(transaction and not self._batch.is_open) as cursor:
+            yield cursor
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete the checkpoints and writes of a thread.
+
+        See `BaseCheckpointSaver.adelete_thread`.
+        """
+        await self._run(lambda: self.delete_thread(thread_id))
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Return the stored writes of delta channels.
+
+        See `BaseCheckpointSaver.aget_delta_channel_history`.
+        """
+        return await self._run(
+            lambda: self.get_delta_channel_history(config=config, channels=channels)
+        )
+
+    def _page(
+        self,
+        config: RunnableConfig | None,
+        having: dict[str, Any] | None,
+        before: RunnableConfig | None,
+        count: int,
+    ) -> list[CheckpointTuple]:
+        return [*self.list(config, filter=having, before=before, limit=count)]
+
+    def _write(self, batch: Sequence[CheckpointWrite]) -> None:
+        self._batch.is_open = True
+        try:
+            for write in batch:
+                write.apply(self)
+        except BaseException:
+            with self.lock:
+                self.conn.rollback()
+            raise
+        else:
+            with self.lock:
+                self.conn.commit()
+        finally:
+            self._batch.is_open = False
+
+    async def _run(self, do: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._transact, do)
+
+    def _transact(self, do: Callable[[], T]) -> T:
+        try:
+            return do()
+        except sqlite3.Error:
+            with self.lock:
+                self.conn.rollback()  # what follows must not join a transaction that failed
+            raise
+
+
+def adopt(connection: sqlite3.Connection, former: Path) -> None:
+    """Move checkpoints from a file of their own into a connection's file, and delete that file.
+
+    It is deleted once its content is durable in the other: after a crash the next process moves
+    what is still missing.
+
+    Args:
+        connection: To a file with LangGraph's tables; outside of any transaction.
+        former: The file; nothing happens if it is missing.
+
+    Raises:
+        StorageError: It cannot be read, or its checkpoints cannot be written.
+    """
+    if not former.is_file():
+        return
+    try:
+        connection.execute("ATTACH ? AS former", (str(former),))
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            for table in ("checkpoints", "writes"):
+                named = "SELECT name FROM pragma_table_info(?, 'former')"
+                columns = ", ".join(name for (name,) in connection.execute(named, (table,)))
+                if columns:
+                    connection.execute(
+                        f"INSERT OR IGNORE INTO main.{table} ({columns})"  # noqa: S608 (LangGraph's)
+                        f" SELECT {columns} FROM former.{table}"
+                    )
+            connection.commit()
+        finally:
+            connection.rollback()
+            connection.execute("DETACH former")
+    except sqlite3.Error as error:
+        raise as_storage_error(str(former), error) from error
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{former}{suffix}").unlink(missing_ok=True)

@@ -1,0 +1,96 @@
+"""What every route takes: whose things, which thread, how many; and what it may answer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Query, Request
+from pydantic import StringConstraints
+
+from thalweg.server.api.problems import MEDIA_TYPE
+from thalweg.server.api.shape import Identifier
+from thalweg.server.app import App, Tenant
+from thalweg.server.app.memory import TenantMemory
+from thalweg.server.gateway.authentication import OWNER
+from thalweg.server.gateway.budgets import Budgets
+from thalweg.server.gateway.metrics import Metrics
+from thalweg.server.gateway.streams import Streams
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """What the routes of one gateway share; it lies in `application.state.gateway`."""
+
+    app: App
+    streams: Streams
+    metrics: Metrics
+    budgets: Budgets
+    is_locked: Callable[[], bool]
+    """Whether callers must authenticate."""
+
+
+async def _gateway(request: Request) -> Gateway:
+    gateway: Gateway = request.app.state.gateway
+    return gateway
+
+
+async def _mine(request: Request) -> Tenant:
+    gateway: Gateway = request.app.state.gateway
+    return gateway.app.tenant(request.scope[OWNER])
+
+
+async def _known(
+    mine: Annotated[Tenant, Depends(_mine)],
+    agent: Annotated[
+        Identifier | None,
+        Query(
+            description="An agent with a memory of its own; the one that all share if not given."
+        ),
+    ] = None,
+) -> TenantMemory:
+    return mine.memory.of_agent(agent or "")
+
+
+Shared = Annotated[Gateway, Depends(_gateway)]
+Mine = Annotated[Tenant, Depends(_mine)]
+"""All that the caller can reach; its owner was noted at the door."""
+
+Known = Annotated[TenantMemory, Depends(_known)]
+"""What is remembered of the caller, by all agents or by the one that is named."""
+
+ThreadId = Annotated[Identifier, Path(description="The thread's id.", examples=["t1"])]
+RunId = Annotated[Identifier, Path(description="The run's id.", examples=["r1"])]
+Name = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$"),
+]
+"""A name or an id in a path that is not the gateway's own; of printable characters."""
+Many = Annotated[int, Query(ge=1, le=1_000, description="How many at most.")]
+Words = Annotated[str, Query(max_length=2_000, description="Words to look for.")]
+NUMBERS_END = 2**31 - 1
+"""No turn, position or event has a larger number; databases fail over larger ones."""
+Number = Annotated[int, Query(ge=0, le=NUMBERS_END)]
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the documented errors of a route, in addition to those of all routes."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"description": WHY[status], "content": content} for status in statuses}
+
+
+WHY = {
+    400: "The body cannot be read.",
+    401: "Nobody said, or could show, who they are.",
+    403: "It may not be done here.",
+    404: "There is no such thing, or it is another's.",
+    408: "The body came too slowly.",
+    409: "It cannot be done now: something else is under way, or was first.",
+    413: "The body is too large.",
+    415: "The body is of a type that is not taken.",
+    416: "There is no such part.",
+    422: "Something in the request cannot be used; `faults` says what.",
+    429: "An owner has as many as it may, now; `Retry-After` says how long to wait.",
+    500: "The gateway failed; its log has the number that `instance` names.",
+    502: "A model gave no usable answer.",
+    503: "Storage, or a service behind the gateway, failed; try again.",
+}

@@ -1,0 +1,87 @@
+"""Putting the application together."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from os import PathLike
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from thalweg.server.app import App, open_app
+from thalweg.server.gateway.access import Gateway
+from thalweg.server.gateway.authentication import Door
+from thalweg.server.gateway.bodies import Bodies
+from thalweg.server.gateway.budgets import Budgets, RequestBudget
+from thalweg.server.gateway.document import documents_itself
+from thalweg.server.gateway.metrics import Metrics
+from thalweg.server.gateway.observing import Observed
+from thalweg.server.gateway.problems import answers_problems
+from thalweg.server.gateway.routes.catalogue import catalogue
+from thalweg.server.gateway.routes.facts import facts
+from thalweg.server.gateway.routes.files import files
+from thalweg.server.gateway.routes.health import health
+from thalweg.server.gateway.routes.memory import memory
+from thalweg.server.gateway.routes.page import shows_its_page
+from thalweg.server.gateway.routes.runs import runs
+from thalweg.server.gateway.routes.threads import threads
+from thalweg.server.gateway.rules import Origins, RuleBook
+from thalweg.server.gateway.streams import Streams
+from thalweg.server.settings import Settings
+
+
+def create_app(
+    app: App | Settings | str | PathLike[str] | None = None,
+    *,
+    owner: str | None = None,
+    token: str | None = None,
+) -> FastAPI:
+    """Return the HTTP application over an `App`.
+
+    Args:
+        app: An open `App`, which this application does not close; or a closed one, settings, or the
+            path of a `config.yaml` (by default the usual places), which is opened and closed with
+            this application's lifespan.
+        owner: The owner of everything, for an application that only its own process can reach: then
+            callers do not authenticate. By default keys and tokens determine the owner.
+        token: The token of callers on this machine if the settings have neither keys nor an OpenID
+            provider; without it every process of the machine has access.
+    """
+    inside = open_app(app) if not isinstance(app, App) else app
+    rules = RuleBook(lambda: inside.settings.gateway, owner, token)
+    metrics = Metrics()
+    budgets = Budgets(lambda owner: rules().limits_of(owner), metrics.refused)
+    inside.watch(metrics.happened)
+    inside.watch(budgets.happened)
+    streams = Streams(lambda: inside.settings.gateway.max_streams, metrics.refused)
+
+    def is_locked() -> bool:
+        return rules().is_locked
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if inside.is_open:
+            yield
+            return
+        async with inside:
+            yield
+
+    application = FastAPI(
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        middleware=[
+            Middleware(Observed, metrics),
+            Middleware(Origins, rules),
+            Middleware(Door, rules),
+            Middleware(RequestBudget, budgets),
+            Middleware(Bodies, lambda: rules().bodies),
+        ],
+    )
+    application.state.gateway = Gateway(inside, streams, metrics, budgets, is_locked)
+    answers_problems(application)
+    for router in (runs, threads, files, memory, facts, catalogue, health):
+        application.include_router(router)
+    documents_itself(application, is_locked)
+    shows_its_page(application)
+    return application

@@ -1,0 +1,129 @@
+"""The OpenAPI document: what FastAPI makes of the routes, with errors, security and words."""
+
+import re
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from thalweg.server.api.events import EVENT
+from thalweg.server.api.problems import MEDIA_TYPE, Problem
+from thalweg.server.gateway.access import WHY
+
+TITLE = "Thalweg"
+_ABOUT = """\
+Conversations and tasks of any length inside a model's window, with nothing lost.
+
+**Begin** with `POST /api/threads/{thread}/runs/stream` and a body of `{"message": "Hello"}`:
+the thread is made, an agent answers, and its events stream as they come. A stream that breaks
+off is gone on with by `GET …/runs/{run}/stream` and the header `Last-Event-ID`.
+
+**Errors** are problem details (RFC 9457): `detail` says in one sentence what is wrong and how to
+mend it, `code` is stable and dotted, `faults` name what is wrong with a request.
+"""
+_TAGS = {
+    "runs": "Asking an agent, following what comes of it, ending it.",
+    "threads": "Conversations: every message, every decision about the context, and its undoing.",
+    "files": "Files that go to an agent, and what it made.",
+    "memory": "What is remembered across threads, as a whole.",
+    "facts": "What is remembered, fact by fact.",
+    "models": "Models that a run may name.",
+    "skills": "Skills that agents load.",
+    "usage": "Tokens and money.",
+    "gateway": "For whoever looks after it.",
+}
+_BEARER = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "A key of `gateway.keys`, or a token of the provider in `gateway.oidc`.",
+}
+_KEY = {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same key."}
+_SCHEMA = "#/components/schemas/{model}"
+_EVENT = "What the `data` of a run's server-sent events is; `event` is its `type`."
+_EVERYWHERE = (422, 500, 503)
+_WITH_A_BODY = (400, 408, 413, 415)
+_LOCKED = (401,)
+
+
+def documents_itself(application: FastAPI, is_locked: Callable[[], bool]) -> None:
+    """Add the complete OpenAPI document to an application.
+
+    Args:
+        application: The application, with all its routes.
+        is_locked: Whether callers must authenticate.
+    """
+    made: dict[bool, dict[str, Any]] = {}
+
+    def openapi() -> dict[str, Any]:
+        locked = is_locked()
+        if locked not in made:
+            made[locked] = _document(application, locked=locked)
+        return made[locked]
+
+    application.openapi = openapi  # type: ignore[method-assign]  # as FastAPI's manual has it
+
+
+def _document(application: FastAPI, *, locked: bool) -> dict[str, Any]:
+    document = get_openapi(
+        title=TITLE,
+        version=version("thalweg"),
+        summary="A gateway to agents whose context never runs out.",
+        description=_ABOUT,
+        routes=application.routes,
+        tags=[{"name": name, "description": words} for name, words in _TAGS.items()],
+    )
+    schemas = document["components"]["schemas"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    problem = Problem.model_json_schema(mode="serialization", ref_template=_SCHEMA)
+    schemas |= problem.pop("$defs")
+    schemas["Problem"] = problem
+    event = EVENT.json_schema(mode="serialization", ref_template=_SCHEMA)
+    schemas |= event.pop("$defs") | {"Event": event | {"description": _EVENT}}
+    if locked:
+        document["components"]["securitySchemes"] = {"bearer": _BEARER, "key": _KEY}
+    for path, operation in _operations(document):
+        _complete(operation, locked=locked and path != "/healthz")
+    return document
+
+
+def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, item in document["paths"].items():
+        for operation in item.values():
+            yield path, operation
+
+
+def _complete(operation: dict[str, Any], *, locked: bool) -> None:
+    """Add the errors that every route may answer, and who may call it."""
+    operation["summary"], operation["description"] = _headed(operation["description"])
+    statuses = [*_EVERYWHERE, 403]
+    if "requestBody" in operation:
+        statuses += _WITH_A_BODY
+    if locked:
+        statuses += _LOCKED
+        operation["security"] = [{"bearer": []}, {"key": []}]
+    responses = operation["responses"]
+    for status in statuses:
+        if str(status) != "422" and str(status) in responses:
+            continue
+        schema = {"$ref": "#/components/schemas/Problem"}
+        responses[str(status)] = {
+            "description": WHY[status],
+            "content": {MEDIA_TYPE: {"schema": schema}},
+        }
+    operation["responses"] = dict(sorted(responses.items()))
+
+
+def _headed(words: str) -> tuple[str, str]:
+    """Split a docstring into a heading and the rest.
+
+    Example:
+        >>> _headed("Give it; all of it. Twice.")
+        ('Give it', 'All of it. Twice.')
+    """
+    first, _, more = words.partition("\n")
+    heading, rest, *_ = *re.split(r"[.;] ", first, maxsplit=1), ""
+    rest = f"{rest[:1].upper()}{rest[1:]}"
+    return heading.removesuffix("."), f"{rest}\n{more}".strip()

@@ -1,0 +1,63 @@
+"""`/api/memory/facts`: facts one by one."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Path, Query
+
+from thalweg.memory.facts.values import Status
+from thalweg.server.api.memory import Commit, FactChange, Facts, FactView, NewFact, Review
+from thalweg.server.gateway.access import Known, Name, problems
+from thalweg.server.gateway.bodies import ParsedRoute
+
+facts = APIRouter(prefix="/api/memory/facts", tags=["facts"], route_class=ParsedRoute)
+FactId = Annotated[Name, Path(description="The fact's id, as it is listed.", examples=["fact_1"])]
+
+
+@facts.get("", operation_id="list_facts")
+async def list_facts(
+    known: Known,
+    status: Annotated[Status | None, Query(description="Those that hold, if not given.")] = None,
+) -> Facts:
+    """List facts, newest first."""
+    return await known.facts(status)
+
+
+@facts.post("", operation_id="add_fact", status_code=201, responses=problems(403, 409))
+async def add_fact(
+    known: Known,
+    new: Annotated[
+        NewFact, Body(examples=[{"content": "Ada prefers metric units.", "category": "preference"}])
+    ],
+) -> FactView:
+    """Remember a statement on the user's own word."""
+    return await known.add(new)
+
+
+@facts.get("/{fact}", operation_id="get_fact", responses=problems(404))
+async def get_fact(known: Known, fact: FactId) -> FactView:
+    """Return one fact with its evidence, valid or not."""
+    return await known.fact(fact)
+
+
+@facts.patch("/{fact}", operation_id="edit_fact", responses=problems(403, 404, 409))
+async def edit_fact(
+    known: Known,
+    fact: FactId,
+    change: Annotated[FactChange, Body(examples=[{"content": "Ada prefers SI units."}])],
+) -> FactView:
+    """Edit a fact; the history keeps its former text."""
+    return await known.edit(fact, change)
+
+
+@facts.delete("/{fact}", operation_id="delete_fact", responses=problems(403, 404, 409))
+async def delete_fact(known: Known, fact: FactId) -> Commit:
+    """Take a fact out; it can be undone. `forget_memory` deletes for good."""
+    return await known.delete(fact)
+
+
+@facts.post("/{fact}/review", operation_id="review_fact", responses=problems(403, 404, 409))
+async def review_fact(
+    known: Known, fact: FactId, review: Annotated[Review, Body(examples=[{"accept": True}])]
+) -> FactView:
+    """Accept or reject a fact that waits for the user's word."""
+    return await known.review(fact, review)

@@ -1,0 +1,49 @@
+"""`/healthz` and `/metrics`: for the operator of the gateway."""
+
+import logging
+
+from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse
+
+from thalweg.server.api.catalogue import Check, Health
+from thalweg.server.gateway.access import Shared, problems
+from thalweg.server.gateway.metrics import CONTENT_TYPE
+
+health = APIRouter(tags=["gateway"])
+_LOG = logging.getLogger("thalweg.gateway")
+_TEXT = {"text/plain": {"schema": {"type": "string"}}}
+
+
+@health.get(
+    "/healthz",
+    operation_id="health",
+    responses={503: {"model": Health, "description": "A part of it is not well."}},
+)
+async def healthz(shared: Shared, response: Response) -> Health:
+    """Return whether every part of the gateway works; callers need not authenticate."""
+    found = await shared.app.health()
+    if found.status != "ok":
+        response.status_code = 503
+        _LOG.error("not well: %s", "; ".join(f"{c.name}: {c.detail}" for c in _failed(found)))
+    if not shared.is_locked():
+        return found
+    # Anonymous callers are allowed: the response names the failed part; details are only in the
+    # log.
+    checks = tuple(check.model_copy(update={"detail": ""}) for check in found.checks)
+    return found.model_copy(update={"checks": checks})
+
+
+def _failed(found: Health) -> tuple[Check, ...]:
+    return tuple(check for check in found.checks if check.status == "failed")
+
+
+@health.get(
+    "/metrics",
+    operation_id="metrics",
+    response_class=PlainTextResponse,
+    responses={200: {"description": "As Prometheus reads it.", "content": _TEXT}, **problems(403)},
+)
+async def metrics(shared: Shared) -> Response:
+    """Return the metrics since the gateway started."""
+    text = shared.metrics.text(shared.streams.opened)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE})

@@ -1,0 +1,155 @@
+"""The gateway's settings in their effective form, rebuilt when they change."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
+
+from thalweg.server.gateway.authentication import (
+    LOCAL,
+    KeyLock,
+    Keys,
+    Lock,
+    LoopbackLock,
+    OpenLock,
+    TokenLock,
+)
+from thalweg.server.gateway.bodies import BodyLimits
+from thalweg.server.gateway.tokens import Provider, ProviderTokens
+from thalweg.server.settings import GatewaySettings
+from thalweg.server.settings.sections.gateway import OwnerLimits
+
+_FILES_AT_ONCE = 4
+_FORM_BYTES = 1 << 20
+"""Bytes of a form in addition to its files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Who may come in, and with how much."""
+
+    settings: GatewaySettings
+    lock: Lock
+    metrics: Lock | None
+    """Who may read `/metrics`; `None` for everybody."""
+    bodies: BodyLimits
+    owners: Mapping[str, OwnerLimits]
+    """What owners may do who have limits of their own."""
+    usual: OwnerLimits
+    """What all others may do."""
+    origins: frozenset[str]
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether callers must authenticate."""
+        return isinstance(self.lock, KeyLock | TokenLock)
+
+    def limits_of(self, owner: str) -> OwnerLimits:
+        """Return what an owner may do at most."""
+        return self.owners.get(owner, self.usual)
+
+
+class RuleBook:
+    """Returns the rules of the current settings."""
+
+    def __init__(
+        self,
+        settings: Callable[[], GatewaySettings],
+        owner: str | None = None,
+        token: str | None = None,
+    ) -> None:
+        """Create a rule book.
+
+        Args:
+            settings: Returns the current settings.
+            owner: The owner of everything, if the caller is already authenticated.
+            token: The token of callers on this machine if the settings have no keys.
+        """
+        self._token = token
+        self._settings = settings
+        self._owner = owner
+        self._rules: Rules | None = None
+
+    def __call__(self) -> Rules:
+        """Return the rules; the same object until the settings change."""
+        now = self._settings()
+        if self._rules is None or (self._rules.settings is not now and self._rules.settings != now):
+            self._rules = rules_of(now, self._owner, self._token)
+        return self._rules
+
+
+def rules_of(
+    settings: GatewaySettings, owner: str | None = None, token: str | None = None
+) -> Rules:
+    """Read the rules in the settings."""
+    origins = frozenset(settings.cors_origins)
+    lock: Lock
+    if owner is not None:
+        lock = OpenLock(owner)
+    elif settings.is_open and token is not None:
+        lock = TokenLock(KeyLock(Keys([(token, LOCAL)])), LoopbackLock(origins))
+    elif settings.is_open:
+        lock = LoopbackLock(origins)
+    else:
+        keys = Keys((each.key.get_secret_value(), each.owner) for each in settings.keys)
+        lock = KeyLock(keys, _tokens_of(settings))
+    metrics = {"key": lock, "local": LoopbackLock(), "anyone": None}[settings.metrics]
+    bodies = BodyLimits(form_bytes=_FILES_AT_ONCE * settings.max_upload_bytes + _FORM_BYTES)
+    owners = {each.owner: each.limits for each in settings.keys if each.limits is not None}
+    usual = settings.limits if owner is None else _UNLIMITED
+    return Rules(settings, lock, metrics, bodies, owners, usual, origins)
+
+
+_UNLIMITED = OwnerLimits(requests_per_minute=None, runs_per_minute=None, runs_at_once=None)
+"""Of the only caller of an application in its own process."""
+
+
+def _tokens_of(settings: GatewaySettings) -> ProviderTokens | None:
+    if (oidc := settings.oidc) is None:
+        return None
+    provider = Provider(
+        issuer=oidc.issuer,
+        audience=oidc.audience,
+        owner_claim=oidc.owner_claim,
+        owner_prefix=oidc.owner_prefix,
+        jwks_url=oidc.jwks_url,
+    )
+    return ProviderTokens(provider)
+
+
+class Origins(CORSMiddleware):
+    """CORS by the rules as they are now. No cookies: a page has to bring a key."""
+
+    def __init__(self, application: ASGIApp, rules: Callable[[], Rules]) -> None:
+        super().__init__(
+            application,
+            allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
+            allow_headers=(
+                "Authorization",
+                "X-API-Key",
+                "Content-Type",
+                "Last-Event-ID",
+                "Range",
+                "If-Range",
+                "If-None-Match",
+            ),
+            expose_headers=(
+                "Location",
+                "Content-Location",
+                "Content-Range",
+                "Content-Disposition",
+                "ETag",
+                "Retry-After",
+                "WWW-Authenticate",
+            ),
+        )
+        self._rules = rules
+
+    def is_allowed_origin(self, origin: str) -> bool:
+        """Return whether the current rules allow an origin.
+
+        See `CORSMiddleware.is_allowed_origin`.
+        """
+        origins = self._rules().origins
+        return origin in origins or "*" in origins

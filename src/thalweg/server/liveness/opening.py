@@ -1,0 +1,20 @@
+"""Open a presence by the address of the database that the processes share."""
+
+from pathlib import Path
+
+from thalweg.server.liveness.base import Presence
+
+
+def presence_at(address: str | Path) -> Presence:
+    """Return the presence for an address.
+
+    Args:
+        address: The path of an SQLite file, or `postgresql://…`.
+    """
+    if isinstance(address, str):
+        from thalweg.server.liveness.server import ServerPresence  # noqa: PLC0415 (psycopg: an extra)
+
+        return ServerPresence(address)
+    from thalweg.server.liveness.files import FilePresence  # noqa: PLC0415 (the other of the two)
+
+    return FilePresence(address.parent / "presence")

@@ -1,0 +1,15 @@
+"""Chat models by name: of a provider, at a URL, or in a process of ours.
+
+Two rules:
+
+- Nothing of LangChain and no model is loaded before one is asked for; an integration's own names of
+  settings (a key, the length of an answer, a window) are listed here once.
+- Missing parts raise before the first request: a package with the command that installs it, a key
+  with its variable.
+"""
+
+from thalweg.server.models.finding import Offer, find_models
+from thalweg.server.models.first_model import how_to_answer
+from thalweg.server.models.making import chat_model, model_by_name
+
+__all__ = ["Offer", "chat_model", "find_models", "how_to_answer", "model_by_name"]

@@ -1,0 +1,80 @@
+"""Data about providers: their packages, the variables of their keys, their names of settings."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from thalweg.engine.data_files import read_table
+from thalweg.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One provider of `init_chat_model`."""
+
+    name: str
+    package: str
+    """What pip installs."""
+    keys: tuple[str, ...] = ()
+    """Variables that may hold its key, the usual one first; none where no key is needed."""
+    title: str = ""
+    """What people call it."""
+    example: str = ""
+    """One of its models, as one types it."""
+    key_argument: str = "api_key"
+    url_argument: str = "base_url"
+    output_argument: str = "max_tokens"
+    window_argument: str = ""
+    """The constructor's names of these settings; empty if it has none."""
+
+    @property
+    def module(self) -> str:
+        """What Python imports."""
+        return self.package.replace("-", "_")
+
+    @property
+    def install(self) -> str:
+        """The command that brings the package."""
+        extra = _EXTRAS.get(self.package)
+        return f"pip install 'thalweg[{extra}]'" if extra else f"pip install {self.package}"
+
+
+_EXTRAS: Final = {
+    "langchain-anthropic": "anthropic",
+    "langchain-ollama": "ollama",
+    "langchain-openai": "openai",
+}
+"""Packages that an extra of ours brings."""
+
+PROVIDERS: Final = tuple(
+    Provider(name, **{**row, "keys": tuple(row.get("keys", ()))})
+    for name, row in read_table(__package__, "providers.toml").items()
+)
+"""Providers whose keys are searched. Any other one of LangChain also works by its name."""
+
+
+def provider(name: str) -> Provider | None:
+    """Return the data about a provider; `None` if there is none."""
+    return next((one for one in PROVIDERS if one.name == name), None)
+
+
+def key_of(one: Provider, environ: Mapping[str, str] | None = None) -> str:
+    """Name the variable that holds a provider's key; empty where none does."""
+    known = os.environ if environ is None else environ
+    return next((name for name in one.keys if known.get(name)), "")
+
+
+def ask_for_key(where: str, one: Provider) -> None:
+    """Raise if a model's key is missing.
+
+    Raises:
+        ConfigError: None of the variables is set.
+    """
+    if not one.keys or key_of(one):
+        return
+    first, *others = one.keys
+    names = f"{' and '.join(one.keys)} are" if others else f"{first} is"
+    problem = f"{one.title} wants a key, and {names} not set"
+    mend = f"export {first}=…, or write api_key: ${first} beside the model"
+    raise ConfigError(where, problem, mend)

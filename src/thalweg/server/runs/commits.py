@@ -1,0 +1,192 @@
+"""Group commit: the concurrent writes of many runs share one transaction."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from thalweg.errors import ClaimLostError, StorageError
+from thalweg.server.runs.base import Claim, Draft
+from thalweg.server.runs.drafts import joined
+from thalweg.server.runs.tables import End, State, Tables, Write
+
+Written = Callable[[Write], None]
+"""Called with every write once it is durable."""
+LINGER_S = 0.002
+"""How long the first of a batch waits for others."""
+_PAUSES_S = (0.05, 0.2, 0.5, 1.0, 2.0, 4.0)
+"""Between attempts to write while the database fails."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """What was handed in at a time."""
+
+    drafts: Sequence[Draft]
+    end: End | None
+    done: asyncio.Future[int]
+
+
+@dataclass(slots=True)
+class _Part:
+    """What waits of one claim, in order."""
+
+    waiting: list[_Waiting] = field(default_factory=list)
+
+
+class GroupCommit:
+    """Writes pending events, one transaction after the other.
+
+    It tracks the number of the last event of each claim that writes here. So a transaction with an
+    unknown outcome, whose commit failed, is completed: events that exist are not written again.
+    """
+
+    def __init__(self, tables: Tables, written: Written, linger_s: float = LINGER_S) -> None:
+        self._tables = tables
+        self._written = written
+        self._linger_s = linger_s
+        self._parts: dict[Claim, _Part] = {}
+        self._in_flight: dict[Claim, _Part] = {}
+        mend = "open it again; the log has the reason"
+        self._broken = StorageError("the journal of runs", "its writer ended", mend)
+        self._last: dict[Claim, int] = {}
+        self._stirred = asyncio.Event()
+        self._is_closing = False
+        self._task: asyncio.Task[None] | None = None
+
+    def claimed(self, claim: Claim, last_seq: int) -> None:
+        """Note the last number of a run that was claimed here."""
+        self._last[claim] = last_seq
+
+    def let_go(self, claim: Claim) -> None:
+        """Forget a claim."""
+        self._last.pop(claim, None)
+
+    async def add(self, claim: Claim, drafts: Sequence[Draft], end: End | None = None) -> int:
+        """Have something written.
+
+        Returns:
+            The number of its last event, once it is durable.
+
+        Raises:
+            ClaimLostError: The claim is void.
+            StorageError: The database failed for long.
+        """
+        if self._task is None:
+            self._task = asyncio.create_task(self._work(), name="thalweg-journal-writer")
+            self._task.add_done_callback(self._give_up)
+        if self._task.done():
+            raise self._broken
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        part = self._parts.setdefault(claim, _Part())
+        part.waiting.append(_Waiting(drafts, end, done))
+        self._stirred.set()
+        return await done
+
+    async def close(self) -> None:
+        """Write what waits and stop."""
+        self._is_closing = True
+        self._stirred.set()
+        if self._task is not None:
+            await self._task
+
+    async def _work(self) -> None:
+        while self._parts or not self._is_closing:
+            await self._stirred.wait()
+            if self._linger_s and not self._is_closing:
+                await asyncio.sleep(self._linger_s)
+            self._stirred.clear()
+            self._in_flight, self._parts = self._parts, {}
+            if self._in_flight:
+                await self._flush(self._in_flight)
+
+    def _give_up(self, _: asyncio.Task[None]) -> None:
+        """Release all waiters of a writer that has ended."""
+        for part in [*self._in_flight.values(), *self._parts.values()]:
+            for waiting in part.waiting:
+                _fail(waiting.done, self._broken)
+
+    async def _flush(self, parts: dict[Claim, _Part]) -> None:
+        try:
+            await self._learn(claim for claim in parts if claim not in self._last)
+            batch = [self._write_of(claim, part) for claim, part in parts.items()]
+            good = await self._written_through([write for write, _ in batch])
+        except StorageError as error:
+            for part in parts.values():
+                for waiting in part.waiting:
+                    _fail(waiting.done, error)
+            return
+        for (write, ends), part, is_good in zip(batch, parts.values(), good, strict=True):
+            self._settle(write, ends, part, is_good=is_good)
+
+    def _write_of(self, claim: Claim, part: _Part) -> tuple[Write, Sequence[int]]:
+        """Join the pending writes of a claim; return also the last event of each of them."""
+        waiting = _up_to_the_end(part.waiting)
+        drafts, ends = joined(one.drafts for one in waiting)
+        return Write(claim, self._last.get(claim, -1), tuple(drafts), waiting[-1].end), ends
+
+    def _settle(self, write: Write, ends: Sequence[int], part: _Part, *, is_good: bool) -> None:
+        claim = write.claim
+        if is_good:
+            self._last[claim] = write.last
+            self._written(write)
+        if not is_good or write.end is not None:
+            self.let_go(claim)
+        for waiting, end in zip(part.waiting[: len(ends)], ends, strict=True):
+            if not is_good:
+                _fail(waiting.done, ClaimLostError(claim.key.run, claim.attempt))
+            elif not waiting.done.done():
+                waiting.done.set_result(write.after + end)
+        for waiting in part.waiting[len(ends) :]:
+            _fail(waiting.done, ClaimLostError(claim.key.run, claim.attempt))
+
+    async def _learn(self, claims: Iterable[Claim]) -> None:
+        unknown = list(claims)
+        if not unknown:
+            return
+        states = await self._tables.states([claim.key for claim in unknown])
+        for claim in unknown:
+            state = states.get(claim.key)
+            if state is not None and not state.voids(claim):
+                self._last[claim] = state.last_seq
+
+    async def _written_through(self, writes: Sequence[Write]) -> Sequence[bool]:
+        """Write, again and again while the database fails."""
+        try:
+            return await self._tables.write(writes)
+        except StorageError as error:
+            failed = error
+        for pause in _PAUSES_S:
+            await asyncio.sleep(pause)
+            try:
+                return await self._written_again(writes)
+            except StorageError as error:
+                failed = error
+        raise failed
+
+    async def _written_again(self, writes: Sequence[Write]) -> Sequence[bool]:
+        states = await self._tables.states([write.claim.key for write in writes])
+        was_done = [_is_done(write, states.get(write.claim.key)) for write in writes]
+        if any(was_done):  # a transaction is done whole: what was not was void
+            return was_done
+        return await self._tables.write(writes)
+
+
+def _is_done(write: Write, state: State | None) -> bool:
+    if state is None or state.attempt < write.claim.attempt:
+        return False
+    if write.end is None and not write.drafts:
+        return False
+    is_ours = state.attempt == write.claim.attempt and state.last_seq == write.last
+    return is_ours and (write.end is None or state.status == write.end.status)
+
+
+def _up_to_the_end(waiting: Sequence[_Waiting]) -> Sequence[_Waiting]:
+    for position, one in enumerate(waiting, start=1):
+        if one.end is not None:
+            return waiting[:position]
+    return waiting
+
+
+def _fail(done: asyncio.Future[int], error: Exception) -> None:
+    if not done.done():
+        done.set_exception(error)

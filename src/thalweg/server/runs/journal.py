@@ -1,0 +1,293 @@
+"""A journal over tables: group commit for those who write, feeds for those who follow."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import replace
+from typing import Self
+
+from thalweg.errors import NoSuchRunError, StorageError
+from thalweg.server.runs.base import Claim, Draft, Event, Run, RunKey, Status
+from thalweg.server.runs.commits import LINGER_S, GroupCommit
+from thalweg.server.runs.drafts import sound
+from thalweg.server.runs.feeds import Feed
+from thalweg.server.runs.marks import mark
+from thalweg.server.runs.tables import End, State, Tables, Write
+
+LOOK_S = 2.0
+"""Seconds between this process's own polls, in case a notification was lost."""
+PAGE = 500
+"""Events that are read at a time."""
+_KEYS = 500
+"""Runs that are asked after at a time."""
+
+
+class TableJournal:
+    """Keeps runs and their events in the tables of a database.
+
+    It belongs to the event loop that it was opened in.
+    """
+
+    def __init__(
+        self, tables: Tables, *, look_s: float = LOOK_S, linger_s: float = LINGER_S
+    ) -> None:
+        self._tables = tables
+        self._commits = GroupCommit(tables, self._written, linger_s)
+        self._look_s = look_s
+        self._feeds: dict[RunKey, Feed] = {}
+        self._awaited: dict[Claim, asyncio.Future[bool]] = {}
+        self._names: dict[str, Counter[RunKey]] = {}
+        self._stirred: set[RunKey] = set()
+        self._is_all_stirred = False
+        self._stir = asyncio.Event()
+        self._looker: asyncio.Task[None] | None = None
+
+    async def open(self) -> Self:
+        """Make the tables where they are missing, and begin to listen."""
+        await self._tables.open(self._heard, lambda: bool(self._names))
+        self._looker = asyncio.create_task(self._look_on(), name="thalweg-journal-reader")
+        return self
+
+    async def create(self, key: RunKey, request: str, *, worker: str = "") -> Run:
+        """Store a new run; see `Journal.create`."""
+        return await self._tables.create(key, sound(request), worker)
+
+    async def get(self, key: RunKey) -> Run | None:
+        """Return one run; `None` if the owner has no such run.
+
+        See `Journal.get`.
+        """
+        return await self._tables.get(key)
+
+    async def list(
+        self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
+    ) -> Sequence[Run]:
+        """Return the newest runs, newest first; see `Journal.list`."""
+        return await self._tables.list(owner, thread, limit, before)
+
+    async def count_active(self, owner: str) -> int:
+        """Return how many runs of an owner have not ended; see `Journal.count_active`."""
+        return await self._tables.count_active(owner)
+
+    async def claim(self, key: RunKey) -> Claim | None:
+        """Claim a run to perform it; `None` if it has ended. Earlier claims become void.
+
+        See `Journal.claim`.
+        """
+        run = await self._tables.claim(key)
+        if run is None:
+            return None
+        claim = Claim(key, run.attempt, run)
+        self._commits.claimed(claim, run.last_seq)
+        if run.attempt > 1:  # an earlier claim may be awaited here, and is void now
+            self._note([key])
+        return claim
+
+    async def workers(self) -> Collection[str]:
+        """Return the processes with runs that have not ended, of all owners.
+
+        See `Journal.workers`.
+        """
+        return await self._tables.workers()
+
+    async def take_over(
+        self, workers: Collection[str], worker: str, limit: int
+    ) -> Sequence[RunKey]:
+        """Assign runs of some processes, of all owners, to another one; see `Journal.take_over`."""
+        return await self._tables.take_over(workers, worker, limit)
+
+    async def release(self, claim: Claim) -> bool:
+        """Release a claim for another process; return False if it was void.
+
+        See `Journal.release`.
+        """
+        is_given_back = await self._tables.release(claim)
+        self._commits.let_go(claim)
+        self._note([claim.key])
+        return is_given_back
+
+    def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
+        """Lock a claim inside the context: another process that claims the run waits.
+
+        See `Journal.hold`.
+        """
+        return self._tables.hold(claim)
+
+    async def append(self, claim: Claim, drafts: Sequence[Draft]) -> int:
+        """Write events durably, in order; see `Journal.append`."""
+        return await self._commits.add(claim, _checked(drafts))
+
+    async def finish(
+        self, claim: Claim, status: Status, drafts: Sequence[Draft], *, error: str | None = None
+    ) -> None:
+        """Write the last events and the end of a run, both or neither; see `Journal.finish`."""
+        end = End(status, None if error is None else sound(error))
+        await self._commits.add(claim, _checked(drafts), end)
+
+    async def read(self, key: RunKey, after: int = 0, limit: int = 1000) -> Sequence[Event]:
+        """Return events after a number, oldest first; see `Journal.read`."""
+        return await self._tables.read(key, after, limit)
+
+    async def follow(self, key: RunKey, after: int = 0) -> AsyncIterator[Event]:
+        """Yield events after a number as they are written, up to the end of the run.
+
+        See `Journal.follow`.
+        """
+        with self._following(key) as feed:
+            while feed.end is None or after < feed.end:
+                if feed.is_gone:
+                    raise NoSuchRunError(key.run)
+                events = feed.behind(after)
+                if events is None:
+                    events = await self._tables.read(key, after, PAGE)
+                    if not events:  # it was deleted: the looker finds that out
+                        self._note([key])
+                        await feed.news()
+                elif not events:
+                    await feed.news()
+                for event in events:
+                    after = event.seq
+                    yield event
+
+    async def called_off(self, claim: Claim) -> bool:
+        """Wait until the process that performs a run has to stop; see `Journal.called_off`."""
+        done = self._awaited.get(claim)
+        if done is None:
+            done = asyncio.get_running_loop().create_future()
+            self._awaited[claim] = done
+            self._name(claim.key)
+            self._note([claim.key])
+        try:
+            return await asyncio.shield(done)
+        finally:
+            if self._awaited.get(claim) is done:
+                del self._awaited[claim]
+                self._unname(claim.key)
+
+    async def ask_cancel(self, key: RunKey) -> bool:
+        """Request cancellation of a run; return False if it has ended.
+
+        See `Journal.ask_cancel`.
+        """
+        is_asked = await self._tables.ask_cancel(key)
+        self._note([key])
+        return is_asked
+
+    async def delete(self, owner: str, thread: str) -> int:
+        """Delete the runs of a thread, events and all; see `Journal.delete`."""
+        return await self._tables.delete(owner, thread)
+
+    async def close(self) -> None:
+        """See `Journal.close`. What waits is written first."""
+        await self._commits.close()
+        if self._looker is not None:
+            self._looker.cancel()
+            await asyncio.wait([self._looker])
+        await self._tables.close()
+
+    def _written(self, write: Write) -> None:
+        feed = self._feeds.get(write.claim.key)
+        if feed is not None:
+            rows = enumerate(write.drafts, start=write.after + 1)
+            feed.push([Event(seq, draft.type, draft.data) for seq, draft in rows])
+            feed.know(write.last, has_ended=write.end is not None)
+
+    @contextmanager
+    def _following(self, key: RunKey) -> Iterator[Feed]:
+        feed = self._feeds.setdefault(key, Feed())
+        feed.followers += 1
+        self._name(key)
+        if not feed.is_known:
+            self._note([key])
+        try:
+            yield feed
+        finally:
+            feed.followers -= 1
+            self._unname(key)
+            if not feed.followers:
+                del self._feeds[key]
+
+    def _name(self, key: RunKey) -> None:
+        self._names.setdefault(mark(key), Counter())[key] += 1
+
+    def _unname(self, key: RunKey) -> None:
+        named = self._names[mark(key)]
+        named[key] -= 1
+        if not named[key]:
+            del named[key]
+        if not named:
+            del self._names[mark(key)]
+
+    def _heard(self, marks: Sequence[str] | None) -> None:
+        if marks is None:
+            self._is_all_stirred = True
+            self._stir.set()
+            return
+        self._note(key for one in marks for key in self._names.get(one, ()))
+
+    def _note(self, keys: Iterable[RunKey]) -> None:
+        self._stirred.update(keys)
+        if self._stirred:
+            self._stir.set()
+
+    async def _look_on(self) -> None:
+        """Poll the runs of notifications, and from time to time all runs."""
+        loop = asyncio.get_running_loop()
+        all_at = loop.time() + self._look_s
+        while True:
+            try:
+                async with asyncio.timeout_at(all_at):
+                    await self._stir.wait()
+            except TimeoutError:
+                self._is_all_stirred = True
+            self._stir.clear()
+            keys, self._stirred = self._stirred, set()
+            if self._is_all_stirred:
+                keys = {key for named in self._names.values() for key in named}
+                self._is_all_stirred = False
+                all_at = loop.time() + self._look_s
+            try:
+                await self._look(sorted(keys, key=mark))
+            except StorageError:
+                self._is_all_stirred = True
+                await asyncio.sleep(min(self._look_s, 0.5))
+
+    async def _look(self, keys: Sequence[RunKey]) -> None:
+        for first in range(0, len(keys), _KEYS):
+            some = [key for key in keys[first : first + _KEYS] if mark(key) in self._names]
+            if some:
+                await self._take(await self._tables.states(some), some)
+
+    async def _take(self, states: Mapping[RunKey, State], keys: Sequence[RunKey]) -> None:
+        self._call_off(states)
+        behind = {}
+        for key in keys:
+            if (feed := self._feeds.get(key)) is not None:
+                state = states.get(key)
+                if feed.is_known and state is not None and state.last_seq > feed.last:
+                    behind[key] = feed.last
+                else:
+                    feed.take(state)
+        read = await self._tables.read_each(behind, PAGE) if behind else {}
+        for key in behind:
+            if (feed := self._feeds.get(key)) is not None:
+                feed.push(read.get(key, ()))
+                feed.take(states[key])
+
+    def _call_off(self, states: Mapping[RunKey, State]) -> None:
+        for claim, done in self._awaited.items():
+            state = states.get(claim.key)
+            if state is None or done.done() or state.attempt < claim.attempt:
+                continue  # it was looked at before the run was claimed
+            if state.voids(claim):
+                done.set_result(False)
+            elif state.cancel_asked:
+                done.set_result(True)
+
+
+def _checked(drafts: Sequence[Draft]) -> Sequence[Draft]:
+    return [
+        draft if (data := sound(draft.data)) == draft.data else replace(draft, data=data)
+        for draft in drafts
+    ]

@@ -1,0 +1,186 @@
+"""Runs on a PostgreSQL server, for any number of processes on any number of machines."""
+
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, ClassVar
+
+from thalweg.database.postgres import marked
+from thalweg.errors import BusyError, ClaimLostError
+from thalweg.server.runs.base import Claim, Event, RunKey
+from thalweg.server.runs.marks import mark
+from thalweg.server.runs.postgres_connections import Connection, Connections
+from thalweg.server.runs.postgres_statements import WRITE
+from thalweg.server.runs.tables import Heard, State, Tables, Write, columns
+
+MOST = 6
+"""Connections of one process that anybody asks, and as many that keep claims good."""
+_HOLD = "SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 7))"
+_TAKE = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))"
+"""A lock that is shared by holders of claims, and exclusive for a process that claims."""
+_WORKERS = "SELECT run_workers()"
+_TAKE_OVER = "SELECT * FROM run_take_over(%s::text[], %s, %s)"
+_IS_GOOD = (
+    "SELECT 1 FROM runs WHERE owner = %s AND thread = %s AND run = %s"
+    " AND attempt = %s AND status = 'running'"
+)
+_STATES = """
+    SELECT owner, runs.thread, run, status, attempt, last_seq, cancel_asked
+    FROM unnest(%s::text[], %s::text[], %s::text[]) AS asked (owner, thread, run)
+    JOIN runs USING (owner, run) WHERE runs.thread = asked.thread
+"""
+_READ_EACH = """
+    SELECT asked.owner, asked.thread, asked.run, event.seq, event.type, event.data
+    FROM unnest(%s::text[], %s::text[], %s::text[], %s::bigint[])
+        AS asked (owner, thread, run, after)
+    CROSS JOIN LATERAL (
+        SELECT seq, type, data FROM run_events
+        WHERE owner = asked.owner AND thread = asked.thread AND run = asked.run
+            AND seq > asked.after
+        ORDER BY seq LIMIT %s
+    ) AS event ORDER BY 1, 2, 3, 4
+"""
+
+
+class PostgresTables(Tables):
+    """The tables on a server."""
+
+    now: ClassVar[str] = "now()"
+
+    def __init__(self, url: str, *, most: int = MOST) -> None:
+        self._connections = Connections(url, most)
+
+    async def open(self, heard: Heard, is_awaited: Callable[[], bool]) -> None:
+        """Create missing tables, and begin to listen for changes; see `Tables.open`."""
+        del is_awaited  # a notice costs nothing to hear
+        await self._connections.open(heard)
+
+    async def _read(self, owner: str, statement: str, values: Sequence[Any]) -> Sequence[Any]:
+        """Run a `SELECT` on rows of an owner and return its rows; see `Tables`."""
+        return await self._connections.ask([owner], statement, values)
+
+    async def _change(
+        self,
+        key: RunKey,
+        statement: str,
+        values: Sequence[Any],
+        *,
+        claims: bool = False,
+        notifies: bool = True,
+    ) -> Sequence[Any]:
+        """Change a run in a transaction of its own, and return the rows of the statement.
+
+        See `Tables`.
+        """
+        first = (_TAKE, (mark(key),)) if claims else None
+        notified = [key] if notifies else []
+        return await self._connections.ask(
+            [key.owner], statement, values, first=first, notified=notified
+        )
+
+    async def workers(self) -> Collection[str]:
+        """Return the processes with runs that have not ended, of all owners.
+
+        See `Tables.workers`.
+        """
+        return {name for (name,) in await self._connections.ask([], _WORKERS, ())}
+
+    async def take_over(
+        self, workers: Collection[str], worker: str, limit: int
+    ) -> Sequence[RunKey]:
+        """Assign runs of some processes, of all owners, to another one; see `Tables.take_over`."""
+        rows = await self._connections.ask([], _TAKE_OVER, (list(workers), worker, limit))
+        return [RunKey(*row) for row in rows]
+
+    @asynccontextmanager
+    async def hold(self, claim: Claim) -> AsyncIterator[None]:
+        """Lock a claim inside the context: another process that claims the run waits.
+
+        See `Tables.hold`.
+        """
+        key = claim.key
+        async with self._connections.transaction([key.owner], is_held=True) as connection:
+            await connection.execute(_HOLD, (mark(key),))
+            if not await _rows(connection, _IS_GOOD, (*columns(key), claim.attempt)):
+                raise ClaimLostError(key.run, claim.attempt)
+            yield
+
+    async def write(self, writes: Sequence[Write]) -> Sequence[bool]:
+        """Write all or, if the database fails, nothing; a void claim's part is skipped.
+
+        See `Tables.write`.
+        """
+        keys = [write.claim.key for write in writes]
+        owners = [key.owner for key in keys]
+        rows = await self._connections.write(owners, WRITE, _arrays(writes), keys)
+        good = {number for (number,) in rows}
+        return [number in good for number in range(1, len(writes) + 1)]
+
+    async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, State]:
+        """Return the states of runs; missing runs are omitted.
+
+        See `Tables.states`.
+        """
+        owners = [key.owner for key in keys]
+        rows = await self._connections.ask(owners, _STATES, _key_arrays(keys))
+        return {RunKey(*row[:3]): State(*row[3:]) for row in rows}
+
+    async def read_each(
+        self, after: Mapping[RunKey, int], limit: int
+    ) -> Mapping[RunKey, Sequence[Event]]:
+        """Return the events of many runs, after a number each; at most `limit` of each.
+
+        See `Tables.read_each`.
+        """
+        values = (*_key_arrays(list(after)), list(after.values()), limit)
+        rows = await self._connections.ask([key.owner for key in after], _READ_EACH, values)
+        found: dict[RunKey, list[Event]] = {}
+        for row in rows:
+            found.setdefault(RunKey(*row[:3]), []).append(Event(*row[3:]))
+        return found
+
+    async def delete(self, owner: str, thread: str) -> int:
+        """Delete the runs of a thread, events and all; see `Tables.delete`."""
+        lock = "SELECT run, status FROM runs WHERE owner = %s AND thread = %s FOR UPDATE"
+        async with self._connections.transaction([owner]) as connection:
+            runs = await _rows(connection, lock, (owner, thread))
+            for run, status in runs:
+                if status in {"queued", "running"}:
+                    raise BusyError(thread, run)
+            ids = (owner, thread, [run for run, _ in runs])
+            where = "WHERE owner = %s AND thread = %s AND run = ANY (%s)"
+            for table in ("run_events", "runs"):
+                await connection.execute(marked(f"DELETE FROM {table} {where}"), ids)  # noqa: S608
+        return len(runs)
+
+    async def close(self) -> None:
+        """Stop listening and release connections; see `Tables.close`."""
+        await self._connections.close()
+
+
+def _arrays(writes: Sequence[Write]) -> dict[str, list[Any]]:
+    events = [
+        (number, seq, draft)
+        for number, write in enumerate(writes, start=1)
+        for seq, draft in enumerate(write.drafts, start=write.after + 1)
+    ]
+    return {
+        "owners": [write.claim.key.owner for write in writes],
+        "runs": [write.claim.key.run for write in writes],
+        "attempts": [write.claim.attempt for write in writes],
+        "after": [write.after for write in writes],
+        "last": [write.last for write in writes],
+        "statuses": [None if write.end is None else write.end.status for write in writes],
+        "errors": [None if write.end is None else write.end.error for write in writes],
+        "numbers": [number for number, _, _ in events],
+        "seqs": [seq for _, seq, _ in events],
+        "types": [draft.type for _, _, draft in events],
+        "data": [draft.data for _, _, draft in events],
+    }
+
+
+def _key_arrays(keys: Sequence[RunKey]) -> tuple[list[str], list[str], list[str]]:
+    return [key.owner for key in keys], [key.thread for key in keys], [key.run for key in keys]
+
+
+async def _rows(connection: Connection, statement: str, values: Sequence[Any]) -> Sequence[Any]:
+    return await (await connection.execute(marked(statement), values)).fetchall()

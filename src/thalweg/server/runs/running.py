@@ -1,0 +1,403 @@
+"""Runs: started once, performed by any live process, followed from any process."""
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from thalweg.errors import (
+    BusyError,
+    ClaimLostError,
+    NoSuchRunError,
+    RunError,
+    RunExistsError,
+    StorageError,
+    ThalwegError,
+)
+from thalweg.server.api.events import RunCancelled, RunFailed
+from thalweg.server.api.problems import Problem
+from thalweg.server.liveness.base import Presence
+from thalweg.server.runs.base import Claim, Draft, Event, Journal, Run, RunKey
+from thalweg.server.runs.emitting import Emit
+
+LOOK_S = 1.0
+"""How often a process looks for runs of dead ones; others may look just then, so it varies."""
+MOST_TAKEN = 50
+"""Runs that one process takes over at a time, so that others get some."""
+MOST_ATTEMPTS = 5
+"""Attempts that may break off, with their process or a database; then the run fails."""
+_STOP_S = 10.0
+"""How long a run that is to stop may take over it."""
+_LEAVE_S = 2.0
+"""How long a process that stops waits for runs to be created, and for what they emitted."""
+_PAUSE_S = 1.0
+"""Before a run is taken up again whose database failed."""
+_FENCE: ContextVar[Emit | None] = ContextVar("thalweg_run", default=None)
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes:
+        data: The event that ends it, `run.` and the status: a JSON object.
+    """
+
+    status: Literal["completed", "interrupted", "failed", "cancelled"]
+    data: str
+    error: str | None = None
+    """A problem, where it failed."""
+
+
+Perform = Callable[[Run, Emit], Awaitable[Outcome]]
+"""Performs a run. An attempt after the first resumes from the last checkpoint."""
+
+
+@asynccontextmanager
+async def open_runs(
+    journal: Journal, presence: Presence, perform: Perform, *, most_attempts: int = MOST_ATTEMPTS
+) -> AsyncIterator["Runs"]:
+    """Perform runs until the block ends; the arguments are those of `Runs`."""
+    runs = Runs(journal, presence, perform, most_attempts=most_attempts)
+    await runs.open()
+    try:
+        yield runs
+    finally:
+        await runs.close()
+
+
+def fence() -> AbstractAsyncContextManager[None]:
+    """Keep the claim of the run that is performed here good for a moment.
+
+    Raises (when entered):
+        ClaimLostError: Another process performs the run.
+    """
+    emit = _FENCE.get()
+    return nullcontext() if emit is None else emit.hold()
+
+
+class Runs:
+    """The runs of one process: those it performs, and those it follows."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        presence: Presence,
+        perform: Perform,
+        *,
+        most_attempts: int = MOST_ATTEMPTS,
+    ) -> None:
+        self._journal = journal
+        self._presence = presence
+        self._perform = perform
+        self._most_attempts = most_attempts
+        self._name = ""
+        self._starting: set[asyncio.Task[Run]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._working: dict[RunKey, asyncio.Task[Any] | None] = {}
+        self._looker: asyncio.Task[None] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of this process among those that live."""
+        return self._name
+
+    async def open(self) -> None:
+        """Begin to perform runs, and to take over those of processes that die.
+
+        Raises:
+            StorageError: The medium of the presence failed.
+        """
+        self._name = await self._presence.enter()
+        self._looker = asyncio.create_task(self._look_on(), name="thalweg-runs-takeover")
+
+    async def close(self) -> None:
+        """Stop performing: runs under way are cancelled here, and others take them over."""
+        if self._looker is not None:
+            self._looker.cancel()
+            await asyncio.wait([self._looker])
+        if self._starting:
+            await asyncio.wait(self._starting, timeout=_LEAVE_S)
+        while tasks := list(self._tasks):
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        await self._presence.leave()
+
+    async def recover(self) -> int:
+        """Take over runs of processes that died.
+
+        Returns:
+            How many.
+
+        Raises:
+            StorageError: A database failed.
+        """
+        others = {*await self._journal.workers()} - {self._name}
+        dead = await self._presence.dead(others) if others else ()
+        if not dead:
+            return 0
+        taken = await self._journal.take_over(dead, self._name, MOST_TAKEN)
+        for key in taken:
+            self._begin(key)
+        return len(taken)
+
+    async def start(
+        self, key: RunKey, request: str, *, if_busy: Literal["reject", "cancel"] = "reject"
+    ) -> Run:
+        """Start a run; the same again is the same run.
+
+        Args:
+            key: Its id is the caller's to choose.
+            request: What is asked, a JSON object.
+            if_busy: What to do with a run of the thread that has not ended.
+
+        Raises:
+            BusyError: Another run of the thread has not ended.
+            RunExistsError: The owner has another run with that id.
+            StorageError: A database failed.
+        """
+        if (there := await self._journal.get(key)) is not None:
+            return _same(there, request)
+        try:
+            return await self._start(key, request)
+        except BusyError as busy:
+            if if_busy == "reject":
+                raise
+            other = RunKey(key.owner, key.thread, busy.run)
+        with suppress(NoSuchRunError):
+            await self.cancel(other)
+            await self.join(other)
+        return await self._start(key, request)
+
+    def follow(self, key: RunKey, after: int = 0) -> AsyncIterator[Event]:
+        """Yield events after a number as they are written, up to the end of the run.
+
+        See `Journal.follow`.
+        """
+        return self._journal.follow(key, after)
+
+    async def get(self, key: RunKey) -> Run | None:
+        """Return one run; `None` if the owner has no such run.
+
+        See `Journal.get`.
+        """
+        return await self._journal.get(key)
+
+    async def list(
+        self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
+    ) -> Sequence[Run]:
+        """Return the newest runs, newest first; see `Journal.list`."""
+        return await self._journal.list(owner, thread, limit=limit, before=before)
+
+    async def count_active(self, owner: str) -> int:
+        """Return how many runs of an owner have not ended; see `Journal.count_active`."""
+        return await self._journal.count_active(owner)
+
+    async def cancel(self, key: RunKey) -> bool:
+        """Ask for the end of a run, wherever it is performed; False where it has ended."""
+        return await self._journal.ask_cancel(key)
+
+    async def join(self, key: RunKey) -> Run:
+        """Wait for the end of a run.
+
+        Raises:
+            NoSuchRunError: There is none, or it was deleted meanwhile.
+        """
+        run = await self._journal.get(key)
+        async for _ in self._journal.follow(key, 0 if run is None else run.last_seq):
+            pass
+        if (run := await self._journal.get(key)) is None:
+            raise NoSuchRunError(key.run)
+        return run
+
+    async def _start(self, key: RunKey, request: str) -> Run:
+        """Complete a start even if the caller is cancelled.
+
+        A database completes a statement after the caller has stopped waiting: this process would
+        own a run and not perform it.
+        """
+        starting = asyncio.create_task(self._started(key, request), name=f"start-{key.run}")
+        self._starting.add(starting)
+        starting.add_done_callback(self._starting.discard)
+        starting.add_done_callback(_heard)
+        return await asyncio.shield(starting)
+
+    async def _started(self, key: RunKey, request: str) -> Run:
+        """Create a run and begin to perform it.
+
+        The row names this process from the beginning: where it dies, others take the run over.
+        """
+        try:
+            run = await self._journal.create(key, request, worker=self._name)
+        except RunExistsError:
+            there = await self._journal.get(key)
+            if there is None:
+                raise
+            return _same(there, request)
+        except StorageError:
+            self._begin(key)  # it may have been created nevertheless
+            raise
+        self._begin(key, run)
+        return run
+
+    def _begin(self, key: RunKey, run: Run | None = None) -> None:
+        task = asyncio.create_task(self._work(key, run), name=f"work-{key.run}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, key: RunKey, run: Run | None = None) -> None:
+        """Perform a run that this process is to perform, again where a database fails."""
+        while True:
+            try:
+                run = run or await self._journal.get(key)
+                if run is not None and run.worker == self._name:
+                    await self._alone(key)
+            except StorageError as error:
+                run = None
+                _log.warning("run %s is begun again: %s", key.run, error)
+                await asyncio.sleep(_PAUSE_S)
+            else:
+                return
+
+    async def _look_on(self) -> None:
+        while True:
+            try:
+                await self.recover()
+            except StorageError as error:
+                _log.warning("cannot look for runs of dead processes: %s", error)
+            await asyncio.sleep(LOOK_S * random.uniform(0.7, 1.3))  # noqa: S311 (no secret)
+
+    async def _alone(self, key: RunKey) -> None:
+        """Perform a run when this process performs it no longer under another claim."""
+        me = asyncio.current_task()
+        before, self._working[key] = self._working.get(key), me
+        try:
+            if before is not None:  # its claim was taken for lost, and came back here
+                before.cancel()
+                await asyncio.wait([before])
+            await self._attempt(key)
+        finally:
+            if self._working.get(key) is me:
+                del self._working[key]
+
+    async def _attempt(self, key: RunKey) -> None:
+        """Perform a run to its end, unless it has ended or another process performs it."""
+        claim = await self._journal.claim(key)
+        run = None if claim is None else claim.run or await self._journal.get(key)
+        if claim is None or run is None:
+            return
+        try:
+            if claim.attempt - run.handed > self._most_attempts:
+                await self._end(claim, _poison(claim.attempt - run.handed - 1))
+            else:
+                await self._go_on(claim, run)
+        except ClaimLostError:
+            now = await self._journal.get(key)
+            if now is not None and now.status == "running" and now.attempt == claim.attempt:
+                problem = "a claim that is good was taken for lost"
+                raise StorageError(key.run, problem, "it is begun again") from None
+            _log.info("run %s is performed elsewhere now", key.run)
+
+    async def _go_on(self, claim: Claim, run: Run) -> None:
+        emit = Emit(self._journal, claim)
+        try:
+            outcome = await self._outcome(claim, run, emit)
+            await emit.drain()
+            await self._end(claim, outcome)
+        except asyncio.CancelledError:
+            await self._leave(claim, emit)
+            raise
+        finally:
+            await emit.close()
+
+    async def _outcome(self, claim: Claim, run: Run, emit: Emit) -> Outcome:
+        performing = asyncio.create_task(self._performed(run, emit), name=f"run-{run.key.run}")
+        watching = asyncio.create_task(self._journal.called_off(claim))
+        try:
+            ends: list[asyncio.Future[Any]] = [performing, watching, emit.failed]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if not performing.done():
+                await _stopped(performing)
+        finally:
+            watching.cancel()
+            performing.cancel()
+            await asyncio.wait([performing, watching], timeout=_STOP_S)
+        if emit.failed.done():
+            raise emit.failed.result()
+        if not performing.done() or performing.cancelled():
+            is_asked = not watching.cancelled() and watching.result()
+            if watching.done() and not watching.cancelled() and not is_asked:
+                raise ClaimLostError(claim.key.run, claim.attempt)
+            return Outcome("cancelled", RunCancelled().model_dump_json())
+        return _told(run, performing)
+
+    async def _performed(self, run: Run, emit: Emit) -> Outcome:
+        _FENCE.set(emit)
+        return await self._perform(run, emit)
+
+    async def _end(self, claim: Claim, outcome: Outcome) -> None:
+        draft = Draft(f"run.{outcome.status}", outcome.data)
+        await self._journal.finish(claim, outcome.status, [draft], error=outcome.error)
+
+    async def _leave(self, claim: Claim, emit: Emit) -> None:
+        """Release a run for other processes to resume."""
+        with suppress(RunError, StorageError, TimeoutError):
+            async with asyncio.timeout(_LEAVE_S):
+                await emit.drain()
+        with suppress(StorageError):
+            await self._journal.release(claim)
+
+
+def _heard(done: asyncio.Task[Run]) -> None:
+    """Retrieve an error whose waiter may no longer exist."""
+    if not done.cancelled():
+        done.exception()
+
+
+async def _stopped(performing: "asyncio.Task[Outcome]") -> None:
+    performing.cancel()
+    await asyncio.wait([performing], timeout=_STOP_S)
+
+
+def _told(run: Run, performing: "asyncio.Task[Outcome]") -> Outcome:
+    error = performing.exception()
+    if error is None:
+        return performing.result()
+    if isinstance(error, (ClaimLostError, StorageError)):
+        raise error
+    _log.error("run %s failed", run.key.run, exc_info=error)
+    return _failed(error)
+
+
+def _failed(error: BaseException) -> Outcome:
+    if isinstance(error, ThalwegError):
+        code, detail = error.code, str(error)
+    else:
+        code, detail = "run.failed", f"{type(error).__name__}: {error}"
+    return _problem(code, detail[:2_000])
+
+
+def _poison(died: int) -> Outcome:
+    return _problem(
+        "run.poison",
+        f"{died} attempts at this run broke off, be it that a process died or that a database "
+        "failed; it is not begun again. Look into the logs, or ask again in other words",
+    )
+
+
+def _problem(code: str, detail: str) -> Outcome:
+    problem = Problem(title="the run failed", status=500, detail=detail, code=code)
+    data = RunFailed(problem=problem).model_dump_json()
+    return Outcome("failed", data, problem.model_dump_json())
+
+
+def _same(there: Run, request: str) -> Run:
+    if there.request != request:
+        raise RunExistsError(there.key.run)
+    return there

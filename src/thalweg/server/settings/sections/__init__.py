@@ -1,0 +1,1 @@
+"""Sections of `config.yaml`, one file per section."""

@@ -1,0 +1,93 @@
+"""The file that a user starts with: every setting with its default, as a comment."""
+
+from collections.abc import Iterator
+from textwrap import wrap
+
+from thalweg.engine.compaction.thresholds import Threshold
+from thalweg.engine.sections import Section
+from thalweg.server.settings.fields import Field, described
+from thalweg.server.settings.sections.agents import SubagentSettings
+from thalweg.server.settings.sections.gateway import GatewayKey, OidcSettings
+from thalweg.server.settings.sections.models import ModelSettings
+from thalweg.server.settings.sections.tools import McpServer, ToolGroup, ToolSettings
+from thalweg.server.settings.whole import Settings
+from thalweg.server.settings.writing import inline, plain
+
+WIDTH = 100
+_HEAD = """\
+# Settings of Thalweg. Nothing has to be set: what stands here as a comment is the default, or an
+# example where a list is empty by default. Take away the # in front of a line to change it.
+#
+# $NAME, ${NAME} and ${NAME:-default} stand for variables of the environment, $$ for a dollar.
+# `thalweg config check` says what is wrong, `thalweg config show` what holds.
+"""
+_EXAMPLES: dict[type[Section], dict[str, str]] = {
+    ModelSettings: {
+        "name": "gpt",
+        "provider": "openai",
+        "model": "gpt-5",
+        "api_key": "$OPENAI_API_KEY",
+    },
+    SubagentSettings: {
+        "name": "reader",
+        "description": "Reads long files and reports what matters.",
+    },
+    ToolSettings: {"name": "word_count", "use": "my_tools:word_count"},
+    ToolGroup: {"name": "text"},
+    McpServer: {"command": "npx", "args": "[-y, '@modelcontextprotocol/server-everything']"},
+    GatewayKey: {"key": "$THALWEG_KEY", "owner": "ada"},
+    OidcSettings: {"issuer": "https://id.example.com", "audience": "thalweg"},
+}
+_INLINE = (Threshold,)
+"""Sections that are written on one line."""
+_NAME = "everything"
+"""What the example of a mapping is called."""
+_REPEATED = ("pricing.models", "pricing.tiers")
+"""Sections whose keys are just above: they have no example."""
+
+
+def starting_file() -> str:
+    """Write it."""
+    return "\n".join((_HEAD, *_blocks())).rstrip("\n") + "\n"
+
+
+def _blocks() -> Iterator[str]:
+    for field in described(Settings):
+        yield from (f"# {line}" for line in wrap(field.told, WIDTH - 2))
+        yield from (f"#{line}" for line in _field(field, "", ""))
+        yield ""
+
+
+def _field(field: Field, indent: str, above: str) -> Iterator[str]:
+    """Write one setting; the lines of a section below its name."""
+    path = f"{above}.{field.name}".removeprefix(".")
+    inner = field.section
+    if inner is None or inner in _INLINE or path.endswith(_REPEATED):
+        yield f"{indent}{field.name}: {inline(plain(field.default))}"
+        return
+    yield f"{indent}{field.name}:"
+    match field.holds:
+        case "one":
+            yield from _section(inner, f"{indent}  ", path)
+        case "list":
+            first, *rest = _section(inner, f"{indent}    ", path, told_first=False)
+            yield f"{indent}  - {first.strip()}"
+            yield from rest
+        case "mapping":
+            yield f"{indent}  {_NAME}:"
+            yield from _section(inner, f"{indent}    ", path)
+
+
+def _section(
+    section: type[Section], indent: str, path: str, *, told_first: bool = True
+) -> Iterator[str]:
+    examples = _EXAMPLES.get(section, {})
+    for number, field in enumerate(described(section)):
+        if number or told_first:
+            choices = f" One of {', '.join(field.choices)}." if field.choices else ""
+            told = f"{field.told}{choices}".strip()
+            yield from (f"{indent}# {line}" for line in wrap(told, WIDTH - len(indent) - 3))
+        if field.name in examples:
+            yield f"{indent}{field.name}: {examples[field.name]}"
+        else:
+            yield from _field(field, indent, path)

@@ -1,0 +1,223 @@
+"""What OpenAI refuses in `POST /v1/chat/completions`."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from thalweg.testing.strict.exchange import Object, Problem
+from thalweg.testing.strict.rules.openai_problems import (
+    MOST_TEXT_CHARS,
+    empty_array,
+    function_name,
+    image_url,
+    missing,
+    text_length,
+    unknown,
+    wrong_type,
+    wrong_value,
+)
+
+ROLES = ("system", "assistant", "user", "function", "tool", "developer")
+MOST_ID_CHARS = 40
+_FIELDS = {
+    "role",
+    "content",
+    "name",
+    "tool_calls",
+    "tool_call_id",
+    "refusal",
+    "audio",
+    "function_call",
+}
+_PARTS = {
+    "user": ("text", "image_url", "input_audio", "file"),
+    "assistant": ("text", "refusal"),
+}
+
+
+def problems(body: Object) -> Iterator[Problem]:
+    """List what is wrong with a request; its messages' order only if each is well formed."""
+    if not isinstance(body.get("model"), str):
+        yield Problem("you must provide a model parameter")
+    messages = body.get("messages")
+    if messages is None:
+        yield missing("messages")
+    elif not isinstance(messages, list):
+        yield wrong_type("messages", "an array of objects", messages)
+    elif not messages:
+        yield empty_array("messages")
+    else:
+        malformed = [p for n, m in enumerate(messages) for p in _message(f"messages[{n}]", m)]
+        yield from malformed
+        yield from () if malformed else _pairing(messages)
+    yield from _tools(body)
+    if not isinstance(options := body.get("stream_options") or {}, dict):
+        yield wrong_type("stream_options", "an object", options)
+
+
+def _tools(body: Object) -> Iterator[Problem]:
+    tools = body.get("tools")
+    if tools is None:
+        return
+    if not isinstance(tools, list):
+        yield wrong_type("tools", "an array of objects", tools)
+    elif not tools:
+        yield empty_array("tools")
+    else:
+        for n, tool in enumerate(tools):
+            function = tool.get("function") if isinstance(tool, dict) else None
+            if not isinstance(function, dict):
+                yield missing(f"tools[{n}].function")
+            else:
+                yield from function_name(f"tools[{n}].function.name", function.get("name"))
+
+
+def _message(path: str, message: object) -> Iterator[Problem]:
+    if not isinstance(message, dict):
+        yield wrong_type(path, "an object", message)
+        return
+    role = message.get("role")
+    if role is None:
+        yield missing(f"{path}.role")
+    elif role not in ROLES:
+        yield wrong_value(f"{path}.role", str(role), ROLES)
+    else:
+        yield from (unknown(f"{path}.{name}") for name in sorted(message.keys() - _FIELDS))
+        yield from _content(path, role, message)
+        yield from _calls(path, role, message.get("tool_calls"))
+        if role == "tool":
+            call_id = message.get("tool_call_id")
+            if not isinstance(call_id, str):
+                yield missing(f"{path}.tool_call_id")
+            else:
+                yield from text_length(f"{path}.tool_call_id", call_id, MOST_ID_CHARS)
+
+
+def _content(path: str, role: str, message: Object) -> Iterator[Problem]:
+    content = message.get("content")
+    if content is None:
+        optional = role == "assistant" and any(
+            message.get(name) for name in ("tool_calls", "function_call", "refusal", "audio")
+        )
+        if not optional:
+            yield Problem(
+                "Invalid value for 'content': expected a string, got null.",
+                param=path.replace("[", ".[") + ".content",
+            )
+    elif isinstance(content, str):
+        yield from text_length(f"{path}.content", content, MOST_TEXT_CHARS)
+    elif not isinstance(content, list):
+        yield wrong_type(f"{path}.content", "one of a string or array of objects", content)
+    elif not content:
+        yield empty_array(f"{path}.content")
+    else:
+        for n, part in enumerate(content):
+            yield from _part(f"{path}.content[{n}]", role, part)
+
+
+def _part(path: str, role: str, part: object) -> Iterator[Problem]:
+    if not isinstance(part, dict):
+        yield wrong_type(path, "an object", part)
+        return
+    kind, known = part.get("type"), _PARTS.get(role, ("text",))
+    if kind is None:
+        yield missing(f"{path}.type")
+    elif kind not in known:
+        yield wrong_value(f"{path}.type", str(kind), known)
+    elif kind == "image_url":
+        image = part.get("image_url")
+        yield from image_url(
+            f"{path}.image_url.url", image.get("url") if isinstance(image, dict) else image
+        )
+    elif kind in {"text", "refusal"} and not isinstance(part.get(kind), str):
+        yield missing(f"{path}.{kind}")
+
+
+def _calls(path: str, role: str, calls: object) -> Iterator[Problem]:
+    if calls is None:
+        return
+    if role != "assistant":
+        yield unknown(f"{path}.tool_calls")
+    elif not isinstance(calls, list):
+        yield wrong_type(f"{path}.tool_calls", "an array of objects", calls)
+    elif not calls:
+        yield empty_array(f"{path}.tool_calls")
+    else:
+        for n, call in enumerate(calls):
+            yield from _call(f"{path}.tool_calls[{n}]", call)
+
+
+def _call(path: str, call: object) -> Iterator[Problem]:
+    if not isinstance(call, dict):
+        yield wrong_type(path, "an object", call)
+        return
+    call_id = call.get("id")
+    if not isinstance(call_id, str):
+        yield missing(f"{path}.id")
+    else:
+        yield from text_length(f"{path}.id", call_id, MOST_ID_CHARS)
+    if call.get("type") is None:
+        yield missing(f"{path}.type")
+    function = call.get("function")
+    if not isinstance(function, dict):
+        yield missing(f"{path}.function")
+        return
+    yield from function_name(f"{path}.function.name", function.get("name"))
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str):
+        yield wrong_type(f"{path}.function.arguments", "a string", arguments)
+
+
+def _pairing(messages: list[Any]) -> Iterator[Problem]:
+    """Every call is answered right after it, every answer answers a call, ids are not shared."""
+    waiting: dict[str, int] = {}
+    batch: list[str] = []
+    answered: dict[str, int] = {}
+    for n, message in enumerate(messages):
+        if message["role"] != "tool":
+            yield from _unanswered(waiting, n)
+            batch = [call["id"] for call in message.get("tool_calls") or ()]
+            yield from _shared(batch, n)
+            waiting, answered = dict.fromkeys(batch, n), {}
+            continue
+        call_id = message["tool_call_id"]
+        if not batch:
+            yield Problem(
+                "Invalid parameter: messages with role 'tool' must be a response to a "
+                "preceeding message with 'tool_calls'.",
+                param=f"messages.[{n}].role",
+            )
+        elif call_id not in batch:
+            yield Problem(
+                "Invalid parameter: 'tool_call_id' of "
+                f"'{call_id}' not found in 'tool_calls' of previous message.",
+                param=f"messages.[{n}].tool_call_id",
+            )
+        elif call_id in answered:
+            yield Problem(
+                f"Invalid parameter: Duplicate value for 'tool_call_id' of '{call_id}', "
+                f"in messages[{answered[call_id]}] and messages[{n}].",
+                param=f"messages.[{n}].tool_call_id",
+            )
+        else:
+            answered[call_id] = n
+            waiting.pop(call_id, None)
+    yield from _unanswered(waiting, len(messages))
+
+
+def _unanswered(waiting: dict[str, int], at: int) -> Iterator[Problem]:
+    if waiting:
+        yield Problem(
+            "An assistant message with 'tool_calls' must be followed by tool messages responding "
+            "to each 'tool_call_id'. The following tool_call_ids did not have response messages: "
+            + ", ".join(waiting),
+            param=f"messages.[{at}].role",
+        )
+
+
+def _shared(batch: list[str], at: int) -> Iterator[Problem]:
+    for n, call_id in enumerate(batch):
+        if call_id in batch[:n]:
+            yield Problem(
+                f"Invalid parameter: Duplicate value for 'id' of '{call_id}' in 'tool_calls'.",
+                param=f"messages.[{at}].tool_calls",
+            )

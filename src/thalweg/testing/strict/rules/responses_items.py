@@ -1,0 +1,178 @@
+"""Items of OpenAI's Responses: what one may hold by itself."""
+
+from collections.abc import Callable, Iterator
+
+from thalweg.testing.strict.exchange import Object, Problem
+from thalweg.testing.strict.rules.openai_problems import (
+    MOST_TEXT_CHARS,
+    empty_array,
+    function_name,
+    image_url,
+    missing,
+    not_empty,
+    text_length,
+    unknown,
+    wrong_type,
+    wrong_value,
+)
+from thalweg.testing.strict.sealing import opened
+
+MOST_ID_CHARS = 64
+_ROLES = ("assistant", "system", "developer", "user")
+_FIELDS = {
+    "message": {"id", "role", "content", "status", "phase"},
+    "function_call": {"id", "call_id", "name", "arguments", "status", "namespace", "caller"},
+    "function_call_output": {"id", "call_id", "name", "namespace", "output", "status", "caller"},
+    "reasoning": {"id", "summary", "content", "encrypted_content", "status"},
+}
+_PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
+_INPUT = ("input_text", "input_image", "input_file")
+_OUTPUT = ("output_text", "refusal")
+_PART_FIELDS = {
+    "input_text": {"text"},
+    "input_image": {"image_url", "detail", "file_id"},
+    "input_file": {"file_data", "file_id", "file_url", "filename", "detail"},
+    "output_text": {"text", "annotations", "logprobs"},
+    "refusal": {"refusal"},
+}
+
+
+def kind_of(item: Object) -> str:
+    """Return the type of an item; one with a role only is a message.
+
+    Example:
+        >>> kind_of({"role": "user", "content": "hi"}), kind_of({"type": "reasoning"})
+        ('message', 'reasoning')
+    """
+    return str(item.get("type") or ("message" if "role" in item else ""))
+
+
+def is_of_model(item: Object) -> bool:
+    """Return whether the model wrote it."""
+    kind = kind_of(item)
+    if kind == "message":
+        return item.get("role") == "assistant"
+    return kind == "reasoning" or kind.endswith("_call")
+
+
+def item_problems(path: str, item: object) -> Iterator[Problem]:
+    """List what is wrong with one item."""
+    if not isinstance(item, dict):
+        yield wrong_type(path, "an object", item)
+        return
+    kind = kind_of(item)
+    if kind not in _FIELDS:
+        if not kind:
+            yield missing(f"{path}.type")
+        elif not kind.endswith(("_call", "_call_output")):
+            yield wrong_value(path, kind, tuple(_FIELDS))
+        return
+    yield from (
+        unknown(f"{path}.{name}") for name in sorted(item.keys() - _FIELDS[kind] - {"type"})
+    )
+    yield from _id(path, kind, item.get("id"))
+    yield from _RULES[kind](path, item)
+
+
+def _id(path: str, kind: str, value: object) -> Iterator[Problem]:
+    prefix = _PREFIXES.get(kind)
+    if not isinstance(value, str | None):
+        yield wrong_type(f"{path}.id", "a string", value)
+    elif value is not None and prefix is not None and not value.startswith(prefix):
+        yield Problem(
+            f"Invalid '{path}.id': '{value}'. Expected an ID that begins with '{prefix}'.",
+            param=f"{path}.id",
+            code="invalid_value",
+        )
+
+
+def _message(path: str, item: Object) -> Iterator[Problem]:
+    role = item.get("role")
+    if role not in _ROLES:
+        yield wrong_value(f"{path}.role", str(role), _ROLES)
+        return
+    if item.get("content") is None:
+        yield missing(f"{path}.content")
+    else:
+        known = _OUTPUT if role == "assistant" else _INPUT
+        yield from _content(f"{path}.content", item["content"], known)
+
+
+def _content(path: str, content: object, known: tuple[str, ...]) -> Iterator[Problem]:
+    if isinstance(content, str):
+        yield from text_length(path, content, MOST_TEXT_CHARS)
+    elif not isinstance(content, list):
+        yield wrong_type(path, "one of an array of objects or string", content)
+    else:
+        for n, part in enumerate(content):
+            yield from _part(f"{path}[{n}]", part, known)
+
+
+def _part(path: str, part: object, known: tuple[str, ...]) -> Iterator[Problem]:
+    if not isinstance(part, dict):
+        yield wrong_type(path, "an object", part)
+        return
+    kind = part.get("type")
+    if kind not in known:
+        yield missing(f"{path}.type") if kind is None else wrong_value(path, str(kind), known)
+        return
+    for name in sorted(part.keys() - _PART_FIELDS[kind] - {"type"}):
+        yield unknown(f"{path}.{name}")
+    if kind == "input_image" and not isinstance(part.get("file_id"), str):
+        yield from image_url(f"{path}.image_url", part.get("image_url"))
+    text = {"input_text": "text", "output_text": "text", "refusal": "refusal"}.get(kind)
+    if text is not None and not isinstance(part.get(text), str):
+        yield missing(f"{path}.{text}")
+
+
+def _call_id(path: str, item: Object) -> Iterator[Problem]:
+    call_id = item.get("call_id")
+    if not isinstance(call_id, str):
+        yield missing(f"{path}.call_id")
+    else:
+        yield from not_empty(f"{path}.call_id", call_id)
+        yield from text_length(f"{path}.call_id", call_id, MOST_ID_CHARS)
+
+
+def _call(path: str, item: Object) -> Iterator[Problem]:
+    yield from _call_id(path, item)
+    yield from function_name(f"{path}.name", item.get("name"))
+    if not isinstance(item.get("arguments"), str):
+        yield wrong_type(f"{path}.arguments", "a string", item.get("arguments"))
+
+
+def _output(path: str, item: Object) -> Iterator[Problem]:
+    yield from _call_id(path, item)
+    output = item.get("output")
+    if output is None:
+        yield missing(f"{path}.output")
+    elif output == []:
+        yield empty_array(f"{path}.output")
+    else:
+        yield from _content(f"{path}.output", output, _INPUT)
+
+
+def _reasoning(path: str, item: Object) -> Iterator[Problem]:
+    summary, seal = item.get("summary"), item.get("encrypted_content")
+    if not isinstance(summary, list):
+        yield missing(f"{path}.summary")
+    else:
+        for n, part in enumerate(summary):
+            if not isinstance(part, dict) or not isinstance(part.get("text"), str):
+                yield missing(f"{path}.summary[{n}].text")
+    if not isinstance(seal, str | None):
+        yield wrong_type(f"{path}.encrypted_content", "a string", seal)
+    elif seal is not None and opened(seal) is None:
+        yield Problem(
+            f"The encrypted content for item {item.get('id', '')} could not be verified. "
+            "Reason: Encrypted content could not be decrypted or parsed.",
+            code="invalid_encrypted_content",
+        )
+
+
+_RULES: dict[str, Callable[[str, Object], Iterator[Problem]]] = {
+    "message": _message,
+    "function_call": _call,
+    "function_call_output": _output,
+    "reasoning": _reasoning,
+}

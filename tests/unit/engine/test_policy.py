@@ -1,0 +1,140 @@
+"""Rent or buy: when a fold has paid, when it cannot pay, and when it must be."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from tests.property.driving import Drive
+from tests.property.strategies import Scenario
+from tests.unit.engine.threads import run, steps, user
+from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.policy import Policy, RentOrBuy
+from thalweg.engine.edits import Edit, Evict, Fold
+from thalweg.engine.entries import Message, Text, ToolCall
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.transcript import as_text
+from thalweg.engine.window.budget import Budget
+
+
+class Never(Policy):
+    """A policy that never folds, to compare with."""
+
+    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+        """See `Policy.prepare`."""
+        assert scene.turn >= int(cold)
+        return iter(())
+
+
+def _folds(drive: Drive) -> list[Fold]:
+    return [e for e in drive.engine.history if isinstance(e, Fold)]
+
+
+def test_a_short_thread_is_never_touched() -> None:
+    """Below every ceiling and without rent there is no edit at all."""
+    assert run([user("Go"), *steps(5, 10)], window=200_000).engine.history == []
+
+
+def test_a_long_thread_in_a_large_window_folds_when_the_rent_has_paid_for_it() -> None:
+    """Long before the window is full, and by choice."""
+    driven = run([user("Go"), *steps(300, 60)], window=400_000)
+
+    assert _folds(driven)
+    assert all("cost as much" in f.reason for f in _folds(driven))
+    assert max(r.tokens for r in driven.requests) < 200_000
+
+
+def test_a_cold_cache_makes_a_fold_cheaper_and_so_earlier() -> None:
+    """Rewriting costs nothing extra there; the same thread never folds later when cold."""
+    messages = (user("Go"), *steps(200, 60))
+    budget = Budget(window=400_000)
+    first = {}
+    for cold in (frozenset[int](), frozenset(range(len(messages)))):
+        driven = Drive(Scenario(messages, budget, "anthropic", cold=cold)).run()
+        first[bool(cold)] = _folds(driven)[0].turn
+
+    assert first[True] < first[False]
+
+
+def test_the_hard_ceiling_holds_whatever_it_costs() -> None:
+    """Where reading is free, only the window makes it fold."""
+    free = TARIFFS["anthropic"].model_copy(update={"read": 0.0})
+    messages = (user("Go"), *steps(60, 60))
+    driven = Drive(
+        Scenario(messages, Budget(window=8_000), "anthropic"), policy=RentOrBuy(free)
+    ).run()
+
+    assert {f.reason for f in _folds(driven)} == {"the request would not fit"}
+    assert all(r.tokens <= 7_000 for r in driven.requests)
+
+
+def _recall(k: int, words: str) -> list[Message]:
+    call = ToolCall(f"r{k}", "recall", '{"handle": "aaaaaaaaaaaaaaaa#3"}')
+    return [
+        Message("assistant", (call,)),
+        Message("tool", (Text(words),), answers=f"r{k}", name="recall"),
+    ]
+
+
+def test_what_was_fetched_back_stays_through_one_more_fold() -> None:
+    """It was needed once; fetched no more, it goes with the fold after."""
+    fetched = "the port is 8311 " * 20
+    messages = [user("Go"), *steps(60, 30), *_recall(1, fetched), *steps(240, 30)]
+    driven = Drive(Scenario(tuple(messages), Budget(window=8_000), "anthropic")).run()
+    folds = [k for k, r in enumerate(driven.requests) if any(isinstance(e, Fold) for e in r.edits)]
+    came = next(k for k, r in enumerate(driven.requests) if r.arrived > 63 * 1 + 60)
+    behind = [k for k in folds if k > came]
+
+    def shows(k: int) -> bool:
+        return any(fetched.strip() in m.text for m in driven.requests[k].messages)
+
+    assert shows(behind[0])
+    assert not shows(behind[-1])
+    assert not any(r.problems for r in driven.requests)
+
+
+def test_what_is_fetched_back_again_and_again_makes_compaction_dearer() -> None:
+    """The cost of what was missed is learned from what was fetched."""
+    policy = RentOrBuy(TARIFFS["anthropic"])
+    before = policy.missed
+    messages = [user("Go"), *steps(300, 60)]
+    Drive(Scenario(tuple(messages), Budget(window=400_000), "anthropic"), policy=policy).run()
+    assert policy.missed < before
+    assert policy.caution == 1
+
+    often = RentOrBuy(TARIFFS["anthropic"])
+    messages = [
+        user("Go"),
+        *(m for k in range(150) for m in (*steps(2, 60), *_recall(k, "it " * 99))),
+    ]
+    Drive(Scenario(tuple(messages), Budget(window=400_000), "anthropic"), policy=often).run()
+    assert often.missed > before
+    assert 1 < often.caution <= 2
+
+
+def test_old_results_are_cleared_but_not_what_was_fetched_back() -> None:
+    """Showing less of large results can be the cheaper rung; reading would be a loop (I27)."""
+    some = (m for k in range(10) for m in (*steps(10, 200), *_recall(k, "it " * 400)))
+    messages = (user("Go"), *some)
+    policy = RentOrBuy(TARIFFS["anthropic"], summarizes=True)
+    scenario = Scenario(messages, Budget(window=400_000), "anthropic")
+    driven = Drive(scenario, policy=policy).run()
+    fetched = {p for p, m in enumerate(messages) if m.name == "recall"}
+    cleared = [e for e in driven.engine.history if isinstance(e, Evict)]
+
+    assert cleared
+    assert all("recall(" in as_text(Message("tool", e.parts)) for e in cleared)
+    assert not {e.position for e in cleared} & fetched
+
+
+def test_without_a_policy_the_thread_is_sent_as_it_is() -> None:
+    """Replaying a log with no policy gives the original messages (I24)."""
+    messages = (user("Go"), *steps(20))
+    driven = Drive(Scenario(messages, Budget(window=2_000), "anthropic"), policy=Never()).run()
+
+    assert tuple(driven.requests[-1].messages) == messages
+
+
+@pytest.mark.parametrize("name", sorted(TARIFFS))
+def test_reading_is_cheaper_than_writing_in_every_tariff(name: str) -> None:
+    """Otherwise the rule would have nothing to decide."""
+    assert 0 < TARIFFS[name].read < 1 <= TARIFFS[name].write

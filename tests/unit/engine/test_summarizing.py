@@ -1,0 +1,82 @@
+"""Where a model is asked for a summary, and of what."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thalweg.engine.compaction.model_summary import (
+    LEAST_TOKENS,
+    MOST_UNREAD,
+    PROMPT_TOKENS,
+    caught_up,
+    first_unread,
+    pays_in_place,
+)
+from thalweg.engine.compaction.structured_summary import Record
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.pricing.tariff import Tariff, Tier
+from thalweg.engine.summaries.summary import Summary
+
+ANTHROPIC = TARIFFS["anthropic"]
+LIMIT = 120_000
+
+
+@pytest.mark.parametrize(
+    ("live", "folded", "is_cold", "pays"),
+    [
+        (60_000, 50_000, False, True),
+        (60_000, 50_000, True, False),
+        (60_000, 5_000, False, False),
+        (LIMIT, LIMIT, False, False),
+    ],
+)
+def test_it_is_asked_behind_the_live_request_where_that_costs_less(
+    live: int, folded: int, *, is_cold: bool, pays: bool
+) -> None:
+    """Cold, or of little, or where it would not fit, the originals are shown apart."""
+    told = pays_in_place(ANTHROPIC, live=live, folded=folded, limit=LIMIT, is_cold=is_cold)
+
+    assert told is pays
+
+
+def test_a_bound_on_what_is_read_holds_there_too() -> None:
+    """What one request for a summary may hold is the user's to say."""
+
+    def pays(most: int) -> bool:
+        return pays_in_place(
+            ANTHROPIC, live=60_000, folded=50_000, limit=LIMIT, is_cold=False, most=most
+        )
+
+    assert (pays(59_999), pays(60_000)) == (False, True)
+
+
+def test_dearer_prices_of_large_requests_count() -> None:
+    """The live request is above the cliff, the folded messages are below it."""
+    cliff = Tier(above=100_000, input=5.0, read=3.0, write=5.0, output=5.0)
+    tariff = Tariff(name="cliff", read=0.1, write=1.0, tiers=(cliff,))
+
+    def pays(asked: int) -> bool:
+        live = asked - PROMPT_TOKENS
+        return pays_in_place(tariff, live=live, folded=90_000, limit=200_000, is_cold=False)
+
+    assert (pays(100_000), pays(100_001)) == (True, False)
+
+
+def test_what_no_summary_is_of_is_caught_up_on() -> None:
+    """From behind the last summary, but not from long ago."""
+    said = Summary(goal=("Count.",))
+
+    assert first_unread(Record(last=40)) == 0
+    assert first_unread(Record(last=40, summaries=((0, 30, said),))) == 31
+    assert first_unread(Record(last=900)) == 901 - MOST_UNREAD
+
+
+@given(st.lists(st.integers(1, 4_000)), st.integers(0, 5_000))
+def test_no_more_is_caught_up_on_than_twice_what_is_folded(sizes: list[int], folded: int) -> None:
+    """The newest, in order, as many as fit."""
+    picked = caught_up(reversed(sizes), folded, lambda size: size)
+    room = max(LEAST_TOKENS, 2 * folded)
+
+    assert picked == sizes[len(sizes) - len(picked) :]
+    assert sum(picked) <= room
+    assert len(picked) == len(sizes) or sum(sizes[-len(picked) - 1 :]) > room

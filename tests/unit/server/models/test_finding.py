@@ -1,0 +1,121 @@
+"""What is found that could answer, and what is not asked of whom."""
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from tests.unit.server.models.file_server import Files, serving
+from tests.unit.server.models.gguf_files import TINY
+
+from thalweg.server.models import find_models, finding, how_to_answer
+from thalweg.server.models.finding import Offer, ollama_address
+
+
+@pytest.fixture(autouse=True)
+def nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the servers of this machine alone."""
+    monkeypatch.setattr(finding, "SERVERS", ())
+    monkeypatch.setattr(finding, "OLLAMA", "http://127.0.0.1:9")
+
+
+def test_nothing_is_found_where_nothing_is() -> None:
+    assert find_models({}) == ()
+
+
+def test_a_key_offers_its_provider_and_is_not_told() -> None:
+    (offer,) = find_models({"OPENAI_API_KEY": "sk-secret", "GROQ_API_KEY": ""})
+
+    assert offer.name.startswith("openai:")
+    assert offer.what == "OpenAI, by OPENAI_API_KEY"
+    assert offer.is_ready
+    assert "sk-secret" not in repr(offer)
+
+
+def test_a_key_without_its_package_comes_last_and_says_what_to_install() -> None:
+    ready, lacking = find_models({"XAI_API_KEY": "x", "ANTHROPIC_API_KEY": "a"})
+
+    assert ready.name.startswith("anthropic:")
+    assert (lacking.missing, lacking.is_ready) == ("pip install langchain-xai", False)
+
+
+def test_ollama_is_asked_for_its_models_where_its_own_variable_says() -> None:
+    tags = json.dumps({"models": [{"name": "qwen3:4b"}, {"name": "phi4"}, {"no": "name"}]})
+    with serving(Files(tags.encode())) as files:
+        found = find_models({"OLLAMA_HOST": files.url.removeprefix("http://")})
+
+    assert [offer.name for offer in found] == ["ollama:qwen3:4b", "ollama:phi4"]
+
+
+def test_ollama_without_a_model_says_how_to_get_one() -> None:
+    with serving(Files(b'{"models": []}')) as files:
+        (offer,) = find_models({"OLLAMA_HOST": files.url})
+
+    assert offer.missing == "ollama pull qwen3:4b"
+
+
+def test_a_server_that_speaks_the_api_of_openai_is_offered_with_its_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with serving(Files(b'{"data": [{"id": "qwen.gguf"}]}')) as files:
+        monkeypatch.setattr(finding, "SERVERS", (("llama.cpp", files.url),))
+        (offer,) = find_models({})
+
+    assert offer.name == f"openai:qwen.gguf@{files.url}/v1"
+    assert offer.kind == "server"
+
+
+@pytest.mark.parametrize(
+    "said", [b"<html>", b"[]", b'{"data": 3}', b'{"data": [{"id": "\\u001b[31m"}]}', b"\xff"]
+)
+def test_somebody_else_on_that_port_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch, said: bytes
+) -> None:
+    with serving(Files(said)) as files:
+        monkeypatch.setattr(finding, "SERVERS", (("vLLM", files.url),))
+
+        assert find_models({}) == ()
+
+
+def test_a_server_that_never_answers_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        monkeypatch.setattr(finding, "SERVERS", (("vLLM", f"http://127.0.0.1:{port}"),))
+        found = find_models({"OPENAI_API_KEY": "x"})
+
+    assert [offer.kind for offer in found] == ["key"]
+
+
+def test_a_pulled_file_is_offered_and_a_broken_one_says_so(tmp_path: Path) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (folder / "tiny.gguf").write_bytes(TINY)
+    (folder / "broken.gguf").write_bytes(TINY[:50])
+    tiny, broken = find_models({}, tmp_path)
+
+    assert (tiny.name, tiny.kind) == ("local:tiny", "file")
+    assert tiny.what == "a file of yours: Tiny, Q4_K_M, does not call tools well"
+    assert broken.missing == "thalweg model remove broken"
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ("", "http://127.0.0.1:9"),
+        ("0.0.0.0:99", "http://127.0.0.1:99"),
+        ("https://box/", "https://box:11434"),
+        ("[::1]", "http://[::1]:11434"),
+    ],
+)
+def test_the_address_of_ollama_is_read_as_people_write_it(given: str, address: str) -> None:
+    assert ollama_address({"OLLAMA_HOST": given}) == address
+
+
+@pytest.mark.parametrize("count", [0, 1, 40])
+def test_the_way_to_an_answer_fits_a_screen(count: int) -> None:
+    said = how_to_answer([Offer(f"ollama:m{n}", "Ollama", "server") for n in range(count)])
+    lines = said.splitlines()
+
+    assert len(lines) <= 32
+    assert max(map(len, lines)) <= 80
+    assert ("thalweg chat --model ollama:m0" in said) == bool(count)

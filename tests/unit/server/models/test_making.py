@@ -1,0 +1,200 @@
+"""Models by their names, and what is said where one cannot be made."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_anthropic import ChatAnthropic
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.tools import tool
+from langchain_ollama import ChatOllama
+from langchain_openai import ChatOpenAI
+from tests.unit.server.models.gguf_files import TINY
+
+from thalweg.errors import ConfigError
+from thalweg.middleware.request.model_limits import limits_of
+from thalweg.server.models import chat_model, model_by_name
+from thalweg.server.models.compatible import CompatibleChat
+from thalweg.server.models.local.chat import LocalChat
+from thalweg.server.models.making import make
+from thalweg.server.models.providers import PROVIDERS
+from thalweg.server.settings import ModelSettings, Settings
+from thalweg.testing.strict import Answer, StrictProvider
+
+NONE = Settings()
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the keys and addresses of whoever runs this."""
+    for variable in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(variable, raising=False)
+    for one in PROVIDERS:
+        for key in one.keys:
+            monkeypatch.delenv(key, raising=False)
+
+
+def settings(**said: Any) -> ModelSettings:  # noqa: ANN401 (what a file may say)
+    return ModelSettings(**{"name": "m", "model": "m", **said})
+
+
+def test_a_name_of_the_settings_goes_before_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    fast = settings(name="openai:gpt-5.1", provider="anthropic", model="claude-x", api_key="k")
+    model = model_by_name("openai:gpt-5.1", Settings(models=(fast,)))
+
+    assert isinstance(model, ChatAnthropic)
+
+
+def test_a_provider_and_its_model_are_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
+
+    assert isinstance(model_by_name("anthropic:claude-sonnet-4-6", NONE), ChatAnthropic)
+    assert isinstance(model_by_name("claude-sonnet-4-6", NONE), ChatAnthropic)
+
+
+def test_a_model_of_ollama_keeps_the_colon_in_its_name() -> None:
+    model = model_by_name("ollama:qwen3:4b", NONE)
+
+    assert isinstance(model, ChatOllama)
+    assert model.model == "qwen3:4b"
+    assert limits_of(model).window == model.num_ctx == 8_192
+
+
+def test_a_class_is_named() -> None:
+    options = {"temperature": 0.5, "api_key": "k"}
+    model = make(
+        settings(model="gpt-4o", use="langchain_openai:ChatOpenAI", options=options), "m", Path()
+    )
+
+    assert isinstance(model, ChatOpenAI)
+    assert (model.model_name, model.temperature) == ("gpt-4o", 0.5)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"provider": "openai", "model": "gpt-5.1", "api_key": "k"},
+        {"provider": "anthropic", "model": "claude-sonnet-4-6", "api_key": "k"},
+        {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"},
+        {"use": "langchain_openai:ChatOpenAI", "api_key": "k"},
+        {"provider": "ollama"},
+    ],
+)
+@pytest.mark.parametrize("window", [4_096, 272_001, 1_000_000])
+def test_what_the_settings_say_of_a_window_is_what_the_engine_keeps_to(
+    said: dict[str, str], window: int
+) -> None:
+    limits = limits_of(chat_model(settings(**said, window=window, max_output=1_000)))
+
+    assert (limits.window, limits.output, limits.note) == (window, 1_000, "")
+
+
+def test_a_window_alone_leaves_room_for_an_answer() -> None:
+    limits = limits_of(chat_model(settings(base_url="http://127.0.0.1:9/v1", window=4_096)))
+
+    assert (limits.window, limits.output) == (4_096, 512)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("openai:gpt-5.1", "OpenAI wants a key, and OPENAI_API_KEY is not set; export OPENAI_AP"),
+        ("xai:grok-4", "the package langchain_xai is not installed; pip install langchain-xai"),
+        ("nobody:m", "Unsupported provider='nobody'"),
+        ("gibberish", "Unable to infer model provider"),
+        ("", "names no model"),
+        ("openai:@http://127.0.0.1/v1", "names no model"),
+        ("local:nowhere.gguf", "there is no file nowhere.gguf and no pulled model of that name"),
+    ],
+)
+def test_what_is_missing_is_told_before_any_request(name: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        model_by_name(name, NONE)
+
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("use", "problem"),
+    [
+        ("langchain_nowhere:ChatX", "langchain_nowhere is not installed; pip install langchain-n"),
+        ("langchain_openai:ChatOpenAl", "has no chat model 'ChatOpenAl'; did you mean 'ChatOpenA"),
+        ("langchain_openai.nowhere:ChatX", "there is no module langchain_openai.nowhere"),
+        ("json:loads", "json has no chat model 'loads'"),
+    ],
+)
+def test_a_class_that_cannot_be_had_is_told(use: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        chat_model(settings(use=use, model="m"))
+
+    assert problem in str(caught.value)
+    assert str(caught.value).startswith("models.m")
+
+
+def test_a_server_elsewhere_needs_no_key_and_answers_through_the_settings_alone() -> None:
+    with StrictProvider(window=16_000) as provider:
+        provider.answer = lambda _: Answer("hello")
+        model = model_by_name(f"openai:strict-1@{provider.openai_url}", NONE)
+
+        assert isinstance(model, CompatibleChat)
+        assert model.invoke("hi").text == "hello"
+        streamed = [*model.stream("hi")]
+
+    assert "".join(chunk.text for chunk in streamed) == "hello"
+    assert any(chunk.usage_metadata for chunk in streamed)
+
+
+def test_tokens_are_counted_here_where_the_server_is_not_openais() -> None:
+    @tool
+    def ls(path: str) -> str:
+        """List a folder."""
+        return path
+
+    model = model_by_name("openai:any@http://127.0.0.1:9/v1", NONE)
+
+    assert model.get_num_tokens("hello world") == 2
+    asked: list[BaseMessage] = [HumanMessage("hello world")]
+    assert 2 < model.get_num_tokens_from_messages(asked) < 10
+    assert model.get_num_tokens_from_messages(asked, tools=[ls]) > 20
+
+
+def test_a_pulled_file_is_found_in_the_folder_of_the_settings(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "tiny.gguf").write_bytes(TINY)
+    model = model_by_name(
+        "local:tiny", Settings.model_validate({"storage": {"home": f"{tmp_path}"}})
+    )
+    limits = limits_of(model)
+
+    assert (limits.model, limits.window, limits.output) == ("local:tiny", 2_048, 256)
+
+
+def test_a_window_beyond_what_the_model_was_trained_for_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.gguf"
+    path.write_bytes(TINY)
+    with pytest.raises(ConfigError, match="4096 tokens is more than the 2048 it was trained for"):
+        chat_model(settings(provider="local", model=str(path), window=4_096))
+
+
+def test_a_template_is_given_in_place_of_the_files_own(tmp_path: Path) -> None:
+    path, template = tmp_path / "tiny.gguf", tmp_path / "plain.jinja"
+    path.write_bytes(TINY)
+    template.write_text("{{ messages[0].content }}")
+    given = {"provider": "local", "model": str(path)}
+    model = chat_model(settings(**given, chat_template=str(template)))
+
+    assert isinstance(model, LocalChat)
+    assert model.host.load.template == "{{ messages[0].content }}"
+    with pytest.raises(ConfigError, match=r"m\.chat_template: /nowhere cannot be read"):
+        chat_model(settings(**given, chat_template="/nowhere"))
+
+
+def test_nobody_gives_up_on_a_model_in_a_file_that_reads_for_minutes(tmp_path: Path) -> None:
+    """After a fold a CPU reads the whole request anew, and says nothing meanwhile."""
+    path = tmp_path / "tiny.gguf"
+    path.write_bytes(TINY)
+    model = chat_model(settings(provider="local", model=str(path)))
+
+    assert isinstance(model, LocalChat)
+    assert (model.request_timeout, model.stream_chunk_timeout) == (None, None)

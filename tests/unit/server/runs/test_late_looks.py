@@ -1,0 +1,57 @@
+"""What a look at runs brings back may be older than what happened meanwhile."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from thalweg.server.runs.base import RunKey
+from thalweg.server.runs.journal import TableJournal
+from thalweg.server.runs.sqlite import SqliteTables
+from thalweg.server.runs.tables import State
+
+KEY = RunKey("ada", "t1", "r1")
+
+
+class LateTables(SqliteTables):
+    """Answers how runs stand when it is let, with how they stood when it was asked."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.asked = asyncio.Event()
+        self.let = asyncio.Event()
+
+    async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, State]:
+        """See `Tables.states`."""
+        found = await super().states(keys)
+        self.asked.set()
+        await self.let.wait()
+        return found
+
+
+def test_a_look_from_before_a_claim_does_not_call_it_off(tmp_path: Path) -> None:
+    """Whoever follows a run from its first moment has it looked at while it is claimed."""
+
+    async def follow(journal: TableJournal) -> None:
+        async for _ in journal.follow(KEY):
+            pass
+
+    async def scene() -> None:
+        tables = LateTables(tmp_path / "runs.db")
+        journal = await TableJournal(tables).open()
+        await journal.create(KEY, "{}")
+        following = asyncio.create_task(follow(journal))
+        await tables.asked.wait()
+        claim = await journal.claim(KEY)
+        assert claim is not None
+        watching = asyncio.create_task(journal.called_off(claim))
+        await asyncio.sleep(0)
+        tables.let.set()
+        await journal.read(KEY)  # the looker has its answer by then
+        await asyncio.sleep(0.05)
+        assert not watching.done()
+        await journal.finish(claim, "completed", [])
+        await following
+        watching.cancel()
+        await journal.close()
+
+    asyncio.run(scene())
