@@ -4,9 +4,9 @@
 
 Real agents with `ContextMiddleware` speak with a scripted model; every request is sent to the
 cache simulator (`lab.replay.cache`), by the rules of Anthropic and of OpenAI. One agent has no
-memory, one has ours, one has ours in the system prompt (recalled once a run), one has it in the
-system prompt rebuilt at each call, as the seeds' middleware does. The user asks about another of the
-things that memory knows every few turns; every second turn calls a tool. Memory knows facts and
+memory, one has ours, one has ours in the system prompt (recalled once a run), one has it in a
+system prompt rebuilt at each call, as other systems do. The user asks about another of the things
+that memory knows every few turns; every second turn calls a tool. Memory knows facts and
 what was said in other threads.
 
 `cached`: tokens read from the cache, of all that were sent. `told`: runs that were told something.

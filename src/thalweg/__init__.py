@@ -8,11 +8,6 @@ from thalweg.engine.lazy import lazily
 if TYPE_CHECKING:
     from thalweg.agent.graph.create import create_deep_agent
     from thalweg.agent.graph.state import DeepAgentState, ThreadState
-    from thalweg.agent.profiles import (
-        GeneralPurposeSubagentProfile,
-        HarnessProfile,
-        HarnessProfileConfig,
-    )
     from thalweg.agent.tools.kit import FsToolName
     from thalweg.agent.tools.rights import FilesystemPermission
     from thalweg.engine.absent import (
@@ -31,6 +26,11 @@ if TYPE_CHECKING:
         CompiledSubAgent,
         SubAgent,
         SubAgentMiddleware,
+    )
+    from thalweg.profiles import (
+        GeneralPurposeSubagentProfile,
+        HarnessProfile,
+        HarnessProfileConfig,
     )
 
     __version__: str
@@ -63,9 +63,9 @@ __all__ = [
 _find, _names = lazily(
     __name__,
     {
-        "GeneralPurposeSubagentProfile": "thalweg.agent.profiles",
-        "HarnessProfile": "thalweg.agent.profiles",
-        "HarnessProfileConfig": "thalweg.agent.profiles",
+        "GeneralPurposeSubagentProfile": "thalweg.profiles",
+        "HarnessProfile": "thalweg.profiles",
+        "HarnessProfileConfig": "thalweg.profiles",
         "ProviderProfile": "thalweg.engine.absent",
         "register_harness_profile": "thalweg.engine.absent",
         "register_provider_profile": "thalweg.engine.absent",

@@ -27,12 +27,6 @@ from langgraph.graph.state import CompiledStateGraph
 from thalweg.agent.graph.layers import LAYERS, USERS, Middleware, arrange, replacing
 from thalweg.agent.graph.merged_hooks import merge_hooks
 from thalweg.agent.graph.state import DeepAgentState
-from thalweg.agent.profiles import (
-    GeneralPurposeSubagentProfile,
-    HarnessProfile,
-    ProfileError,
-    for_subagent,
-)
 from thalweg.agent.subagents.background import AsyncSubAgent, is_elsewhere
 from thalweg.agent.subagents.retention import Retention
 from thalweg.agent.tools.kit import FILE_TOOLS
@@ -64,6 +58,12 @@ from thalweg.middleware.subagents.middleware import (
 from thalweg.middleware.subagents.retention import SubagentRetentionMiddleware
 from thalweg.middleware.todos import TodoListMiddleware
 from thalweg.middleware.tool_profile import ToolProfileMiddleware
+from thalweg.profiles import (
+    GeneralPurposeSubagentProfile,
+    HarnessProfile,
+    ProfileError,
+    for_subagent,
+)
 
 if TYPE_CHECKING:
     from thalweg.memory import Memory, MemoryStore

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from langgraph.store.base import BaseStore
     from langgraph.types import Checkpointer
 
-    from thalweg.agent.profiles import Profile
     from thalweg.agent.subagents.background import AsyncSubAgent
     from thalweg.agent.subagents.retention import Retention
     from thalweg.agent.tools.rights import FilesystemPermission
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from thalweg.memory import Memory, MemoryStore
     from thalweg.middleware.arguments import KeptState, Owner
     from thalweg.middleware.subagents.middleware import CompiledSubAgent, SubAgent
+    from thalweg.profiles import Profile
 
 
 def create_deep_agent(
@@ -132,13 +132,13 @@ def create_deep_agent(
         with_general_purpose,
     )
     from thalweg.agent.graph.memories import Memories  # noqa: PLC0415
-    from thalweg.agent.profiles import as_profile  # noqa: PLC0415
     from thalweg.agent.subagents.retention import Retention  # noqa: PLC0415
     from thalweg.agent.tools.rights import rights  # noqa: PLC0415
     from thalweg.backends.calls.foreign import as_backend  # noqa: PLC0415
     from thalweg.backends.state import StateBackend  # noqa: PLC0415
     from thalweg.middleware.arguments import NEWEST  # noqa: PLC0415
     from thalweg.middleware.context import ContextMiddleware  # noqa: PLC0415
+    from thalweg.profiles import as_profile  # noqa: PLC0415
 
     memories = Memories.of(memory)
     differing = as_profile(profile)

@@ -27,7 +27,7 @@ OURS: dict[str, Callable[[Tariff], Policy]] = {
 }
 """Makers of policies for our engine: our own, and models of other systems'."""
 FIXED = ("thalweg", *(name for name, peer in INSTALLED.items() if peer.has_trigger))
-"""Those that take a fixed trigger instead of their own: `thalweg0.5`."""
+"""Those that take a fixed trigger instead of their own: `thalweg@0.5`."""
 ORACLE = "oracle"
 """Our engine, folding as is best in hindsight."""
 POLICIES: tuple[str, ...] = (*OURS, *INSTALLED, ORACLE, RECORDED)

@@ -11,13 +11,13 @@ from langchain_core.messages import BaseMessage, SystemMessage
 from thalweg import create_deep_agent
 from thalweg.agent.graph.build import Recipe, stack, with_general_purpose
 from thalweg.agent.graph.layers import LAYERS, USERS, arrange
-from thalweg.agent.profiles import HarnessProfile
 from thalweg.agent.subagents.retention import Retention
 from thalweg.agent.tools.rights import Rights
 from thalweg.backends.state import StateBackend
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
 from thalweg.middleware.system_prompt import with_text
+from thalweg.profiles import HarnessProfile
 from thalweg.testing.model import ScriptedModel
 
 MODEL = ScriptedModel(script=lambda _: "Done.")

@@ -10,14 +10,14 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import tool
 
 from thalweg import create_deep_agent
-from thalweg.agent.profiles import (
+from thalweg.errors import ConfigError
+from thalweg.middleware import FilesystemMiddleware
+from thalweg.middleware.tool_profile import ToolProfileMiddleware
+from thalweg.profiles import (
     GeneralPurposeSubagentProfile,
     HarnessProfile,
     HarnessProfileConfig,
 )
-from thalweg.errors import ConfigError
-from thalweg.middleware import FilesystemMiddleware
-from thalweg.middleware.tool_profile import ToolProfileMiddleware
 from thalweg.testing.model import ScriptedModel
 
 

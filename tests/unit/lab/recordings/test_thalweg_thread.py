@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.property.strategies import Shape, histories
 from tests.unit.lab.recordings.log_files import codes, read_lines, said
 
-from thalweg.engine.entries import Media, Message, Text, message_to_json
 from thalweg.archive.threads.thread_export import thread_lines
+from thalweg.engine.entries import Media, Message, Text, message_to_json
 from thalweg.lab.recordings.formats.thalweg_thread import FORMAT
 from thalweg.lab.recordings.source import take_apart
 

@@ -48,8 +48,8 @@ def test_nothing_of_it_leaves_unread() -> None:
 
 def test_a_summary_on_the_cached_prefix_costs_the_price_of_the_cache() -> None:
     """The live request is read again; without a cache the originals are shown apart."""
-    cached = replayed(thread(), "thalweg0.6", WINDOW, tariff=FLAT)
-    apart = replayed(thread(), "thalweg0.6", WINDOW, tariff=NEVER_CACHED)
+    cached = replayed(thread(), "thalweg@0.6", WINDOW, tariff=FLAT)
+    apart = replayed(thread(), "thalweg@0.6", WINDOW, tariff=NEVER_CACHED)
     one, other = folds(cached)[0], folds(apart)[0]
     calls = sum(call.cost for call in cached.calls)
     spent = cached.cost - calls - cached.summary_output_tokens * FLAT.output
@@ -73,8 +73,8 @@ def test_a_result_that_was_bounded_when_it_came_is_read_only_apart() -> None:
     large = "\n".join(f"row {n}: some owls" for n in range(2_000))
     first = [asked("l", "list", path="."), answered("l", "list", large)]
     messages = [said("user", "Count."), *first, *thread()[1:]]
-    cached = replayed(messages, "thalweg0.6", WINDOW, tariff=FLAT)
-    apart = replayed(messages, "thalweg0.6", WINDOW, tariff=NEVER_CACHED)
+    cached = replayed(messages, "thalweg@0.6", WINDOW, tariff=FLAT)
+    apart = replayed(messages, "thalweg@0.6", WINDOW, tariff=NEVER_CACHED)
 
     assert cached.unread_evicted_tokens > 5_000
     assert apart.unread_evicted_tokens == 0
@@ -83,7 +83,7 @@ def test_a_result_that_was_bounded_when_it_came_is_read_only_apart() -> None:
 
 def test_a_fold_of_little_waits_for_the_next_one_with_its_summary() -> None:
     """Then it is caught up on."""
-    run = replayed(thread(60, words=20), "thalweg0.5", 3_000, tariff=FLAT)
+    run = replayed(thread(60, words=20), "thalweg@0.5", 3_000, tariff=FLAT)
     made = folds(run)
 
     assert 0 < run.summaries < len(made)

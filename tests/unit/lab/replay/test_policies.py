@@ -36,7 +36,7 @@ def test_these_names_are_known() -> None:
     )
 
 
-@pytest.mark.parametrize("name", [*OURS, "thalweg0.25"])
+@pytest.mark.parametrize("name", [*OURS, "thalweg@0.25"])
 def test_every_name_makes_a_policy(name: str) -> None:
     """One that can be asked."""
     assert callable(policy_named(name, TARIFF, BUDGET).prepare)
@@ -63,7 +63,7 @@ def test_the_policy_knows_the_prices_and_whether_a_model_summarizes() -> None:
 
 def test_a_fixed_trigger_differs_only_in_when_it_acts() -> None:
     """It keeps what the default keeps."""
-    policy = policy_named("thalweg0.25", TARIFF, BUDGET)
+    policy = policy_named("thalweg@0.25", TARIFF, BUDGET)
 
     assert isinstance(policy, Thresholds)
     assert [t.value for t in policy.triggers] == [0.25]
@@ -79,8 +79,8 @@ def test_a_fixed_trigger_differs_only_in_when_it_acts() -> None:
         ("none@0.5", "none has no trigger to set; write none, or one of thalweg, peer:deepagents"),
         ("peer:headroom@0.5", "peer:headroom has no trigger to set"),
         ("peer:strands-auto@0.5", "peer:strands-auto has no trigger to set"),
-        ("thalweg2", "'2' in 'thalweg2' is no share of the window; write one above 0"),
-        ("thalweghalf", "'half' in 'thalweghalf' is no share of the window"),
+        ("thalweg@2", "'2' in 'thalweg@2' is no share of the window; write one above 0"),
+        ("thalweg@half", "'half' in 'thalweg@half' is no share of the window"),
         ("thalweg", "'' in 'thalweg' is no share of the window"),
     ],
 )

@@ -53,7 +53,7 @@ def test_a_workload_is_the_same_in_another_process(name: str) -> None:
         "from tests.unit.lab.replay.test_workloads import digest, scripted;"
         f"print(digest(scripted('scripted:{name}')[0]))"
     )
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[4]
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

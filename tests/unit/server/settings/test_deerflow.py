@@ -233,7 +233,7 @@ def test_a_group_that_is_not_listed_is_a_warning() -> None:
     ]
 
 
-EXAMPLES = Path(__file__).parents[4] / "shared" / "peers" / "deerflow"
+EXAMPLES = Path(__file__).parents[5] / "shared" / "peers" / "deerflow"
 """DeerFlow's own `config.example.yaml` of several releases; they are not part of the project."""
 
 
