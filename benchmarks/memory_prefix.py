@@ -131,7 +131,7 @@ def said(number: int) -> Iterator[tuple[str, str, str, str]]:
 
 
 class Rebuilt(AgentMiddleware[Any, Any, Any]):
-    """The seeds' way: recalled before each call, and put into the system prompt."""
+    """The way of other systems: recalled before each call, and put into the system prompt."""
 
     def __init__(self, store: MemoryStore) -> None:
         super().__init__()

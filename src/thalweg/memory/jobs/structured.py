@@ -15,6 +15,7 @@ from langchain_core.messages.ai import UsageMetadata
 from pydantic import BaseModel
 
 from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.spending import spent_on
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter
 from thalweg.engine.undocumented import trace_params
@@ -26,7 +27,6 @@ from thalweg.memory.facts.learning.extraction import (
     better,
     read_answer,
 )
-from thalweg.memory.jobs.spending import spent_on
 
 T = TypeVar("T", bound=BaseModel)
 Way = Literal["schema", "default", "tool", "text"]

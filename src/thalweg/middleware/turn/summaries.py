@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.errors import GraphBubbleUp
 
 from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.spending import spent_on
 from thalweg.archive.threads.summaries import source_digest
 from thalweg.engine.compaction.model_summary import (
     LEAST_TOKENS,
@@ -37,7 +38,6 @@ from thalweg.engine.summaries.summary import Summary, merged
 from thalweg.engine.tokens import Counter, measure
 from thalweg.engine.wires.repairs import encodable
 from thalweg.errors import ConfigError, SummaryError
-from thalweg.memory.jobs.spending import spent_on
 from thalweg.middleware.request.model_limits import limits_of, model_name
 from thalweg.middleware.request.overflow import overflow_of
 from thalweg.middleware.turn.effects import UNSEEN, Ask, Flow, Send

@@ -81,7 +81,7 @@ def test_a_fixed_trigger_differs_only_in_when_it_acts() -> None:
         ("peer:strands-auto@0.5", "peer:strands-auto has no trigger to set"),
         ("thalweg@2", "'2' in 'thalweg@2' is no share of the window; write one above 0"),
         ("thalweg@half", "'half' in 'thalweg@half' is no share of the window"),
-        ("thalweg", "'' in 'thalweg' is no share of the window"),
+        ("thalweg@", "'' in 'thalweg@' is no share of the window"),
     ],
 )
 def test_a_name_that_is_none_is_told_the_nearest(name: str, told: str) -> None:
