@@ -12,11 +12,12 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from langchain.agents import create_agent
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import (
@@ -36,6 +37,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from tests.e2e.runs_messages import untold, withdrawals
+from thalweg.database.postgres_server import as_storage_error
 from thalweg.errors import NoSuchRunError, ThalwegError
 from thalweg.server.checkpoints.owners import OwnSaver
 from thalweg.server.liveness.opening import presence_at
@@ -176,6 +178,15 @@ async def open_saver(address: str) -> AsyncIterator[BaseCheckpointSaver[Any]]:
         yield AsyncPostgresSaver(pool)  # type: ignore[arg-type]  # its type is of one row factory
 
 
+@contextmanager
+def lost_connections() -> Iterator[None]:
+    """Raise a lost connection as `StorageError`, as the application does: its run is resumed."""
+    try:
+        yield
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        raise as_storage_error("checkpoints", error) from error
+
+
 async def set_up(address: str) -> None:
     """Make the tables of the checkpointer, once for all processes."""
     if address.startswith("postgresql:"):
@@ -248,7 +259,8 @@ async def main(address: str, told: Path, pause_s: float) -> None:
     is_server = address.startswith("postgresql:")
     rows = address if is_server else Path(address) / "runs.db"
     async with open_saver(address) as saver, open_journal(rows) as journal:
-        performer = Performer(agent_of(OwnSaver(saver, MARK, nullcontext), told, pause_s), journal)
+        own = OwnSaver(saver, MARK, lost_connections)
+        performer = Performer(agent_of(own, told, pause_s), journal)
         async with open_runs(journal, presence_at(rows), performer, most_attempts=1_000) as runs:
             commands = Commands(runs)
             reader = asyncio.StreamReader(limit=2**24)
