@@ -58,6 +58,49 @@ def test_choosing_a_call_shows_its_request(page: Page) -> None:
     expect(rows).to_have_count(1)
 
 
+def test_the_address_leads_to_the_call(page: Page) -> None:
+    """It follows what is chosen, and what it is changed to is chosen."""
+    page.get_by_label("Recording", exact=True).select_option(index=1)
+    page.get_by_label("Policy", exact=True).select_option(label="deepagents")
+    page.get_by_label("Call", exact=True).fill("4")
+    page.get_by_label("Call", exact=True).press("Enter")
+    assert page.url.endswith("#recording=2&policy=deepagents&call=4")
+
+    page.evaluate("location.hash = 'recording=1&policy=thalweg&call=2'")
+    expect(page.get_by_label("Call", exact=True)).to_have_value("2")
+    expect(page.locator("#policy-select option:checked")).to_have_text("thalweg")
+    page.evaluate("location.hash = 'recording=9&policy=nobody&call=x'")
+    expect(page.get_by_label("Call", exact=True)).to_have_value("2")
+
+
+def test_a_report_opens_at_the_call_of_its_address(browser: Browser, report: str) -> None:
+    """As a link that somebody was sent."""
+    page = browser.new_page()
+    page.goto(f"{report}#recording=2&policy=deepagents&call=4")
+    expect(page.get_by_label("Call", exact=True)).to_have_value("4")
+    expect(page.locator("#policy-select option:checked")).to_have_text("deepagents")
+    page.close()
+
+
+def test_the_edits_for_one_call_are_one_row(browser: Browser, tmp_path: Path) -> None:
+    """It has their sums, and opens into a row for each."""
+    run = a_run("thalweg")
+    made = [replace(call, edits=call.edits * 2) if call.turn == 2 else call for call in run.calls]
+    write_report([replace(run, calls=tuple(made))], tmp_path / "report.html")
+    page = browser.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    rows = page.locator(".edits tbody tr:visible")
+    opener = page.get_by_role("button", name="The 2 edits for call 2")
+
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("1,800")
+    opener.click()
+    expect(rows).to_have_count(4)
+    opener.click()
+    expect(rows).to_have_count(2)
+    page.close()
+
+
 def test_the_keyboard_alone_reaches_everything(page: Page) -> None:
     """Tab to the chart, go to an edit, read it, and open what stands there."""
     page.keyboard.press("Tab")
@@ -76,7 +119,7 @@ def test_the_keyboard_alone_reaches_everything(page: Page) -> None:
     assert "Compact #0–6, the request would not fit: 3,000 → 300" in spoken
     expect(page.locator("#tip")).to_contain_text("3,000 → 300")
 
-    opener = page.get_by_role("button", name="What stands there now, Compact for call 5")
+    opener = page.get_by_role("button", name="What is sent instead, Compact for call 5")
     for _ in range(40):
         page.keyboard.press("Tab")
         if opener.evaluate("button => button === document.activeElement"):

@@ -1,11 +1,11 @@
 // One request: every message of it, how large it is, and whether it is shown whole.
 
 const SHOWN = {
-  whole: { name: "whole", about: "as it was said" },
-  record: { name: "record", about: "stands for the folded messages" },
+  whole: { name: "whole", about: "unchanged" },
+  record: { name: "summary", about: "replaces the compacted messages" },
   note: { name: "note", about: "added so that the request is valid" },
-  evict: { name: "evicted", about: "a preview and a handle" },
-  elide: { name: "elided", about: "arguments or reasoning left out" },
+  evict: { name: "cleared", about: "a preview and a handle" },
+  elide: { name: "shortened", about: "arguments or reasoning left out" },
   strip: { name: "stripped", about: "without reasoning that is bound to another prefix" },
   supersede: { name: "superseded", about: "stale, one line" },
 };
@@ -100,7 +100,7 @@ function strip(lines, run) {
     svg("rect", { class: "strip", x: 0, y: 0, width: 1000, height: 22 }), pieces),
     html("figcaption", {}, ["system", "user", "assistant", "tool"].map((who) =>
       html("span", {}, html("i", { class: `dot by-${who}` }), who)),
-    html("span", {}, html("i", { class: "dot is-record" }), "record or rewritten"),
+    html("span", {}, html("i", { class: "dot is-record" }), "summary or rewritten"),
     html("span", {}, html("i", { class: "dot free" }), "free")));
 }
 

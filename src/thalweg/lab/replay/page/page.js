@@ -19,6 +19,24 @@ function choose(call, run) {
   }
   CHARTS.forEach(moveCursor);
   showRequest();
+  history.replaceState(null, "", `#${addressOf(state)}`);
+}
+
+// What is chosen, as the fragment of the page's address: a link to one call of one recording.
+function addressOf({ recording, run, call }) {
+  const at = { recording: RECORDINGS.indexOf(recording) + 1, policy: run.label, call: call + 1 };
+  return new URLSearchParams(at).toString();
+}
+
+function openAddress(fragment) {
+  const asked = new URLSearchParams(fragment.slice(1));
+  const recording = RECORDINGS[Number(asked.get("recording")) - 1];
+  if (!recording) return false;
+  chooseRecording(recording);
+  const run = recording.runs.find(({ label }) => label === asked.get("policy"));
+  choose(Number(asked.get("call")) - 1 || 0, run);
+  byId("request").scrollIntoView();
+  return true;
 }
 
 function chooseRun(run) {
@@ -27,7 +45,7 @@ function chooseRun(run) {
   fill("edits-body", editsTable(run));
   fill("savings-body", savingsTable(run));
   byId("edits-about").textContent = run.edits.length
-    ? `${plural(run.edits.length, "edit")} under ${run.label}. A call's number leads to its request.`
+    ? `${plural(run.edits.length, "edit")} under ${run.label}, by the call that they were made for. Its number leads to its request.`
     : "";
   choose(state.call);
 }
@@ -117,7 +135,7 @@ function explain() {
   const cold = state.recording.runs[0].cold.size;
   const pause = tariff && tariff.lifetime_s ? ` (a pause of more than ${duration(tariff.lifetime_s)})` : "";
   byId("cache-about").textContent =
-    "Share of each request that the provider's cache already held. An edit of earlier messages empties what stands behind it."
+    "Share of each request that the provider's cache already held. After an edit of earlier messages, what follows them is not in the cache."
     + (cold ? ` A dotted line marks one of ${plural(cold, "call")} before which the cache had expired${pause}.` : "");
 }
 
@@ -172,6 +190,7 @@ function listen() {
   byId("call-number").addEventListener("change", (event) => choose(Number(event.target.value) - 1));
   byId("edit-before").addEventListener("click", () => choose(editBeside([state.run], -1)));
   byId("edit-after").addEventListener("click", () => choose(editBeside([state.run], 1)));
+  window.addEventListener("hashchange", () => openAddress(location.hash));
   window.addEventListener("scroll", hideTip, { passive: true });
   printWith(drawCharts);
 }
@@ -186,14 +205,14 @@ function begin() {
   const policies = new Set(runs.map((run) => run.policy));
   const windows = [...new Set(runs.map((run) => number(run.window)))].join(" and ");
   const prices = [...new Set(runs.map((run) => run.tariff.name))].join(" and ");
-  byId("title").textContent = RECORDINGS.length === 1 ? RECORDINGS[0].title
-    : plural(RECORDINGS.length, "recording");
+  const title = RECORDINGS.length === 1 ? RECORDINGS[0].title : plural(RECORDINGS.length, "recording");
+  byId("title").textContent = RECORDINGS.length === 1 ? `Session: “${title}”` : title;
   byId("subtitle").textContent =
     `${policies.size === 1 ? "One policy" : `${policies.size} policies`}, a window of ${windows} tokens, ${prices} prices.`;
   const [first, ...others] = PAYLOAD.verdict;
-  byId("verdict").textContent = first || "";
+  byId("verdict").textContent = first || "Replay";
   fill("others", others.map((line) => html("li", {}, line)));
-  document.title = `${byId("title").textContent} – Thalweg replay`;
+  document.title = `${title} – Thalweg replay`;
   byId("recording-chooser").hidden = RECORDINGS.length < 2;
   byId("recording-title").hidden = RECORDINGS.length < 2;
   fill("recording-select", RECORDINGS.map((recording, k) => html("option", { value: k }, [recording.title, recording.about].filter(Boolean).join(" – "))));
@@ -204,7 +223,8 @@ function begin() {
   makeChart("cache-chart", "Read from the cache", drawCache, (run, call) => percent(hitShare(run, call)));
   drawOverview();
   listen();
-  chooseRecording(RECORDINGS[0]);
+  const address = location.hash;
+  if (!openAddress(address)) chooseRecording(RECORDINGS[0]);
 }
 
 begin();
