@@ -1,10 +1,12 @@
 """Measure the language and the layout of a package.
 
-    uv run python scripts/marks.py [FOLDER] [--words] [--check]
+    uv run python scripts/marks.py [FOLDER] [--words] [--texts] [--check]
 
 FOLDER is a package (default `src/thalweg`); any installed package may be named, to compare.
 `--words` lists the idiosyncratic words with their counts, `--classes` the class names that several
-classes share. `--check` exits with 1 where a limit of `LIMITS` is exceeded.
+classes share. `--check` exits with 1 where a limit of `LIMITS` is exceeded. `--texts` measures what
+people read instead: each page of the documentation, and the messages in each package (errors, help,
+log lines, labels); with `--words`, every sentence that has an idiosyncratic word.
 """
 
 import argparse
@@ -153,11 +155,16 @@ LIMITS = {
     "largest file, lines": 450,
     "modules in import rings": 0,
 }
+TEXT_LIMITS = {"documentation": 999.0, "messages": 999.0}
+"""Idiosyncratic words per 1,000, over all pages and over all messages."""
 _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
 _CODE = re.compile(
     r"```.*?```|``[^`]*``|`[^`]*`|^\s*>>>.*$|^\s*\.\.\. .*$", re.DOTALL | re.MULTILINE
 )
 _LONG = 40
+_MESSAGE_WORDS = 4
+_SENTENCE_END = re.compile(r"(?<=[.?!])\s|\n(?=[-|#\d]|\s*\n)")
+_NO_PROSE = re.compile(r"[\\^]|\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|FROM|WHERE)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +321,84 @@ def measure(folder: Path) -> dict[str, float]:
     }
 
 
+def page_sentences(root: Path) -> dict[str, list[str]]:
+    """Return the sentences of the pages that people write, by path, without code.
+
+    The changelog is a history and keeps its words.
+    """
+    pages = [root / f"{name}.md" for name in ("ARCHITECTURE", "CONTRIBUTING", "README")]
+    texts = {page: page.read_text("utf-8") for page in [*pages, *(root / "docs").rglob("*.md")]}
+    return {
+        str(page.relative_to(root)): _SENTENCE_END.split(_CODE.sub(" ", text))
+        for page, text in sorted(texts.items())
+    }
+
+
+def package_messages(sources: Sequence[Source]) -> dict[str, list[str]]:
+    """Return the messages of each package: errors, help, log lines, labels.
+
+    A message is a string literal of four words or more that is neither a docstring nor an item of
+    a collection (those are tables) nor SQL. The fields of an f-string count as no word.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for source in sources:
+        found[".".join(source.name.split(".")[:2])] += (
+            _CODE.sub(" ", text) for text in _messages(source.tree)
+        )
+    return {name: texts for name, texts in found.items() if texts}
+
+
+def _messages(tree: ast.Module) -> Iterator[str]:
+    skipped: set[int] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant() as docstring):
+                skipped.add(id(docstring))
+            case (
+                ast.Set(elts=items)
+                | ast.List(elts=items)
+                | ast.Tuple(elts=items)
+                | ast.JoinedStr(values=items)
+            ):
+                skipped |= set(map(id, items))
+        message = _literal(node)
+        if id(node) not in skipped and _is_prose(message):
+            yield " ".join(message.split())
+
+
+def _literal(node: ast.AST) -> str:
+    match node:
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.JoinedStr(values=items):
+            return "".join(_literal(item) or "{}" for item in items)
+    return ""
+
+
+def _is_prose(text: str) -> bool:
+    words = _WORD.findall(text)
+    lower = sum(word.islower() for word in words)
+    return len(words) >= _MESSAGE_WORDS and lower * 2 > len(words) and not _NO_PROSE.search(text)
+
+
+def print_texts(folder: Path, *, sentences: bool) -> set[str]:
+    """Print the rates of pages and messages; return the names of the limits exceeded."""
+    over = set()
+    pages, messages = page_sentences(folder.parents[1]), package_messages(read_package(folder))
+    for title, texts in (("documentation", pages), ("messages", messages)):
+        every = [text for part in texts.values() for text in part]
+        for name, part in {**texts, f"{title}, all": every}.items():
+            words = [word.lower() for text in part for word in _WORD.findall(text)]
+            rate = 1000 * sum(word in IDIOSYNCRATIC for word in words) / (len(words) or 1)
+            print(f"{name:50} {len(words):7,} words {rate:6.1f} idiosyncratic per 1,000")
+        over |= {title} if rate > TEXT_LIMITS[title] else set()  # the rate of all
+    for name, part in {**pages, **messages}.items() if sentences else ():
+        for text in part:
+            if found := IDIOSYNCRATIC.intersection(map(str.lower, _WORD.findall(text))):
+                print(f"{len(found)} {name}: {' '.join(text.split())}")
+    return over
+
+
 def main() -> int:
     """Print the marks; return 1 where `--check` finds a limit exceeded."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -322,7 +407,11 @@ def main() -> int:
     parser.add_argument("--words", action="store_true", help="list the idiosyncratic words")
     parser.add_argument("--classes", action="store_true", help="list the shared class names")
     parser.add_argument("--check", action="store_true", help="exit with 1 above a limit")
+    parser.add_argument("--texts", action="store_true", help="measure documentation and messages")
     options = parser.parse_args()
+    if options.texts:
+        over_texts = print_texts(options.folder, sentences=options.words)
+        return int(options.check and bool(over_texts))
     marks = measure(options.folder)
     over = {name for name, limit in LIMITS.items() if marks[name] > limit}
     for name, value in marks.items():

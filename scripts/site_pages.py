@@ -4,10 +4,11 @@ The README, the architecture, the changelog and the pages of examples and benchm
 they are in the repository. The pages of the command line and of the Python API are generated.
 """
 
+import posixpath
 import re
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import ModuleType
 
 from click import Command, Context, Group
@@ -65,7 +66,8 @@ def on_page_markdown(
 ) -> str:
     """Point links at the site's pages; a link to another file becomes its text."""
     source = next((s for s, p in PAGES.items() if p == page.file.src_uri), None)
-    folder = (ROOT / source).parent if source else ROOT / "docs"
+    folder = (ROOT / (source or f"docs/{page.file.src_uri}")).parent
+    here = PurePosixPath(page.file.src_uri).parent
 
     def target(found: re.Match[str]) -> str:
         path = (folder / found[1]).resolve()
@@ -74,10 +76,10 @@ def on_page_markdown(
         name = path.relative_to(ROOT).as_posix()
         if path.is_dir() and f"{name}/README.md" in PAGES:
             name = f"{name}/README.md"
-        return PAGES.get(name, name.removeprefix("docs/"))
+        return posixpath.relpath(PAGES.get(name, name.removeprefix("docs/")), here)
 
     linked = _LINK.sub(target, markdown)
-    known = {file.src_uri for file in files}
+    known = {posixpath.relpath(file.src_uri, here) for file in files}
     return re.sub(
         r"(?<!!)\[([^\]]*)\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)]*)?\)",
         lambda found: found[0] if found[2] in known else found[1],
