@@ -3,6 +3,7 @@
 ```
 ThalwegError                    code; str() is one sentence with the numbers in it
 ├── ConfigError                 an argument or a setting cannot be used as given
+│   ├── MissingExtraError       a package of an extra is not installed; also an ImportError
 │   ├── SettingsError           a file of settings cannot be used; all that is wrong with it
 │   └── SpecError               a subagent cannot be made from its spec
 ├── RecordingError              a file cannot be read as a recorded thread
@@ -72,6 +73,12 @@ class ConfigError(ThalwegError):
 
     def __str__(self) -> str:
         return f"{self.what}: {self.problem}; {self.mend}"
+
+
+class MissingExtraError(ConfigError, ImportError):
+    """A package that an extra installs is missing; `mend` is the command that installs it."""
+
+    code = "config.extra"
 
 
 class SettingsError(ConfigError):

@@ -272,7 +272,7 @@ def test_a_thread_is_kept_out_of_memory(run: Run, tmp_path: Path) -> None:
 def test_a_model_that_is_not_there_is_told(run: Run, tmp_path: Path) -> None:
     run("add", "User prefers tea")
     told = fails(tmp_path, "learn", "--model", "nobody:nothing")
-    assert told.startswith("--model: there is no model 'nobody:nothing'")
+    assert told.startswith("nobody:nothing: ")
 
 
 def test_what_is_due_is_learned_and_told(
@@ -280,7 +280,7 @@ def test_what_is_due_is_learned_and_told(
 ) -> None:
     """The name of the model is the only thing that is made up."""
     scripted = ScriptedModel(script=answer)
-    monkeypatch.setattr("thalweg.cli.memory.learning.init_chat_model", lambda _: scripted)
+    monkeypatch.setattr("thalweg.server.models.model_by_name", lambda *_: scripted)
     run("add", "User prefers tea")
     with open_memory(tmp_path / ".thalweg" / "thalweg.db") as store:
         at_once = MemorySettings(debounce_seconds=0, max_wait_seconds=0)

@@ -4,7 +4,7 @@ from os import PathLike, fspath
 
 from thalweg.archive.base import Archive
 from thalweg.archive.sqlite import SqliteArchive
-from thalweg.database.base import driver
+from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 
 
@@ -51,6 +51,6 @@ def open_archive(
 
 
 def _open_postgres(url: str, secret: bytes | None) -> Archive:
-    with driver():
+    with needs_extra("postgresql://"):
         from thalweg.archive.postgres import PostgresArchive  # noqa: PLC0415 (an extra)
     return PostgresArchive(url, secret=secret)

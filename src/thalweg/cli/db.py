@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thalweg.cli.printing import AsJson, print_lines, tell
-from thalweg.database.base import driver
+from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _connected(url: str) -> "Iterator[tuple[psycopg.Connection, str]]":
     if not url:
         mend = "give --url postgresql://…, or set THALWEG_DATABASE_URL"
         raise ConfigError("--url", "no database is named", mend)
-    with driver():
+    with needs_extra("thalweg db"):
         import psycopg  # noqa: PLC0415 (an extra)
 
         from thalweg.database.postgres_server import as_storage_error, place_of  # noqa: PLC0415

@@ -22,6 +22,12 @@ def main() -> None:
         raise SystemExit(INTERRUPTED) from None
     except ThalwegError as error:
         _end(str(error))
+    except ModuleNotFoundError as error:
+        from thalweg.engine.extras import missing_extra  # noqa: PLC0415 (seldom needed)
+
+        if (missing := missing_extra(error)) is None:
+            raise
+        _end(str(missing))
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         _end(f"{place}{(error.strerror or str(error)).lower()}; check the place and the disk")

@@ -11,6 +11,7 @@ import typer
 
 from thalweg.cli.layout import count
 from thalweg.cli.numbers import bounded
+from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 from thalweg.server.settings.sections.gateway import GatewaySettings, is_loopback
 
@@ -64,13 +65,9 @@ def serve(
     report = examine(file or config)
     settings = report.unless_wrong()
     at = address(settings.gateway, host, port)
-    try:
+    with needs_extra("thalweg serve", "server"):
         # Seconds: agents and all that they need come with it.
         from thalweg.server.gateway import serving  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        problem = f"it needs {error.name}, which is not installed"
-        mend = "pip install 'thalweg[server]'"
-        raise ConfigError("serve", problem, mend) from None
     serving.logs(log_level)
     with serving.bound(*at) as taken:
 

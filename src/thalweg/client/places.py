@@ -6,6 +6,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:  # both are for who makes a client
@@ -43,13 +44,14 @@ class Place:
     async def connect(self) -> "Connection":
         """Open the way to it; a gateway in this process is started."""
         # What follows takes most of a second to import.
-        from thalweg.client.connection import Connection  # noqa: PLC0415
+        extras = "client" if self.bases else "client,server"
+        with needs_extra("ThalwegClient", extras):
+            from thalweg.client.connection import Connection  # noqa: PLC0415
+            from thalweg.client.in_process import InProcess  # noqa: PLC0415
 
         if self.bases:
             key = self.key or _local_token(self.bases)
             return Connection(self.bases, key=key, timeout_s=self.timeout_s)
-        from thalweg.client.in_process import InProcess  # noqa: PLC0415
-
         inside = InProcess(self._application())
         connection = Connection([INSIDE], key=self.key, timeout_s=self.timeout_s, transport=inside)
         try:
@@ -62,7 +64,8 @@ class Place:
     def _application(self) -> "Application":
         if callable(self.inside):
             return self.inside
-        from thalweg.server.gateway import create_app  # noqa: PLC0415 (FastAPI, LangChain)
+        with needs_extra("ThalwegClient", "client,server"):
+            from thalweg.server.gateway.create import create_app  # noqa: PLC0415 (FastAPI)
 
         return create_app(self.inside, owner=self.owner)
 

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol, TypeVar
 
 from thalweg.errors import ConfigError
@@ -158,22 +158,3 @@ def decode(data: bytes) -> str:
 
 SERVERS = ("postgresql://", "postgres://")
 """How addresses of PostgreSQL servers begin."""
-
-
-@contextmanager
-def driver(what: str = "postgresql://") -> Iterator[None]:
-    """Import modules that need PostgreSQL's driver.
-
-    Args:
-        what: The setting that asked for PostgreSQL.
-
-    Raises:
-        ConfigError: The extra `postgres` is not installed.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name != "psycopg":
-            raise
-        problem = "psycopg is not installed"
-        raise ConfigError(what, problem, "pip install 'thalweg[postgres]'") from None

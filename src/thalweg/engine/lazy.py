@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from thalweg.engine.extras import missing_extra
+
 
 def lazily(
     package: str, homes: Mapping[str, str]
@@ -27,6 +29,9 @@ def lazily(
         if name not in homes:
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)
-        return getattr(import_module(homes[name]), name)
+        try:
+            return getattr(import_module(homes[name]), name)
+        except ModuleNotFoundError as error:
+            raise missing_extra(error, f"{package}.{name}") or error from None
 
     return find, lambda: sorted(homes)

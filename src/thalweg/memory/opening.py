@@ -4,7 +4,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from thalweg.archive.paths import home
-from thalweg.database.base import driver
+from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 from thalweg.memory.base import MemoryStore
 from thalweg.memory.document_mirror import DocumentMirror
@@ -50,7 +50,7 @@ def open_memory(
 
 
 def _open_postgres(url: str, secret: bytes | None, embed: Embed | None) -> MemoryStore:
-    with driver():
+    with needs_extra("postgresql://"):
         from thalweg.memory.store.postgres import PostgresMemory  # noqa: PLC0415 (an extra)
     return PostgresMemory(url, secret=secret, embed=embed)
 

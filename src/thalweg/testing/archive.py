@@ -5,13 +5,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import pytest
-
 from thalweg.archive import Archive, Logged, Span, ThreadKey, Turn, render_passages
 from thalweg.engine.entries import Media, Message, Opaque, Role, Text, Thinking, ToolCall, Usage
+from thalweg.engine.extras import needs_extra
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_outline, as_text, as_transcript
 from thalweg.errors import ArchiveError, ConflictError, HandleError, RangeError
+
+with needs_extra("thalweg.testing.archive"):
+    import pytest
 
 Reopen = Callable[[], Archive]
 

@@ -7,8 +7,6 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TypeVar
 
-import pytest
-
 from thalweg.backends.protocol import (
     BackendProtocol,
     DeleteResult,
@@ -23,6 +21,10 @@ from thalweg.backends.protocol import (
     WriteResult,
     supports_delete,
 )
+from thalweg.engine.extras import needs_extra
+
+with needs_extra("thalweg.testing.backends"):
+    import pytest
 
 Result = TypeVar("Result")
 

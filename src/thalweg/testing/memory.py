@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
 
-import pytest
-
+from thalweg.engine.extras import needs_extra
 from thalweg.errors import MemoryStoreError, NoSuchOperationError, StaleWriteError
 from thalweg.memory.base import (
     Job,
@@ -32,6 +31,9 @@ from thalweg.memory.facts.values import (
     Trust,
     Turn,
 )
+
+with needs_extra("thalweg.testing.memory"):
+    import pytest
 
 Reopen = Callable[[], MemoryStore]
 Gate = Callable[[], object]

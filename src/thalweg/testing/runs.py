@@ -5,8 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
-import pytest
-
+from thalweg.engine.extras import needs_extra
 from thalweg.errors import (
     BusyError,
     ClaimLostError,
@@ -14,6 +13,9 @@ from thalweg.errors import (
     RunExistsError,
 )
 from thalweg.server.runs.base import ENDED, Claim, Draft, Event, Journal, RunKey
+
+with needs_extra("thalweg.testing.runs"):
+    import pytest
 
 Journals = Callable[[], AbstractAsyncContextManager[Journal]]
 KEY = RunKey("ada", "t1", "r1")

@@ -13,6 +13,7 @@ import typer
 
 from thalweg.cli.home import home_folder
 from thalweg.database.private_files import make_private_file, make_private_folder
+from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -159,9 +160,10 @@ def _client(wanted: _Wanted) -> "ThalwegClient":
 
 def _in_process(wanted: _Wanted) -> "Application":
     """Make the gateway of this process; who sits here may have any model answer."""
-    from thalweg.server.app import open_app  # noqa: PLC0415 (see above)
-    from thalweg.server.gateway import create_app  # noqa: PLC0415
-    from thalweg.server.settings.loading import load_settings  # noqa: PLC0415
+    with needs_extra("thalweg chat", "chat"):
+        from thalweg.server.app import open_app  # noqa: PLC0415 (see above)
+        from thalweg.server.gateway.create import create_app  # noqa: PLC0415
+        from thalweg.server.settings.loading import load_settings  # noqa: PLC0415
 
     source: Settings | Path | None = wanted.config
     settings = load_settings(wanted.config)
@@ -173,13 +175,8 @@ def _in_process(wanted: _Wanted) -> "Application":
 
 
 def _on_a_terminal(wanted: _Wanted, first: str) -> None:
-    try:
+    with needs_extra("thalweg chat", "chat"):
         from thalweg.cli.chat.prompt import Prompt  # noqa: PLC0415 (an extra)
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("prompt_toolkit"):
-            raise
-        missing, mend = "prompt_toolkit is not installed", "pip install 'thalweg[chat]'"
-        raise ConfigError(error.name, missing, mend) from None
     from thalweg.cli.chat.lines import Line  # noqa: PLC0415 (see above)
     from thalweg.cli.chat.rendering import Renderer  # noqa: PLC0415
     from thalweg.cli.chat.screen import Screen, has_colours, terminal_size  # noqa: PLC0415

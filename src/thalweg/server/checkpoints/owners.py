@@ -19,6 +19,7 @@ from langgraph.checkpoint.base import (
 
 from thalweg.database.base import SERVERS
 from thalweg.database.sqlite_files import as_storage_error as as_storage_error_of_file
+from thalweg.engine.extras import needs_extra
 from thalweg.errors import ClaimLostError, ConfigError, StorageError
 from thalweg.server.checkpoints.batches import (
     BatchSaver,
@@ -339,10 +340,8 @@ async def open_checkpoints(address: str) -> AsyncIterator[Checkpoints]:
 
 @asynccontextmanager
 async def _in_file(path: str) -> AsyncIterator[Checkpoints]:
-    try:
+    with needs_extra("checkpoints"):
         from thalweg.server.checkpoints.sqlite import ThreadedSqliteSaver  # noqa: PLC0415 (an extra)
-    except ModuleNotFoundError as error:
-        raise _missing(error, "server") from None
 
     @contextmanager
     def telling() -> Iterator[None]:
@@ -357,15 +356,13 @@ async def _in_file(path: str) -> AsyncIterator[Checkpoints]:
 
 @asynccontextmanager
 async def _on_postgres(url: str) -> AsyncIterator[Checkpoints]:
-    try:
+    with needs_extra("checkpoints"):
         import psycopg  # noqa: PLC0415 (an extra)
         from psycopg.rows import dict_row  # noqa: PLC0415 (an extra)
         from psycopg_pool import AsyncConnectionPool  # noqa: PLC0415 (an extra)
 
         from thalweg.database.postgres_server import as_storage_error, place_of  # noqa: PLC0415 (an extra)
         from thalweg.server.checkpoints.postgres import OwnedCheckpoints  # noqa: PLC0415 (an extra)
-    except ModuleNotFoundError as error:
-        raise _missing(error, "postgres") from None
     place = place_of(url)
 
     @contextmanager
@@ -409,8 +406,3 @@ def _set_up(url: str) -> None:
     if not is_walled:
         problem = "LangGraph's tables hold threads of another application"
         raise ConfigError(place, problem, "give Thalweg a database of its own")
-
-
-def _missing(error: ModuleNotFoundError, extra: str) -> ConfigError:
-    problem = f"{error.name} is not installed"
-    return ConfigError("checkpoints", problem, f"pip install 'thalweg[{extra}]'")

@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Final, Literal
 from urllib.request import ProxyHandler, build_opener
 
+from thalweg.engine.extras import install_command
 from thalweg.errors import ConfigError
 from thalweg.server.models.local.folder import ModelFolder
 from thalweg.server.models.local.gguf import read_gguf
@@ -83,7 +84,7 @@ def _lacks(one: Provider) -> str:
 
 def _files(home: Path) -> Iterator[Offer]:
     models = ModelFolder(home)
-    lacks = "" if find_spec("xllamacpp") else "pip install 'thalweg[local]'"
+    lacks = "" if find_spec("xllamacpp") else install_command("local")
     for name in models.names():
         try:
             gguf = read_gguf(models.path(name))

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from thalweg.archive import home
+from thalweg.engine.extras import extra_of, install_command
 from thalweg.engine.sections import nearest
-from thalweg.errors import ConfigError
+from thalweg.errors import ConfigError, MissingExtraError
 from thalweg.server.models.local.folder import ModelFolder
 from thalweg.server.models.providers import PROVIDERS, Provider, ask_for_key, provider
 from thalweg.server.settings import ModelSettings, Settings
@@ -128,7 +129,7 @@ def _local(wanted: ModelSettings, where: str, folder: Path) -> "BaseChatModel":
     path = ModelFolder(folder).find(wanted.model, where=where)
     if find_spec("langchain_openai") is None:
         problem = "the package langchain_openai is not installed"
-        raise ConfigError(where, problem, "pip install 'thalweg[local]'")
+        raise MissingExtraError(where, problem, install_command(LOCAL))
     from thalweg.server.models.local.chat import LocalChat  # noqa: PLC0415 (needs an extra)
 
     return LocalChat.of(wanted, where, path)
@@ -270,6 +271,7 @@ def _import(where: str, module: str, known: Provider | None) -> Any:  # noqa: AN
     """
     package = module.partition(".")[0]
     install = known.install if known else f"pip install {package.replace('_', '-')}"
+    kind = MissingExtraError if extra_of(package) else ConfigError
     try:
         return import_module(module)
     except ModuleNotFoundError as missing:
@@ -277,7 +279,7 @@ def _import(where: str, module: str, known: Provider | None) -> Any:  # noqa: AN
         problem = f"the package {name.partition('.')[0]} is not installed"
         if name.partition(".")[0] == package and name != package:
             raise ConfigError(where, f"there is no module {name}", "check its name") from None
-        raise ConfigError(where, problem, install) from missing
+        raise kind(where, problem, install) from missing
 
 
 def _made(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from thalweg.engine.data_files import read_table
+from thalweg.engine.extras import extra_of, install_command
 from thalweg.errors import ConfigError
 
 
@@ -36,16 +37,9 @@ class Provider:
     @property
     def install(self) -> str:
         """The command that brings the package."""
-        extra = _EXTRAS.get(self.package)
-        return f"pip install 'thalweg[{extra}]'" if extra else f"pip install {self.package}"
+        extra = extra_of(self.module)
+        return install_command(extra) if extra else f"pip install {self.package}"
 
-
-_EXTRAS: Final = {
-    "langchain-anthropic": "anthropic",
-    "langchain-ollama": "ollama",
-    "langchain-openai": "openai",
-}
-"""Packages that an extra of ours brings."""
 
 PROVIDERS: Final = tuple(
     Provider(name, **{**row, "keys": tuple(row.get("keys", ()))})

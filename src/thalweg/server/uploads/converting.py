@@ -16,11 +16,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from thalweg.engine.extras import install_command
 from thalweg.server.uploads.fairness import FairSlots
 from thalweg.server.uploads.kinds import Kind
 from thalweg.server.uploads.policy import UploadPolicy
 
-INSTALL: Final = "pip install 'thalweg[documents]'"
+INSTALL: Final = install_command("documents")
 _CHILD: Final = str(Path(__file__).with_name("child.py"))
 _UNREADABLE: Final = 3
 _STEP: Final = 1 << 16

@@ -3,7 +3,7 @@
 from os import PathLike
 from pathlib import Path
 
-from thalweg.database.base import driver
+from thalweg.engine.extras import needs_extra
 from thalweg.server.uploads.base import Places
 from thalweg.server.uploads.disk import DiskPlaces
 
@@ -37,6 +37,6 @@ def open_places(
         return DiskPlaces(files)
     if url is None:
         return DiskPlaces(Path(home) / "files")
-    with driver("storage.url"):
+    with needs_extra("storage.url"):
         from thalweg.server.uploads.postgres import PostgresPlaces  # noqa: PLC0415 (an extra)
     return PostgresPlaces(url)

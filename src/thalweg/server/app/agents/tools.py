@@ -10,6 +10,7 @@ from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool
 
+from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 from thalweg.server.app.agents.importing import import_named
 from thalweg.server.settings.sections.tools import McpServer, ToolSettings
@@ -156,11 +157,8 @@ class _Connection:
 
 
 async def _connect(name: str, server: McpServer) -> _Connection | None:
-    try:
+    with needs_extra("mcp_servers"):
         from langchain_mcp_adapters.client import MultiServerMCPClient  # noqa: PLC0415 (an extra)
-    except ModuleNotFoundError as error:
-        problem = f"{error.name} is not installed"
-        raise ConfigError("mcp_servers", problem, "pip install 'thalweg[mcp]'") from None
     client = MultiServerMCPClient({name: _address(server.ready())})  # type: ignore[dict-item]  # one of four shapes
     connection = _Connection(name, lambda: client.session(name))
     try:

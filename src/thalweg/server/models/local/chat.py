@@ -15,7 +15,8 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr
 
-from thalweg.errors import ConfigError
+from thalweg.engine.extras import install_command
+from thalweg.errors import ConfigError, MissingExtraError
 from thalweg.server.models.compatible import CompatibleChat
 from thalweg.server.models.local.calls import HeldBack, with_calls
 from thalweg.server.models.local.gguf import Gguf, read_gguf
@@ -60,7 +61,7 @@ class LocalChat(CompatibleChat):
         """
         if find_spec("xllamacpp") is None:
             problem = "the package xllamacpp is not installed"
-            raise ConfigError(where, problem, "pip install 'thalweg[local]'")
+            raise MissingExtraError(where, problem, install_command("local"))
         gguf, options = read_gguf(path), settings.arguments()
         window = settings.window or min(gguf.context or LOCAL_WINDOW, LOCAL_WINDOW)
         _validate_window(where, gguf, window)

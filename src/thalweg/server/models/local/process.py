@@ -14,7 +14,8 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, Final
 
-from thalweg.errors import ConfigError
+from thalweg.engine.extras import install_command
+from thalweg.errors import ConfigError, MissingExtraError
 
 CACHE_MIB: Final = 1_024
 """Most memory for prompts that were read before: a thread that comes back is not read again."""
@@ -136,9 +137,8 @@ def _ask(process: "subprocess.Popen[str]", load: Load, key: str) -> dict[str, st
 def _refusal(load: Load, problem: str, errors: str) -> ConfigError:
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     if any("No module named 'xllamacpp'" in line for line in lines):
-        return ConfigError(
-            str(load.path), "xllamacpp is not installed", "pip install 'thalweg[local]'"
-        )
+        problem = "the package xllamacpp is not installed"
+        return MissingExtraError(str(load.path), problem, install_command("local"))
     told = "; ".join(lines[-3:])[-400:] or problem or "its process ended"
     mend = "check the file, its size against the memory that is free, and the window"
     return ConfigError(str(load.path), f"llama.cpp cannot load it: {told}", mend)

@@ -1,0 +1,58 @@
+"""Prints what fails to import in an environment without extras, and every command; no test."""
+
+import importlib
+import json
+import pkgutil
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import typer
+
+import thalweg
+from thalweg.cli.app import app
+from thalweg.engine.extras import extra_of
+from thalweg.errors import MissingExtraError
+
+
+def modules() -> Iterator[str]:
+    """Yield what no extra explains: a module that fails, or a public name of one."""
+    for found in pkgutil.walk_packages(thalweg.__path__, "thalweg."):
+        if found.name.endswith("__main__") or ".contestants." in found.name:
+            continue
+        try:
+            module = importlib.import_module(found.name)
+        except MissingExtraError:
+            continue
+        except ModuleNotFoundError as error:
+            if not extra_of(error.name or ""):
+                yield f"{found.name}: {error!r}"
+            continue
+        yield from names(module)
+
+
+def names(module: ModuleType) -> Iterator[str]:
+    """Yield the public names of a module that raise something else than the missing extra."""
+    for name in getattr(module, "__all__", ()):
+        try:
+            getattr(module, name)
+        except MissingExtraError:
+            continue
+        except Exception as error:  # noqa: BLE001 (this is what is looked for)
+            yield f"{module.__name__}.{name}: {error!r}"
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[str]:  # noqa: ANN401
+    """Yield every command by its words."""
+    if not hasattr(group, "list_commands"):
+        yield " ".join(path)
+        return
+    context = group.make_context("thalweg", [], resilient_parsing=True)
+    for name in group.list_commands(context):
+        yield from commands(group.get_command(context, name), (*path, name))
+
+
+if __name__ == "__main__":
+    listed = commands(typer.main.get_command(app))
+    json.dump({"failures": [*modules()], "commands": [*listed]}, sys.stdout)
