@@ -157,7 +157,7 @@ def test_a_call_names_its_extra(bare: Path, tmp_path: Path, call: str) -> None:
 @pytest.mark.slow
 def test_a_chat_on_a_terminal_names_its_extra(bare: Path, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
-    command = [bare / "thalweg", "chat", "--model", "openai:x"]
+    command: list[str | Path] = [bare / "thalweg", "chat", "--model", "openai:x"]
     done = subprocess.run(
         command,
         stdin=theirs,
