@@ -30,7 +30,7 @@ from thalweg.engine.entries import Message, Text, Usage
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter, measure
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.registry import WIRES
 from thalweg.lab.replay.cache import PrefixCache
@@ -115,7 +115,7 @@ class Session:
     """Tokens of the provider for one of ours."""
     is_counted: bool
     """Whether sizes are our counts; else what was reported."""
-    items: list[Item] = field(default_factory=list)
+    items: list[WindowItem] = field(default_factory=list)
     """Of the next request."""
     beside: int = 0
     changed: str = ""
@@ -178,10 +178,10 @@ class Session:
             self._add(row.message, round(row.tokens * self.factor))
 
     def _add(self, message: Message, tokens: int) -> None:
-        self.items.append(Item(message, len(self.items), tokens))
+        self.items.append(WindowItem(message, len(self.items), tokens))
         self.fresh += 1
 
-    def _cleared(self, item: Item) -> Item:
+    def _cleared(self, item: WindowItem) -> WindowItem:
         return replace(
             item, message=replace(item.message, parts=(Text("cleared"),)), tokens=CLEARED_TOKENS
         )
@@ -193,7 +193,7 @@ class Session:
             self.beside = usage.cached or max(0, usage.input - counted)
             if (rest := usage.input - self.beside - counted) > 0:
                 reminder = Message("user", (Text("what is told at the beginning"),))
-                self.items.insert(0, Item(reminder, -1, rest))
+                self.items.insert(0, WindowItem(reminder, -1, rest))
                 counted += rest
         if self.is_counted:
             return
@@ -213,7 +213,7 @@ class Session:
         while self.items and sum(item.tokens for item in self.items) > tokens:
             self.items.pop()
         left = Message("user", (Text(f"what became of the rest at {tokens}"),))
-        self.items.append(Item(left, -1, max(0, tokens - sum(i.tokens for i in self.items))))
+        self.items.append(WindowItem(left, -1, max(0, tokens - sum(i.tokens for i in self.items))))
 
 
 def tariff_of(name: str, rows: Sequence[Row], lifetime_s: float) -> Tariff:

@@ -32,7 +32,7 @@ from starlette.types import Receive, Scope, Send
 from thalweg.server.api.memory import NewFact
 from thalweg.server.app import open_app
 from thalweg.server.gateway import create_app
-from thalweg.server.gateway.serving import Server, address_of, bound, pauses_less
+from thalweg.server.gateway.serving import GatewayServer, address_of, bound, pauses_less
 from thalweg.server.settings import Settings
 
 FACTS = 100
@@ -94,7 +94,7 @@ async def serve(home: str, rate: float, ticks: int) -> None:
             await (plain if is_bare else gateway)(scope, receive, send)
 
         with bound("127.0.0.1", 0) as taken:
-            server = Server(gateway, lambda: print(address_of(taken), flush=True))
+            server = GatewayServer(gateway, lambda: print(address_of(taken), flush=True))
             server.config.app = both
             pauses_less()
             serving = asyncio.create_task(server.serve([taken]))

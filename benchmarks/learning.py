@@ -23,14 +23,14 @@ from pydantic import BaseModel, SecretStr
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter
 from thalweg.memory.base import MemoryStore
-from thalweg.memory.facts.learning.asking import Question
+from thalweg.memory.facts.learning.asking import LearnerRequest
 from thalweg.memory.facts.learning.capture import captured_turns
 from thalweg.memory.facts.learning.extraction import Item, Kind
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Scope
-from thalweg.memory.jobs.events import Report
+from thalweg.memory.jobs.events import JobReport
 from thalweg.memory.jobs.learner import Learner
-from thalweg.memory.jobs.structured import Respondent, Told
+from thalweg.memory.jobs.structured import Respondent, StructuredAnswer
 from thalweg.memory.jobs.worker import Worker
 from thalweg.memory.opening import open_memory
 
@@ -46,7 +46,7 @@ class Recorded(Respondent):
 
     proposed: list[BaseModel] = field(default_factory=list)
 
-    def ask(self, question: Question, kind: Kind, item: type[Any]) -> Told[Any]:
+    def ask(self, question: LearnerRequest, kind: Kind, item: type[Any]) -> StructuredAnswer[Any]:
         """Ask, and note the answer."""
         told = Respondent.ask(self, question, kind, item)
         self.proposed += told.answer.items
@@ -70,7 +70,7 @@ def learn(
     """Learn from what was said; yield what came of it, line by line."""
     count = exact_counter()
     respondent = Recorded(model, count)
-    reports: list[Report] = []
+    reports: list[JobReport] = []
     learner = Learner(store, respondent, settings, count=count, tell=reports.append)
     begun = time.monotonic()
     Worker(store, learner.learn, lease_s=7_200).run_due()

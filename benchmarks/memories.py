@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from itertools import accumulate
 
-from thalweg.memory.facts.values import Trust, Turn
+from thalweg.memory.facts.values import Statement, Trust
 
 STOP_WORDS = 100
 """The most frequent words, which a question about a turn is not made of."""
@@ -50,12 +50,12 @@ class Chat:
         self._stop_words = frozenset(self._words[:STOP_WORDS])
         self._said = 0
 
-    def turns(self, number: int) -> Iterator[Turn]:
+    def turns(self, number: int) -> Iterator[Statement]:
         """Make up what is said next, twenty turns a day."""
         for n in range(self._said, self._said + number):
             size = self._dice.randint(60, 300) if n % 12 == 0 else self._dice.randint(4, 40)
             day = n // 20
-            yield Turn(
+            yield Statement(
                 thread="",
                 seq=0,
                 role="user" if n % 2 == 0 else "assistant",
@@ -67,7 +67,7 @@ class Chat:
             )
         self._said += number
 
-    def question(self, turn: Turn) -> str:
+    def question(self, turn: Statement) -> str:
         """Ask for something that was said; a few of the words were not said there."""
         told = turn.text.replace(".", "").lower().split()
         words = [word for word in told if word not in self._stop_words]

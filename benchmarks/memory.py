@@ -23,15 +23,22 @@ from tests.postgres import fresh_database, running_server
 from thalweg.engine.tokens import exact_counter
 from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.memory.base import Job
-from thalweg.memory.facts.changes import Put
-from thalweg.memory.facts.learning.asking import Question
+from thalweg.memory.facts.changes import PutFact
+from thalweg.memory.facts.learning.asking import LearnerRequest
 from thalweg.memory.facts.learning.extraction import Kind
 from thalweg.memory.facts.recall.question import ask
-from thalweg.memory.facts.recall.ranking import REACH, Scale, links, rank, shortlist, worth_reading
+from thalweg.memory.facts.recall.ranking import (
+    REACH,
+    ItemWeights,
+    links,
+    rank,
+    shortlist,
+    worth_reading,
+)
 from thalweg.memory.facts.recall.seeds import render_system, top_facts
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Fact, FactId, Profile, Scope, Turn
-from thalweg.memory.jobs.structured import Respondent, Told
+from thalweg.memory.facts.values import Fact, FactId, Profile, Scope, Statement
+from thalweg.memory.jobs.structured import Respondent, StructuredAnswer
 from thalweg.testing.model import ScriptedModel
 
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
@@ -99,7 +106,7 @@ class Filling:
         self._scope = scope
         self._chat = Chat(seed)
         self._turns = 0
-        self._some: list[Turn] = []
+        self._some: list[Statement] = []
 
     def to(self, items: int) -> None:
         """Fill it until about so many items can be found; a long turn is two or three."""
@@ -119,7 +126,7 @@ def search(store: MemoryStore, text: str) -> None:
     """Recall up to the ranking: everything but the block that a model reads."""
     question = ask(text)
     with store.view(SCOPE):
-        scale = Scale(question, store.find(SCOPE, question.words))
+        scale = ItemWeights(question, store.find(SCOPE, question.words))
         short = shortlist(scale)
         near = links(store.beside(SCOPE, short, REACH))
         items = store.items(SCOPE, worth_reading(scale, short, near))
@@ -183,7 +190,7 @@ def facts(number: int) -> list[Fact]:
 
 def put(store: MemoryStore, scope: Scope, made: Sequence[Fact]) -> None:
     """Put facts into a scope in one commit."""
-    changes = [Put(fact, "measured") for fact in made]
+    changes = [PutFact(fact, "measured") for fact in made]
     version = store.version(scope)
     store.commit(scope, changes, expected=version, actor="import", now=NOW)
 
@@ -285,7 +292,7 @@ class Asking(Respondent):
 
     ms = 0.0
 
-    def ask(self, question: Question, kind: Kind, item: type[T]) -> Told[T]:
+    def ask(self, question: LearnerRequest, kind: Kind, item: type[T]) -> StructuredAnswer[T]:
         """See `Respondent.ask`."""
         began = time.process_time()
         try:

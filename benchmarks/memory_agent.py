@@ -31,7 +31,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from thalweg import ContextMiddleware, MemoryMiddleware
 from thalweg.memory import Memory, Scope, open_memory
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.jobs.events import Report
+from thalweg.memory.jobs.events import JobReport
 from thalweg.memory.jobs.learner import Learner
 from thalweg.memory.jobs.structured import Respondent
 from thalweg.memory.jobs.worker import Worker
@@ -73,7 +73,7 @@ class Life:
     """What the scripted model takes a new fact for beside a known one: content, content."""
     clock: Clock
     requests: list[Sequence[BaseMessage]] = field(default_factory=list)
-    reports: list[Report] = field(default_factory=list)
+    reports: list[JobReport] = field(default_factory=list)
     proposals: Sequence[Row] = ()
     replies: list[str] = field(default_factory=list)
     """Of the assistant and of tools, in the thread under way, with a mark before a tool's."""

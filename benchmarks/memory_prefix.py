@@ -31,12 +31,12 @@ from thalweg.archive import open_archive
 from thalweg.engine import ContextPolicy
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.tokens import exact_counter, measure
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.lab.replay.cache import PrefixCache
 from thalweg.memory import Memory, MemoryStore, open_memory
-from thalweg.memory.facts.changes import Put
+from thalweg.memory.facts.changes import PutFact
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Trust, Turn
+from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Statement, Trust
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory.middleware import MemoryMiddleware
 from thalweg.middleware.request.message_writer import read_state
@@ -87,11 +87,11 @@ _RESULTS: dict[str, str] = {}
 def known() -> MemoryStore:
     """Make a memory with facts, and with what was said in other threads."""
     store = open_memory(":memory:")
-    changes: list[Put] = []
+    changes: list[PutFact] = []
     for n, thing in enumerate(THINGS):
         said = [tell.format(thing=thing) for tell in TELLS]
         made = [
-            Turn(f"old-{n}", 0, "user", text, AT, Trust.USER, uid=f"old-{n}-{k}")
+            Statement(f"old-{n}", 0, "user", text, AT, Trust.USER, uid=f"old-{n}-{k}")
             for k, text in enumerate(said)
         ]
         store.capture(SCOPE, f"old-{n}", made)
@@ -99,7 +99,7 @@ def known() -> MemoryStore:
             content = text.replace("My", "The user's").replace("I ", "The user ")
             source = Evidence(f"old-{n}", f"old-{n}-{k}", text, AT, Trust.USER)
             changes.append(
-                Put(
+                PutFact(
                     Fact(
                         FactId(f"fact-{n}-{k}"),
                         content,
@@ -177,11 +177,11 @@ def drive(middleware: Sequence[AgentMiddleware[Any, Any, Any]], number: int, win
     script: list[AIMessage | str] = []
 
     def answer(messages: Sequence[BaseMessage]) -> AIMessage | str:
-        items: list[Item] = []
+        items: list[WindowItem] = []
         for source, message in zip(messages, read_state(messages), strict=True):
             if id(source) not in sizes:
                 sizes[id(source)] = source, measure(message, count).tokens
-            items.append(Item(message, -1, sizes[id(source)][1]))
+            items.append(WindowItem(message, -1, sizes[id(source)][1]))
         charges = {kind: cache.send(items, beside=500) for kind, cache in caches.items()}
         sent.tokens += charges["openai"].tokens
         for kind, charge in charges.items():

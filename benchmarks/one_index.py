@@ -27,7 +27,7 @@ from thalweg.engine.transcript import as_text
 from thalweg.engine.words import stem
 from thalweg.memory.facts.recall.found import index_words
 from thalweg.memory.facts.recall.question import ask
-from thalweg.memory.search.index import Entry, Index
+from thalweg.memory.search.index import Index, IndexEntry
 from thalweg.memory.search.postings import BLOCK_BITS
 from thalweg.memory.search.word_rows import WordRows
 
@@ -95,7 +95,7 @@ def memory(texts: Sequence[str], questions: Sequence[str]) -> tuple[list[float],
     words = [index_words(text) for text in texts]
     began = time.process_time()
     for one in words:
-        index.add([Entry(one)])
+        index.add([IndexEntry(one)])
     added = (time.process_time() - began) / len(texts) * 1_000
     asked = [ask(question).words for question in questions]
     began = time.process_time()

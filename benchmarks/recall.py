@@ -30,9 +30,9 @@ from typing import Any
 
 from thalweg.engine.tokens import exact_counter
 from thalweg.memory import Memory, open_memory
-from thalweg.memory.facts.recall.found import Item, index_words
+from thalweg.memory.facts.recall.found import RecallItem, index_words
 from thalweg.memory.facts.recall.seeds import MOST, render_system, top_facts
-from thalweg.memory.facts.values import Fact, FactId, Profile, Scope, Trust, Turn
+from thalweg.memory.facts.values import Fact, FactId, Profile, Scope, Statement, Trust
 from thalweg.memory.search.embedding import Embedder, embedder
 
 FIRST = 15
@@ -59,7 +59,7 @@ class Conversation:
 
     name: str
     group: str
-    turns: list[Turn]
+    turns: list[Statement]
     cases: list[Case]
 
 
@@ -72,10 +72,10 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in raw.decode().splitlines()]
 
 
-def read_turns(path: Path) -> list[Turn]:
+def read_turns(path: Path) -> list[Statement]:
     """Read a conversation; a turn's position is its line."""
     return [
-        Turn(
+        Statement(
             THREAD,
             at,
             item["role"],
@@ -195,7 +195,7 @@ def bm25(conversation: Conversation) -> Contestant:
     return answer
 
 
-def named(turn: Turn) -> str:
+def named(turn: Statement) -> str:
     """Write a turn with its speaker's name, if it has one."""
     return f"{turn.author}: {turn.text}" if turn.author else turn.text
 
@@ -229,7 +229,7 @@ class Ours:
         return positions(ranked), inside
 
 
-def positions(items: Iterable[Item]) -> list[int]:
+def positions(items: Iterable[RecallItem]) -> list[int]:
     """List the positions of turns."""
     return [item.turn.position for item in items if item.turn is not None]
 

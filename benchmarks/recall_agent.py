@@ -46,7 +46,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from thalweg import ContextMiddleware, MemoryMiddleware
 from thalweg.engine.entries import Message, Text
 from thalweg.memory import Memory, open_memory
-from thalweg.memory.facts.values import Scope, Trust, Turn
+from thalweg.memory.facts.values import Scope, Statement, Trust
 from thalweg.memory.search.embedding import Embedder, embedder
 from thalweg.middleware.memory.recall import MESSAGE_TOKENS, recent
 from thalweg.testing.model import ScriptedModel
@@ -94,7 +94,7 @@ class Companion:
         config = {"configurable": {"thread_id": thread, "memory": mode}}
         self.agent.invoke({"messages": [*said]}, config)
 
-    def hold(self, turns: Sequence[Turn]) -> None:
+    def hold(self, turns: Sequence[Statement]) -> None:
         """Hold a conversation: a thread for each session, a run for each request in it."""
         for said_at in dict.fromkeys(turn.said_at for turn in turns):
             self.now = said_at
@@ -139,10 +139,10 @@ class Companion:
         self.store.close()
 
 
-def _runs(session: Sequence[Turn]) -> Iterator[tuple[list[Turn], list[Turn]]]:
+def _runs(session: Sequence[Statement]) -> Iterator[tuple[list[Statement], list[Statement]]]:
     """Divide a session into runs: what is new in its thread, and the answers in a row."""
-    said: list[Turn] = []
-    answers: list[Turn] = []
+    said: list[Statement] = []
+    answers: list[Statement] = []
     for turn in session:
         if turn.role == "user" and answers:
             yield said, answers
@@ -155,13 +155,13 @@ def _runs(session: Sequence[Turn]) -> Iterator[tuple[list[Turn], list[Turn]]]:
         yield said, answers
 
 
-def _message(turn: Turn) -> BaseMessage:
+def _message(turn: Statement) -> BaseMessage:
     if turn.role == "user":
         return HumanMessage(turn.text, id=_ids([turn]), name=turn.author or None)
     return AIMessage(turn.text, id=_ids([turn]), name=turn.author or None)
 
 
-def _ids(turns: Sequence[Turn]) -> str:
+def _ids(turns: Sequence[Statement]) -> str:
     """Name a message by the positions of the turns it was made of."""
     return "+".join(str(turn.position) for turn in turns)
 
@@ -181,14 +181,14 @@ class Talk:
     evidence: frozenset[int]
 
 
-def events(folder: Path, language: str) -> list[Turn]:
+def events(folder: Path, language: str) -> list[Statement]:
     """Read what happened: each was told on its day."""
     path = folder / LANGUAGES[language] / f"MADial-Bench-{language}-memory.json"
     found = []
     for line in path.read_text(encoding="utf-8").splitlines():
         for number, event in json.loads(line).items():
             at = f"{event['time']}T12:00:{int(number) % 60:02}Z"
-            turn = Turn(THREAD, 0, "user", event["event"], at, Trust.USER, "", int(number))
+            turn = Statement(THREAD, 0, "user", event["event"], at, Trust.USER, "", int(number))
             found.append(turn)
     return sorted(found, key=lambda turn: turn.said_at)
 
@@ -211,7 +211,7 @@ def talks(folder: Path, language: str) -> list[Talk]:
 # -- running ---------------------------------------------------------------------------------
 
 
-def print_withheld(companion: Companion, turns: Sequence[Turn]) -> None:
+def print_withheld(companion: Companion, turns: Sequence[Statement]) -> None:
     """Print each message of which memory keeps less than was said."""
     kept: dict[int, str] = {}
     for said_at in dict.fromkeys(turn.said_at for turn in turns):

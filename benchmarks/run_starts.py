@@ -34,7 +34,7 @@ from tests.ticking import TickingModel
 
 from thalweg.server.app import open_app
 from thalweg.server.gateway import create_app
-from thalweg.server.gateway.serving import Server, address_of, bound, pauses_less
+from thalweg.server.gateway.serving import GatewayServer, address_of, bound, pauses_less
 from thalweg.server.settings import Settings
 
 Kind = Literal["gateway", "no memory", "minimal"]
@@ -85,7 +85,7 @@ async def serve(kind: Kind, home: str) -> None:
             settings = _settings(with_memory=kind == "gateway")
             async with open_app(settings, home=home, is_eager=True) as app:
                 pauses_less()
-                await _served(Server(create_app(app), ready), taken)
+                await _served(GatewayServer(create_app(app), ready), taken)
             return
         async with AsyncSqliteSaver.from_conn_string(f"{home}/checkpoints.db") as saver:
             pauses_less()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from thalweg.engine.compaction.thresholds import Threshold
-from thalweg.engine.sections import Section
+from thalweg.engine.sections import SettingsSection
 from thalweg.server.settings.fields import Field, about, described
 from thalweg.server.settings.whole import Settings
 from thalweg.server.settings.writing import inline, plain
@@ -45,7 +45,7 @@ def _holds(field: Field) -> str:
     return {"one": "", "list": "[]", "mapping": ".NAME"}[field.holds]
 
 
-def _is_repeated(section: type[Section], above: type[Section]) -> bool:
+def _is_repeated(section: type[SettingsSection], above: type[SettingsSection]) -> bool:
     """Return whether a table would repeat the one above it."""
     return section is Threshold or issubclass(above, section)
 

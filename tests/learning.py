@@ -14,8 +14,8 @@ from langchain_core.messages import BaseMessage
 
 from thalweg.memory.base import MemoryStore
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Scope, Trust, Turn
-from thalweg.memory.jobs.events import Report
+from thalweg.memory.facts.values import Scope, Statement, Trust
+from thalweg.memory.jobs.events import JobReport
 from thalweg.memory.jobs.learner import Learner
 from thalweg.memory.jobs.structured import Respondent
 from thalweg.testing.model import ScriptedModel
@@ -99,10 +99,12 @@ def _verdicts(asked: str) -> str:
     return json.dumps({"pairs": pairs})
 
 
-def turn(number: int, text: str, at: str, thread: str = "t", trust: Trust = Trust.USER) -> Turn:
+def turn(
+    number: int, text: str, at: str, thread: str = "t", trust: Trust = Trust.USER
+) -> Statement:
     """Make a turn; its id tells its thread and number."""
     role: Literal["user", "assistant"] = "user" if trust is Trust.USER else "assistant"
-    return Turn(thread, 0, role, text, at, trust, position=number, uid=f"{thread}-{number}")
+    return Statement(thread, 0, role, text, at, trust, position=number, uid=f"{thread}-{number}")
 
 
 def say(
@@ -134,7 +136,7 @@ def learner(
     *,
     script: Callable[[Sequence[BaseMessage]], str] = answer,
     settings: MemorySettings | None = None,
-    told: list[Report] | None = None,
+    told: list[JobReport] | None = None,
 ) -> Learner:
     """Make a learner whose model answers by a script."""
     return Learner(

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from thalweg.server.app import App, open_app
 from thalweg.server.gateway import create_app
-from thalweg.server.gateway.serving import Server, address_of, bound
+from thalweg.server.gateway.serving import GatewayServer, address_of, bound
 from thalweg.server.settings import Settings
 from thalweg.server.settings.sections.gateway import HEADER_TIMEOUT_S
 
@@ -25,7 +25,7 @@ class Served:
     """Where it is, and how to end it as a signal would."""
 
     url: str
-    server: Server
+    server: GatewayServer
     app: App | None = None
 
     def end(self) -> None:
@@ -73,7 +73,7 @@ async def _serve(
     def is_ready() -> None:
         ready.set_result(Served(address_of(taken), server, app))
 
-    server = Server(application, is_ready, header_timeout_s=header_timeout_s)
+    server = GatewayServer(application, is_ready, header_timeout_s=header_timeout_s)
     await server.serve([taken])
 
 

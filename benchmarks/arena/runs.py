@@ -17,9 +17,9 @@ from thalweg.errors import ThalwegError
 from thalweg.lab.replay.fleet import replay_under
 from thalweg.lab.replay.oracle.bounds import Hindsight
 from thalweg.lab.replay.policies import check_policies, is_peer
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.sources import find_threads, questions_about, read_thread, size_of
-from thalweg.lab.replay.subject import Subject, Terms, subject_of, terms_of
+from thalweg.lab.replay.subject import ReplaySubject, Terms, subject_of, terms_of
 from thalweg.lab.replay.workloads import is_scripted
 
 
@@ -103,7 +103,7 @@ def drive(job: Job) -> list[Row]:
 
 
 @lru_cache(maxsize=2)
-def _subject(path: Path) -> Subject:
+def _subject(path: Path) -> ReplaySubject:
     recording = read_thread(path)
     return subject_of(recording, questions_about(recording, path))
 
@@ -128,11 +128,11 @@ def _group(path: Path) -> str:
     return str(path) if is_scripted(path) else RECORDED
 
 
-def _whole(subject: Subject) -> int:
+def _whole(subject: ReplaySubject) -> int:
     return sum(entry.tokens for entry in subject.entries)
 
 
-def _bounds(job: Job, subject: Subject, terms: Terms) -> Row:
+def _bounds(job: Job, subject: ReplaySubject, terms: Terms) -> Row:
     found = _hindsight(job.path, job.window).oracle(terms.tariff, terms.cold)
     return Row(
         group=_group(job.path),
@@ -148,7 +148,7 @@ def _bounds(job: Job, subject: Subject, terms: Terms) -> Row:
     )
 
 
-def _failure(job: Job, subject: Subject, tariff: str, why: str) -> Row:
+def _failure(job: Job, subject: ReplaySubject, tariff: str, why: str) -> Row:
     return Row(
         group=_group(job.path),
         trajectory=_name(job.path),
@@ -168,7 +168,7 @@ def _crash(job: Job, error: BaseException) -> list[Row]:
     return [_failure(job, subject, tariff, told) for tariff in job.tariffs]
 
 
-def _row(job: Job, subject: Subject, run: Run) -> Row:
+def _row(job: Job, subject: ReplaySubject, run: ReplayRun) -> Row:
     scripted = is_scripted(job.path)
     return Row(
         group=_group(job.path),

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.attacks.outcome import Effort, Outcome
 
 from thalweg.errors import PathError, UploadRefusedError
-from thalweg.server.app.files.files import Files
+from thalweg.server.app.files.files import ThreadFiles
 from thalweg.server.uploads.base import ThreadBackend
 from thalweg.server.uploads.places import open_places
 
@@ -65,7 +65,7 @@ async def _uploaded(folder: str) -> Outcome:
     contents = _contents()
     base = Path(folder)
     (home := base / "home").mkdir()
-    files = Files("ada", open_places(url=None, home=str(home)))
+    files = ThreadFiles("ada", open_places(url=None, home=str(home)))
     before = _outside(base, home)
     for name in _NAMES:
         try:

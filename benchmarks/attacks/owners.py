@@ -19,10 +19,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import RSAAlgorithm
 
 from thalweg.backends.bubblewrap import BubblewrapBackend, check_bubblewrap
-from thalweg.backends.local.process_limits import Limits
+from thalweg.backends.local.process_limits import ProcessLimits
 from thalweg.errors import ConfigError
-from thalweg.server.gateway.problems import Refusal
-from thalweg.server.gateway.tokens import Provider, ProviderTokens
+from thalweg.server.gateway.problems import GatewayRefusal
+from thalweg.server.gateway.tokens import OpenIdProvider, ProviderTokens
 
 _ISSUER = "https://id.example"
 _PROCESSES = 128
@@ -66,13 +66,13 @@ def by_forged_tokens(effort: Effort) -> Outcome:
         found = {"issuer": _ISSUER, "jwks_uri": f"{_ISSUER}/keys"} if is_discovery else {}
         return json.dumps(found or {"keys": keys}).encode()
 
-    tokens = ProviderTokens(Provider(issuer=_ISSUER, audience="thalweg"), fetch=fetch)
+    tokens = ProviderTokens(OpenIdProvider(issuer=_ISSUER, audience="thalweg"), fetch=fetch)
     breaches: list[str] = []
     forged = [*_forged(key)]
     for name, token in forged:
         try:
             owner = asyncio.run(tokens.owner(token))
-        except Refusal as refusal:
+        except GatewayRefusal as refusal:
             if refusal.status_code != 401:  # noqa: PLR2004 (HTTP's)
                 breaches.append(f"{name}: {refusal.status_code}")
         except Exception as error:  # noqa: BLE001 (a bug is what is looked for)
@@ -170,7 +170,7 @@ def by_commands(effort: Effort) -> Outcome:
     found = sandbox.attack(sandbox.confined)
     with TemporaryDirectory() as folder:
         Path(folder, "forks.py").write_text(_FORKS)
-        shell = BubblewrapBackend(folder, limits=Limits(processes=_PROCESSES), timeout=20)
+        shell = BubblewrapBackend(folder, limits=ProcessLimits(processes=_PROCESSES), timeout=20)
         output = shell.execute("python3 forks.py").output
     made = int(output.partition("made ")[2].split()[0]) if "made " in output else -1
     if not 0 < made < _PROCESSES:

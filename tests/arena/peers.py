@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.engine.entries import Message
-from thalweg.lab.replay.contestants.base import Contestant, Request
-from thalweg.lab.replay.contestants.installed import INSTALLED, Place
+from thalweg.lab.replay.contestants.base import Contestant, PeerRequest
+from thalweg.lab.replay.contestants.installed import INSTALLED, PeerStorage
 
 MANY = 10_000_000
 """A window that nothing here fills."""
@@ -14,15 +14,15 @@ MANY = 10_000_000
 def begun(name: str, window: int = MANY, share: float | None = None) -> Contestant:
     """Begin a thread with a peer."""
     archive = open_archive(":memory:", secret=b"tests")
-    return INSTALLED[name].begin(Place(window, share, archive, ThreadKey("tests", name)))
+    return INSTALLED[name].begin(PeerStorage(window, share, archive, ThreadKey("tests", name)))
 
 
-def requests(contestant: Contestant, messages: Iterable[Message]) -> list[Request]:
+def requests(contestant: Contestant, messages: Iterable[Message]) -> list[PeerRequest]:
     """Give a peer messages; ask before each of the assistant's and at the end, as a replay does.
 
     Items are copied: a request's own list is good until the next one.
     """
-    made: list[Request] = []
+    made: list[PeerRequest] = []
     for message in messages:
         if message.role == "assistant":
             made.append(contestant.request(cold=False))
@@ -30,6 +30,6 @@ def requests(contestant: Contestant, messages: Iterable[Message]) -> list[Reques
     return [*made, contestant.request(cold=False)]
 
 
-def sent(request: Request) -> str:
+def sent(request: PeerRequest) -> str:
     """All the text of a request."""
     return "\n".join(item.message.text for item in request.items)

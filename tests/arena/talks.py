@@ -8,7 +8,7 @@ from thalweg.archive import ThreadKey, open_archive
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
-from thalweg.lab.replay.contestants.base import Contestant, Request
+from thalweg.lab.replay.contestants.base import Contestant, PeerRequest
 from thalweg.lab.replay.policies import contestant_named
 
 
@@ -22,7 +22,7 @@ def turns(number: int, words: int = 900) -> Iterator[Message]:
 
 def driven(
     policy: str, messages: Sequence[Message], window: int = 20_000
-) -> tuple[list[Request], list[str], list[bool]]:
+) -> tuple[list[PeerRequest], list[str], list[bool]]:
     """Drive a contestant through a thread.
 
     Returns:
@@ -36,7 +36,7 @@ def driven(
             policy, budget, TARIFFS["anthropic"], archive, key
         )
         with closing(contestant):
-            requests: list[Request] = []
+            requests: list[PeerRequest] = []
             for message in messages:
                 if message.role == "assistant":
                     requests.append(contestant.request(cold=False))
@@ -46,6 +46,6 @@ def driven(
             return requests, [contestant.recall("Which heron nests at the old lock?")], held
 
 
-def positions(request: Request) -> list[int]:
+def positions(request: PeerRequest) -> list[int]:
     """List the positions of what a request is made of."""
     return [item.position for item in request.items]

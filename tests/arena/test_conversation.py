@@ -8,7 +8,7 @@ from langchain_core.messages.utils import get_buffer_string
 
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.tokens import exact_counter
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.lab.replay.contestants.conversation import Conversation, blocks_of, without_chance
 
 PARTS: list[tuple[Part, ...]] = [
@@ -25,7 +25,7 @@ PARTS: list[tuple[Part, ...]] = [
 def test_what_was_given_and_is_sent_unchanged_is_the_same_item(parts: tuple[Part, ...]) -> None:
     """Also as a copy; anything else is another one, in its place."""
     talk = Conversation(exact_counter())
-    item = Item(Message("assistant", parts), 7, 12)
+    item = WindowItem(Message("assistant", parts), 7, 12)
     written = talk.written(item)
     copied = written.model_copy(deep=True)
     other = written.model_copy(update={"content": "[cleared]", "tool_calls": []})

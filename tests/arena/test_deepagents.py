@@ -5,7 +5,7 @@ import pytest
 from tests.arena.talks import driven, positions, turns
 from tests.unit.lab.replay.threads import answered, asked, replayed, said
 from thalweg.engine.entries import Message
-from thalweg.lab.replay.contestants.base import Request
+from thalweg.lab.replay.contestants.base import PeerRequest
 from thalweg.lab.replay.peers import SUMMARY_TOKENS
 
 pytest.importorskip("deepagents", reason="deepagents is not installed (uv sync --group arena)")
@@ -14,25 +14,25 @@ WINDOW = 40_000
 NEST = "At the old lock nests a <squacco> heron & 3 ibises."
 
 
-def tokens(request: Request) -> int:
+def tokens(request: PeerRequest) -> int:
     """Count a request's messages."""
     return sum(item.tokens for item in request.items)
 
 
-def first_compacted(requests: list[Request]) -> int:
+def first_compacted(requests: list[PeerRequest]) -> int:
     """Find the first request with a summary."""
     return next(n for n, request in enumerate(requests) if request.summaries)
 
 
 @pytest.fixture(scope="module")
-def long() -> tuple[list[Message], list[Request], list[str], list[bool]]:
+def long() -> tuple[list[Message], list[PeerRequest], list[str], list[bool]]:
     """Drive it through a thread of 60 turns in a window of 40,000 tokens."""
     nest = [asked("h", "look", place="bank 0, old lock"), answered("h", "look", NEST)]
     thread = [*list(turns(1))[:1], *nest, *list(turns(60))[1:]]
     return thread, *driven("peer:deepagents", thread, WINDOW)
 
 
-Long = tuple[list[Message], list[Request], list[str], list[bool]]
+Long = tuple[list[Message], list[PeerRequest], list[str], list[bool]]
 
 
 def test_it_acts_at_85_percent_and_keeps_a_tenth(long: Long) -> None:

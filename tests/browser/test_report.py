@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.lab.replay.runs import HOSTILE, a_run
 from thalweg.lab.replay.report import write_report
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.results import ReplayRun
 
 pytest.importorskip("playwright.sync_api", reason="the Python package playwright is absent")
 
@@ -197,7 +197,7 @@ ODD = {
 
 @pytest.mark.parametrize("runs", ODD.values(), ids=ODD)
 def test_an_odd_report_is_drawn_without_complaint(
-    browser: Browser, tmp_path: Path, runs: list[Run]
+    browser: Browser, tmp_path: Path, runs: list[ReplayRun]
 ) -> None:
     """Whatever was replayed, every section of the page says something."""
     write_report(runs, path := tmp_path / "odd.html")

@@ -18,7 +18,7 @@ from langchain_core.messages import BaseMessage
 
 from tests.learning import answer, learner
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.jobs.events import Report
+from thalweg.memory.jobs.events import JobReport
 from thalweg.memory.jobs.structured import Respondent
 from thalweg.memory.jobs.worker import Worker
 from thalweg.memory.opening import open_memory
@@ -54,7 +54,7 @@ def work(address: str, name: str, *, is_last: bool) -> None:
             time.sleep(0.002)
 
 
-def failed_loudly(report: Report) -> None:
+def failed_loudly(report: JobReport) -> None:
     """End where a job failed: by rule, none does."""
     if report.failed:
         raise AssertionError(report)

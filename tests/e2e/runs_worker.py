@@ -41,10 +41,10 @@ from thalweg.database.postgres_server import as_storage_error
 from thalweg.errors import NoSuchRunError, ThalwegError
 from thalweg.server.checkpoints.owners import OwnSaver
 from thalweg.server.liveness.opening import presence_at
-from thalweg.server.runs.base import Draft, Journal, Run, RunKey
+from thalweg.server.runs.base import Draft, Journal, RunKey, RunRecord
 from thalweg.server.runs.emitting import Emit
 from thalweg.server.runs.opening import open_journal
-from thalweg.server.runs.running import Outcome, Runs, open_runs
+from thalweg.server.runs.running import ProcessRuns, RunOutcome, open_runs
 from thalweg.testing.model import ScriptedModel
 
 MARK = "worker"
@@ -114,7 +114,7 @@ class Performer:
         self._agent = agent
         self._journal = journal
 
-    async def __call__(self, run: Run, emit: Emit) -> Outcome:
+    async def __call__(self, run: RunRecord, emit: Emit) -> RunOutcome:
         """See `Perform`."""
         config = {"configurable": {"thread_id": f"{run.key.owner}/{run.key.thread}"}}
         state = await self._agent.aget_state(config)
@@ -138,7 +138,7 @@ class Performer:
             given = None if begun else {"messages": [asked]}
             await self._stream(given, config, emit)
         state = await self._agent.aget_state(config)
-        return Outcome("completed", json.dumps({"text": state.values["messages"][-1].text}))
+        return RunOutcome("completed", json.dumps({"text": state.values["messages"][-1].text}))
 
     async def _stream(self, given: Any, config: Any, emit: Emit) -> None:  # noqa: ANN401 (LangGraph's)
         begun: set[str] = set()
@@ -209,7 +209,7 @@ async def histories(address: str, keys: Iterable[tuple[str, str, str]]) -> dict[
 class Commands:
     """Does what it is told on stdin."""
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: ProcessRuns) -> None:
         self._runs = runs
         self._tasks: set[asyncio.Task[None]] = set()
 

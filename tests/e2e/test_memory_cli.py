@@ -16,7 +16,7 @@ from tests.e2e.test_cli import environment, here, in_turn, posix, thalweg, told_
 from tests.learning import Clock, answer, say
 from thalweg.memory import open_memory
 from thalweg.memory.clock import utc_now
-from thalweg.memory.facts.changes import Put
+from thalweg.memory.facts.changes import PutFact
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Trust
 from thalweg.testing.model import ScriptedModel
@@ -64,7 +64,7 @@ def quarantined(folder: Path) -> FactId:
         scope = Scope("local")
         store.commit(
             scope,
-            [Put(fact, "told by a page")],
+            [PutFact(fact, "told by a page")],
             expected=store.version(scope),
             actor="learned:m",
             now=utc_now(),

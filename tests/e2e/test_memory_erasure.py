@@ -15,8 +15,16 @@ import pytest
 from thalweg.archive import Logged, SqliteArchive, ThreadKey
 from thalweg.engine.entries import Message, Text
 from thalweg.memory.base import Selection
-from thalweg.memory.facts.changes import Change, Drop, Put, Write
-from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Section, Trust, Turn
+from thalweg.memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
+from thalweg.memory.facts.values import (
+    Evidence,
+    Fact,
+    FactId,
+    ProfileSection,
+    Scope,
+    Statement,
+    Trust,
+)
 from thalweg.memory.store.sqlite import SqliteMemory
 
 ROOT = Path(__file__).parents[2]
@@ -80,7 +88,7 @@ class Writer:
         memory, choose = self.memory, self.chance.random()
         if choose < 0.35:
             said = self.text(scope)
-            turn = Turn(
+            turn = Statement(
                 f"t{self.number % 3}", 0, "user", said, NOW, Trust.USER, uid=f"u{self.number}"
             )
             memory.capture(scope, turn.thread, [turn])
@@ -95,15 +103,17 @@ class Writer:
             new = Fact(
                 id_, content, "goal", 1, NOW, "t1", value=self.text(scope, 30), evidence=(quote,)
             )
-            changes = [Put(replace(new, aliases=aliases), self.text(scope, 30))]
+            changes = [PutFact(replace(new, aliases=aliases), self.text(scope, 30))]
         elif choose < 0.8:
             old = self.chance.choice(facts)
-            changes = [Put(replace(old, content=self.text(scope)), "edited")]
+            changes = [PutFact(replace(old, content=self.text(scope)), "edited")]
         elif choose < 0.9:
-            changes = [Drop(self.chance.choice(facts).id, "dropped")]
+            changes = [RemoveFact(self.chance.choice(facts).id, "dropped")]
         else:
-            section = Section("topOfMind", self.text(scope), NOW, (self.chance.choice(facts).id,))
-            changes = [Write(section, "written")]
+            section = ProfileSection(
+                "topOfMind", self.text(scope), NOW, (self.chance.choice(facts).id,)
+            )
+            changes = [WriteSection(section, "written")]
         memory.commit(
             scope, changes, expected=memory.version(scope), actor="user", now=NOW,
             why=self.text(scope, 50),
@@ -155,11 +165,11 @@ def test_rows_that_moved_from_page_to_page_leave_no_copy_behind(path: Path, seed
     chance = random.Random(seed)  # noqa: S311 (no secret)
     texts: list[str] = []
 
-    def made_up(scope: Scope, id_: str, before: str = "") -> Put:
+    def made_up(scope: Scope, id_: str, before: str = "") -> PutFact:
         size = chance.choice((24, 60, 150, 400, 1_200))
         said = before + "".join(chance.choices("bcdfghjklmnpqrstvwxyz ", k=size)).strip()
         texts.extend([said] if scope == ADA else [])
-        return Put(Fact(FactId(id_), said, "goal", 1, NOW, "manual"), "w")
+        return PutFact(Fact(FactId(id_), said, "goal", 1, NOW, "manual"), "w")
 
     with SqliteMemory(path) as memory:
         for scope in (ADA, BOB):
@@ -170,7 +180,7 @@ def test_rows_that_moved_from_page_to_page_leave_no_copy_behind(path: Path, seed
             facts = memory.facts(scope, statuses=None)
             change: Change = made_up(scope, f"f{chance.randint(0, 59)}")
             if chance.random() >= 0.6:
-                change = Drop(chance.choice(facts).id, "dropped")
+                change = RemoveFact(chance.choice(facts).id, "dropped")
             version = memory.version(scope)
             memory.commit(scope, [change], expected=version, actor="user", now=NOW)
         memory.forget(ADA, Selection(everything=True), now=NOW)
@@ -187,13 +197,13 @@ def test_of_one_fact_nothing_is_left_wherever_it_stood(path: Path) -> None:
             writer.step(BOB)
         texts = [writer.text(ADA, size) for size in (900, 700, 50, 40, 300, 6_000, 60, 80)]
         said, content, alias, value, older, profile, why, reason = texts
-        memory.capture(ADA, "t1", [Turn("t1", 0, "user", said, NOW, Trust.USER, uid="u1")])
+        memory.capture(ADA, "t1", [Statement("t1", 0, "user", said, NOW, Trust.USER, uid="u1")])
         quote = Evidence("t1", "u1", said, NOW, Trust.USER, 0)
         fact = Fact(FactId("f"), older, "goal", 1, NOW, "t1", value=value, evidence=(quote,))
         changes: list[Change] = [
-            Put(fact, why),
-            Put(replace(fact, content=content, aliases=(alias,)), why),
-            Write(Section("workContext", profile, NOW, (fact.id,)), why),
+            PutFact(fact, why),
+            PutFact(replace(fact, content=content, aliases=(alias,)), why),
+            WriteSection(ProfileSection("workContext", profile, NOW, (fact.id,)), why),
         ]
         for at, change in enumerate(changes):
             memory.commit(ADA, [change], expected=at, actor="user", now=NOW, why=reason)
@@ -263,7 +273,7 @@ def test_where_a_reader_is_in_the_way_the_receipt_says_so(
     text = "The quick 花生过敏 jumps over the lazy dog" * 40
     with SqliteMemory(path, busy_timeout_s=0.05) as memory:
         fact = Fact(FactId("f"), text, "goal", 1, NOW, "manual")
-        memory.commit(ADA, [Put(fact, "w")], expected=0, actor="user", now=NOW)
+        memory.commit(ADA, [PutFact(fact, "w")], expected=0, actor="user", now=NOW)
         neighbour.execute("BEGIN")
         assert neighbour.execute("SELECT COUNT(*) FROM memory_fact").fetchone() == (1,)
         receipt = memory.forget(ADA, Selection(facts=(fact.id,)), now=NOW)

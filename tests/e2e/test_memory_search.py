@@ -8,10 +8,10 @@ from langchain_core.messages import BaseMessage, HumanMessage
 
 from thalweg import MemoryMiddleware
 from thalweg.memory import Memory, Scope, open_memory
-from thalweg.memory.facts.recall.found import Item
+from thalweg.memory.facts.recall.found import RecallItem
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.shown import Weighed
-from thalweg.memory.facts.values import Section, Trust, Turn
+from thalweg.memory.facts.values import ProfileSection, Statement, Trust
 from thalweg.testing.model import ScriptedModel
 
 SAID = (
@@ -37,20 +37,20 @@ def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
             memory.remember(content)
         memory.write_profile("topOfMind", "The regatta in May")
         turns = [
-            Turn("earlier", 0, "user", text, f"2026-03-0{day}T10:00:00Z", Trust.USER, uid=text)
+            Statement("earlier", 0, "user", text, f"2026-03-0{day}T10:00:00Z", Trust.USER, uid=text)
             for day, text in enumerate(SAID, start=1)
         ]
         store.capture(memory.scope, "earlier", turns)
         yield memory
 
 
-def key(one: Item | Section | Weighed) -> str:
+def key(one: RecallItem | ProfileSection | Weighed) -> str:
     match one:
         case Weighed():
             return one.fact or one.uid or one.section
-        case Section():
+        case ProfileSection():
             return one.name
-        case Item(fact=None, turn=turn):
+        case RecallItem(fact=None, turn=turn):
             return turn.uid if turn is not None else ""
         case _:
             return one.fact.id if one.fact is not None else ""

@@ -19,7 +19,7 @@ from langchain_core.runnables import RunnableConfig
 
 from thalweg import MemoryMiddleware
 from thalweg.memory import Memory, Scope, open_memory
-from thalweg.memory.facts.changes import Hide, Put
+from thalweg.memory.facts.changes import Hide, PutFact
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.jobs.learner import Learner
 from thalweg.memory.jobs.structured import Respondent
@@ -252,7 +252,7 @@ def test_forgetting_words_erases_facts_of_every_state(ada: Ada, state: str) -> N
     elif state != "active":
         ada.store.commit(
             ada.memory.scope,
-            [Put(replace(fact, status=state), "test")],  # type: ignore[arg-type]
+            [PutFact(replace(fact, status=state), "test")],  # type: ignore[arg-type]
             expected=ada.store.version(ada.memory.scope),
             actor="learned:test",
             now="2026-11-01T00:00:00Z",

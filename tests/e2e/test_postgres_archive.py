@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from tests.postgres import Server
-from thalweg.archive import Logged, Span, ThreadKey, Turn, open_archive
+from thalweg.archive import Logged, Span, ThreadKey, TurnRow, open_archive
 from thalweg.archive.base import Archive
 from thalweg.archive.postgres import PostgresArchive
 from thalweg.archive.search.index import BATCH_PASSAGES
@@ -74,7 +74,7 @@ def append_three(archive: Archive) -> object:
 
 def decide(archive: Archive) -> object:
     """Append to the journal."""
-    return archive.add_turn(KEY, Turn("{}"), length=1)
+    return archive.add_turn(KEY, TurnRow("{}"), length=1)
 
 
 def delete(archive: Archive) -> object:
@@ -208,7 +208,7 @@ def test_the_log_and_the_journal_refuse_to_be_rewritten(postgres_url: str, state
     """Even to someone with the database open."""
     with PostgresArchive(postgres_url) as archive, raw(postgres_url) as other:
         archive.append(KEY, [said("kept")])
-        archive.add_turn(KEY, Turn("{}"), length=1)
+        archive.add_turn(KEY, TurnRow("{}"), length=1)
 
         with pytest.raises(psycopg.IntegrityError, match="archive_"):
             other.execute(statement)

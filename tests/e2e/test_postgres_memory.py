@@ -12,8 +12,16 @@ from tests.e2e.test_memory_erasure import left, windows
 from tests.postgres import Server
 from thalweg.errors import ConfigError, MemoryStoreError, StorageError
 from thalweg.memory.base import Selection
-from thalweg.memory.facts.changes import Put, Write
-from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Section, Trust, Turn
+from thalweg.memory.facts.changes import PutFact, WriteSection
+from thalweg.memory.facts.values import (
+    Evidence,
+    Fact,
+    FactId,
+    ProfileSection,
+    Scope,
+    Statement,
+    Trust,
+)
 from thalweg.memory.forgetting.postgres_erasure import KEPT_BY_SERVER, LARGE, OLDER, OWNED
 from thalweg.memory.store.postgres import PostgresMemory
 from thalweg.memory.store.schema import SCOPED
@@ -27,13 +35,13 @@ TEXT = "The quick 花生过敏 jumps over the lazy dog, number 4711. " * 60
 
 def remember(memory: PostgresMemory, scope: Scope, text: str) -> Fact:
     """Keep a text wherever a memory keeps one."""
-    memory.capture(scope, "t1", [Turn("t1", 0, "user", text, NOW, Trust.USER, uid="u1")])
+    memory.capture(scope, "t1", [Statement("t1", 0, "user", text, NOW, Trust.USER, uid="u1")])
     evidence = Evidence("t1", "u1", text, NOW, Trust.USER)
     fact = Fact(FactId("f"), text, "goal", 1, NOW, "t1", evidence=(evidence,), aliases=(text[:99],))
     for change in (
-        Put(replace(fact, value=text), "w"),
-        Put(fact, text),
-        Write(Section("topOfMind", text, NOW, (fact.id,)), "w"),
+        PutFact(replace(fact, value=text), "w"),
+        PutFact(fact, text),
+        WriteSection(ProfileSection("topOfMind", text, NOW, (fact.id,)), "w"),
     ):
         memory.commit(
             scope, [change], expected=memory.version(scope), actor="user", now=NOW, why=text

@@ -17,7 +17,7 @@ from thalweg.engine.wires.registry import WIRES
 from thalweg.lab.recordings.files import read_recording
 from thalweg.lab.replay.fleet import Order, replay_one
 from thalweg.lab.replay.policies import policy_named
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.results import ReplayRun
 
 RECORDED = Path(
     os.environ.get("THALWEG_RECORDED")
@@ -46,7 +46,7 @@ def place_of(name: str) -> Path:
 
 
 @cache
-def replayed(name: str, window: int, policy: str = "thalweg") -> Run:
+def replayed(name: str, window: int, policy: str = "thalweg") -> ReplayRun:
     """Replay a trajectory, with what is asked of it."""
     order = Order((place_of(name),), (policy,), Budget(window=window), (TARIFF,))
     (run,), failures = replay_one(place_of(name), order)

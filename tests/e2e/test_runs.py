@@ -11,18 +11,18 @@ import pytest
 
 from thalweg.errors import BusyError, ClaimLostError, ConfigError, RunExistsError, StorageError
 from thalweg.server.liveness.opening import presence_at
-from thalweg.server.runs.base import Draft, Run, RunKey
+from thalweg.server.runs.base import Draft, RunKey, RunRecord
 from thalweg.server.runs.emitting import Emit
 from thalweg.server.runs.journal import TableJournal
 from thalweg.server.runs.opening import open_journal
-from thalweg.server.runs.running import Outcome, Perform, Runs, fence, open_runs
+from thalweg.server.runs.running import Perform, ProcessRuns, RunOutcome, fence, open_runs
 
 KEY = RunKey("ada", "t1", "r1")
-DONE = Outcome("completed", "{}")
+DONE = RunOutcome("completed", "{}")
 
 
 @asynccontextmanager
-async def running(home: Path, perform: Perform) -> AsyncIterator[tuple[Runs, TableJournal]]:
+async def running(home: Path, perform: Perform) -> AsyncIterator[tuple[ProcessRuns, TableJournal]]:
     """Open all that performs runs."""
     place = home / "runs.db"
     async with (
@@ -32,7 +32,7 @@ async def running(home: Path, perform: Perform) -> AsyncIterator[tuple[Runs, Tab
         yield runs, journal
 
 
-async def types(runs: Runs, key: RunKey = KEY) -> list[str]:
+async def types(runs: ProcessRuns, key: RunKey = KEY) -> list[str]:
     """Follow a run to its end."""
     async with asyncio.timeout(20):
         return [event.type async for event in runs.follow(key)]
@@ -45,7 +45,7 @@ async def first_of(journal: TableJournal) -> None:
             return
 
 
-async def greet(run: Run, emit: Emit) -> Outcome:
+async def greet(run: RunRecord, emit: Emit) -> RunOutcome:
     """Say three words."""
     for word in ("a", "b", "c"):
         data = json.dumps({"message": run.key.run, "text": word})
@@ -53,7 +53,7 @@ async def greet(run: Run, emit: Emit) -> Outcome:
     return DONE
 
 
-async def linger(_run: Run, emit: Emit) -> Outcome:
+async def linger(_run: RunRecord, emit: Emit) -> RunOutcome:
     """Do nothing, for long."""
     await emit(Draft("notice", "{}"))
     await asyncio.sleep(60)
@@ -62,7 +62,7 @@ async def linger(_run: Run, emit: Emit) -> Outcome:
 
 @pytest.mark.anyio
 class TestRuns:
-    """What `Runs` promises."""
+    """What `ProcessRuns` promises."""
 
     @pytest.fixture
     def anyio_backend(self) -> str:
@@ -143,7 +143,7 @@ class TestRuns:
     async def test_an_error_ends_the_run_with_a_problem(self, tmp_path: Path) -> None:
         """And leaves the thread free."""
 
-        async def fail(_run: Run, emit: Emit) -> Outcome:
+        async def fail(_run: RunRecord, emit: Emit) -> RunOutcome:
             await emit(Draft("notice", "{}"))
             raise ConfigError("model", "the key is wrong", "set another")
 
@@ -173,7 +173,7 @@ class TestRuns:
         fenced: list[bool] = []
         was_fenced = asyncio.Event()
 
-        async def late(_run: Run, emit: Emit) -> Outcome:
+        async def late(_run: RunRecord, emit: Emit) -> RunOutcome:
             await emit(Draft("notice", "{}"))
             try:
                 await asyncio.sleep(60)
@@ -230,7 +230,7 @@ class TestRuns:
         async with running(tmp_path, greet) as (runs, journal), asyncio.timeout(20):
             create = journal.create
 
-            async def broken(key: RunKey, request: str, *, worker: str = "") -> Run:
+            async def broken(key: RunKey, request: str, *, worker: str = "") -> RunRecord:
                 await create(key, request, worker=worker)
                 error = StorageError("a server", "it broke behind the commit", "try again")
                 raise error

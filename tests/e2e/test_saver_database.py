@@ -29,10 +29,10 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from tests.postgres import as_role
 from thalweg import ContextMiddleware
-from thalweg.archive import Logged, ThreadKey, Turn, open_archive
+from thalweg.archive import Logged, ThreadKey, TurnRow, open_archive
 from thalweg.archive.blobs import unpack
 from thalweg.archive.sqlite import SqliteArchive
-from thalweg.archive.threads.journal import Page, page_to_json
+from thalweg.archive.threads.journal import TurnRecord, page_to_json
 from thalweg.engine.entries import Message, Text
 from thalweg.middleware.arguments import KeptState
 from thalweg.middleware.turn import session_pool as desk
@@ -288,8 +288,8 @@ def test_a_thread_that_goes_on_after_its_deletion_stays(opening: Opening, addres
         assert archive.deletions(CHECKPOINTS) == {"t": True}
 
 
-def _turn_under_way() -> Turn:
-    return Turn(page_to_json(Page(kind="call", at=time.time(), length=0)))
+def _turn_under_way() -> TurnRow:
+    return TurnRow(page_to_json(TurnRecord(kind="call", at=time.time(), length=0)))
 
 
 @pytest.mark.parametrize("opening", [sqlite_file], indirect=True)

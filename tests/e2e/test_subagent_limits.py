@@ -29,8 +29,8 @@ from tests.e2e.test_subagents import (
 )
 from thalweg.middleware.subagents.middleware import (
     CompiledSubAgent,
-    Limits,
     SubAgent,
+    SubagentLimits,
     SubAgentMiddleware,
 )
 
@@ -243,7 +243,7 @@ def nested(depth: int | None) -> Agent:
             return AIMessage(f"below: {messages[-1].text}")
         return task("t")
 
-    limits = None if depth is None else Limits(depth=depth)
+    limits = None if depth is None else SubagentLimits(depth=depth)
     spec: SubAgent = {"name": "worker", "description": "works"}
     inner: list[Any] = []
     tasks = SubAgentMiddleware(

@@ -22,7 +22,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
 from thalweg.archive import Archive, ThreadKey, open_archive, recall
-from thalweg.archive.threads.journal import Page, page_from_json
+from thalweg.archive.threads.journal import TurnRecord, page_from_json
 from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.engine.edits import Fold
 from thalweg.engine.settings import ContextPolicy
@@ -127,7 +127,7 @@ class Thread:
             self.agent.invoke(self.next(), CONFIG)
         return self
 
-    def fold(self) -> Page:
+    def fold(self) -> TurnRecord:
         """Talk until something is folded; give the page of that turn."""
         had = len(self.folds)
         for _ in range(60):
@@ -138,17 +138,17 @@ class Thread:
         raise AssertionError(msg)
 
     @property
-    def pages(self) -> list[Page]:
+    def pages(self) -> list[TurnRecord]:
         """The journal."""
         return [page_from_json(text) for text in self.archive.turns(KEY)]
 
     @property
-    def folds(self) -> list[Page]:
+    def folds(self) -> list[TurnRecord]:
         """The turns in which something was folded."""
         return [p for p in self.pages if any(isinstance(e, Fold) for e in p.edits)]
 
 
-def fold_of(page: Page) -> Fold:
+def fold_of(page: TurnRecord) -> Fold:
     return next(edit for edit in page.edits if isinstance(edit, Fold))
 
 

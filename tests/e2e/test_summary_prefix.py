@@ -15,7 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.e2e.chat_models import WIRES, chat_model
 from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.archive.threads.journal import Page, page_from_json
+from thalweg.archive.threads.journal import TurnRecord, page_from_json
 from thalweg.engine.edits import Fold
 from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.context import ContextMiddleware
@@ -87,7 +87,7 @@ def talk(
     raise AssertionError(msg)
 
 
-def folds(archive: Archive) -> list[Page]:
+def folds(archive: Archive) -> list[TurnRecord]:
     pages = [page_from_json(text) for text in archive.turns(ThreadKey("local", "t"))]
     return [page for page in pages if any(isinstance(edit, Fold) for edit in page.edits)]
 

@@ -22,8 +22,8 @@ from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.errors import StorageError
 from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.memory.base import Selection
-from thalweg.memory.facts.changes import Put
-from thalweg.memory.facts.values import Evidence, Fact, FactId, Mode, Scope, Trust, Turn
+from thalweg.memory.facts.changes import PutFact
+from thalweg.memory.facts.values import Evidence, Fact, FactId, Mode, Scope, Statement, Trust
 from thalweg.memory.jobs.background import background
 from thalweg.memory.recalling import MESSAGE_TOKENS
 from thalweg.middleware.context import ContextMiddleware
@@ -44,14 +44,14 @@ def fact(name: str, content: str, **more: Any) -> Fact:  # noqa: ANN401 (fields 
     )  # fmt: skip
 
 
-def said(uid: str, text: str) -> Turn:
+def said(uid: str, text: str) -> Statement:
     """Make a turn of the user in another thread."""
-    return Turn("other", 0, "user", text, AT, Trust.USER, uid=uid)
+    return Statement("other", 0, "user", text, AT, Trust.USER, uid=uid)
 
 
 def learn(store: MemoryStore, *facts: Fact, scope: Scope = ADA, actor: str = "learned:m") -> None:
     """Put facts into a memory."""
-    changes = [Put(one, "said") for one in facts]
+    changes = [PutFact(one, "said") for one in facts]
     store.commit(scope, changes, expected=store.version(scope), actor=actor, now=AT)
 
 

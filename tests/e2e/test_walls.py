@@ -13,16 +13,16 @@ import pytest
 from psycopg import sql
 
 from tests.postgres import Served
-from thalweg.archive import Logged, Span, ThreadKey, Turn
+from thalweg.archive import Logged, Span, ThreadKey, TurnRow
 from thalweg.archive.postgres import PostgresArchive
 from thalweg.database import postgres
 from thalweg.database.migrations import rights
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import ArchiveError, ConfigError
-from thalweg.memory.facts.changes import Change, Put, Write
+from thalweg.memory.facts.changes import Change, PutFact, WriteSection
 from thalweg.memory.facts.recall.found import index_words
-from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Section, Trust
-from thalweg.memory.facts.values import Turn as Said
+from thalweg.memory.facts.values import Evidence, Fact, FactId, ProfileSection, Scope, Trust
+from thalweg.memory.facts.values import Statement as Said
 from thalweg.memory.store.postgres import PostgresMemory
 
 NOW = "2026-03-01T10:00:00Z"
@@ -39,7 +39,7 @@ def fill(url: str) -> None:
             key, text = ThreadKey(owner, "t1"), f"the heron of {owner}"
             messages = [Logged(Message("user", (Text(said),))) for said in (text, LONG)]
             archive.append(key, messages)
-            archive.add_turn(key, Turn(text, text.encode()), length=2)
+            archive.add_turn(key, TurnRow(text, text.encode()), length=2)
             archive.handle(key, Span(0, 1))
             archive.attach(key, f"{text} " * 200)
             assert archive.search(key, "heron")
@@ -48,8 +48,8 @@ def fill(url: str) -> None:
             evidence = Evidence("t1", "u1", text, NOW, Trust.USER)
             fact = Fact(FactId("f"), text, "goal", 1, NOW, "t1", evidence=(evidence,))
             written: list[Change] = [
-                Put(fact, "w"),
-                Write(Section("topOfMind", text, NOW, (fact.id,)), "w"),
+                PutFact(fact, "w"),
+                WriteSection(ProfileSection("topOfMind", text, NOW, (fact.id,)), "w"),
             ]
             memory.commit(
                 scope, written, expected=memory.version(scope), actor="user", now=NOW, why=text

@@ -9,21 +9,21 @@ from langchain_core.messages import AnyMessage
 from tests.evals.played import played
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.tokens import exact_counter
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.lab.evals.probes import cost
 from thalweg.lab.evals.recorder import tokens_of
 from thalweg.lab.evals.spending import spent, whole
-from thalweg.lab.evals.trace import Kind, Request, Said, Trace, Turn
+from thalweg.lab.evals.trace import Kind, Request, Trace, TracedMessage, TracedTurn
 from thalweg.middleware.request.message_writer import Wording
 
 write = Wording.write
 FEW = 5
 """Compactions: a short talk is enough to see it."""
 TALK = [
-    Said("user", "Good morning. " + "fathom shoal mud gravel " * 400),
-    Said("assistant", "Good morning."),
-    Said("user", "Thank you."),
-    Said("assistant", "Goodbye."),
+    TracedMessage("user", "Good morning. " + "fathom shoal mud gravel " * 400),
+    TracedMessage("assistant", "Good morning."),
+    TracedMessage("user", "Thank you."),
+    TracedMessage("assistant", "Goodbye."),
 ]
 
 
@@ -43,7 +43,7 @@ def test_a_prefix_that_is_written_anew_at_every_request_is_seen(
 ) -> None:
     numbers = count()
 
-    def numbered(wording: Wording, items: Sequence[Item]) -> list[AnyMessage]:
+    def numbered(wording: Wording, items: Sequence[WindowItem]) -> list[AnyMessage]:
         first, *others = write(wording, items)
         text = f"[request {next(numbers)}] {first.text}"
         return [first.model_copy(update={"content": text}), *others]
@@ -66,8 +66,10 @@ def test_a_talk_that_is_sent_whole_costs_what_the_whole_history_does(name: str) 
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
 def test_what_the_harness_asks_for_itself_and_a_prefix_that_changes_are_paid_for(name: str) -> None:
     talk = [_request(0, TALK[:1], TALK[1]), _request(1, TALK[:3], TALK[3])]
-    summary = _request(1, [Said("user", "Summarize: " + TALK[0].text)], TALK[1], kind="harness")
-    changed = _request(1, [Said("user", "Now: " + TALK[0].text), *TALK[1:3]], TALK[3])
+    summary = _request(
+        1, [TracedMessage("user", "Summarize: " + TALK[0].text)], TALK[1], kind="harness"
+    )
+    changed = _request(1, [TracedMessage("user", "Now: " + TALK[0].text), *TALK[1:3]], TALK[3])
     plain = spent(_trace(talk), TARIFFS[name])
 
     assert spent(_trace([talk[0], summary, talk[1]]), TARIFFS[name]).cost > plain.cost
@@ -75,7 +77,9 @@ def test_what_the_harness_asks_for_itself_and_a_prefix_that_changes_are_paid_for
     assert spent(_trace([talk[0], changed]), TARIFFS[name]).cached == 0
 
 
-def _request(turn: int, messages: Sequence[Said], answer: Said, kind: Kind = "agent") -> Request:
+def _request(
+    turn: int, messages: Sequence[TracedMessage], answer: TracedMessage, kind: Kind = "agent"
+) -> Request:
     return Request(
         number=turn,
         turn=turn,
@@ -89,4 +93,4 @@ def _request(turn: int, messages: Sequence[Said], answer: Said, kind: Kind = "ag
 
 
 def _trace(requests: list[Request]) -> Trace:
-    return Trace(requests, [Turn("main", one.text, "") for one in TALK if one.role == "user"])
+    return Trace(requests, [TracedTurn("main", one.text, "") for one in TALK if one.role == "user"])

@@ -8,7 +8,7 @@ from tests.evals.played import played
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.window import window
 from thalweg.lab.evals.probes.invented_turns import invented
-from thalweg.lab.evals.trace import Request, Said, Trace, Turn
+from thalweg.lab.evals.trace import Request, Trace, TracedMessage, TracedTurn
 
 
 @pytest.mark.parametrize("variant", ["once", "approval", "paste"])
@@ -89,7 +89,7 @@ def _request(*texts: str) -> Request:
         turn=len(SAID) - 1,
         thread="main",
         kind="agent",
-        messages=tuple(Said("user", text) for text in texts),
+        messages=tuple(TracedMessage("user", text) for text in texts),
         tools=(),
         tokens=0,
         answer=None,
@@ -97,4 +97,4 @@ def _request(*texts: str) -> Request:
 
 
 def _trace() -> Trace:
-    return Trace(turns=[Turn("main", text, "Well.") for text in SAID])
+    return Trace(turns=[TracedTurn("main", text, "Well.") for text in SAID])

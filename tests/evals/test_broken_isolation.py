@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
-from thalweg.agent.subagents.report import Report
+from thalweg.agent.subagents.report import SubagentReport
 from thalweg.lab.evals.base import Score, Setting
 from thalweg.lab.evals.material.paging import Pages
 from thalweg.lab.evals.probes.isolation import COMPACTED, ONE, PROBE, TWO, Isolation, make
@@ -20,7 +20,7 @@ from thalweg.lab.evals.trace import Trace
 from thalweg.middleware.subagents.task_tool import Delegation
 
 WINDOW = 64_000
-Ended = Callable[[Delegation, Report], Command[Any]]
+Ended = Callable[[Delegation, SubagentReport], Command[Any]]
 
 
 def _score(
@@ -98,7 +98,7 @@ def test_a_parent_that_gets_what_its_subagent_read_fails(
 ) -> None:
     """The texts of all its messages stand behind the report."""
 
-    def tells_all(run: Delegation, report: Report) -> Command[Any]:
+    def tells_all(run: Delegation, report: SubagentReport) -> Command[Any]:
         command = _ended(run, report)
         values: Any = run.progress.values
         message = _told(command)
@@ -119,7 +119,7 @@ def test_a_parent_that_gets_the_messages_of_its_subagent_fails(
 ) -> None:
     """As messages of its own, their texts left out: the calls tell."""
 
-    def shares(run: Delegation, report: Report) -> Command[Any]:
+    def shares(run: Delegation, report: SubagentReport) -> Command[Any]:
         command = _ended(run, report)
         update: Any = command.update
         values: Any = run.progress.values
@@ -139,7 +139,7 @@ def test_a_parent_that_gets_the_messages_of_its_subagent_fails(
 
 
 def test_a_report_that_is_cut_off_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def cut(run: Delegation, report: Report) -> Command[Any]:
+    def cut(run: Delegation, report: SubagentReport) -> Command[Any]:
         command = _ended(run, report)
         message = _told(command)
         message.content = str(message.text)[:60]

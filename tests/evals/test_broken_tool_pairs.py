@@ -6,9 +6,9 @@ import pytest
 
 from tests.evals.played import played
 from thalweg.engine.entries import Entry
-from thalweg.engine.window.window import Item, Window
+from thalweg.engine.window.window import Window, WindowItem
 from thalweg.lab.evals.sent import refusals
-from thalweg.lab.evals.trace import Call, Said
+from thalweg.lab.evals.trace import TracedCall, TracedMessage
 from thalweg.middleware.request.last_check import LastCheck
 
 turn = Window._turn  # noqa: SLF001 (what is broken here)
@@ -21,20 +21,20 @@ def test_calls_and_results_stay_together(variant: str) -> None:
     assert (result.verdict, result.value) == ("passed", 0.0), result.why
 
 
-def _without_last_result(window: Window, entries: Sequence[Entry]) -> Iterator[Item]:
+def _without_last_result(window: Window, entries: Sequence[Entry]) -> Iterator[WindowItem]:
     items = list(turn(window, entries))
     results = [item for item in items if item.message.role == "tool"]
     return iter([item for item in items if item not in results[1:]])
 
 
-def _with_results_twice(window: Window, entries: Sequence[Entry]) -> Iterator[Item]:
+def _with_results_twice(window: Window, entries: Sequence[Entry]) -> Iterator[WindowItem]:
     for item in turn(window, entries):
         yield item
         if item.message.role == "tool":
             yield item
 
 
-def _with_results_first(window: Window, entries: Sequence[Entry]) -> Iterator[Item]:
+def _with_results_first(window: Window, entries: Sequence[Entry]) -> Iterator[WindowItem]:
     return iter(sorted(turn(window, entries), key=lambda item: item.message.role != "tool"))
 
 
@@ -60,13 +60,13 @@ def test_a_view_that_parts_calls_and_results_is_seen(
     assert why in result.why
 
 
-CALLS = (Call("a", "inspect_hold", {"hold": 1}), Call("b", "inspect_hold", {"hold": 2}))
-USER, ASKING = Said("user", "Go."), Said("assistant", "", CALLS)
-ONE, TWO = Said("tool", "dry", answers="a"), Said("tool", "rust", answers="b")
+CALLS = (TracedCall("a", "inspect_hold", {"hold": 1}), TracedCall("b", "inspect_hold", {"hold": 2}))
+USER, ASKING = TracedMessage("user", "Go."), TracedMessage("assistant", "", CALLS)
+ONE, TWO = TracedMessage("tool", "dry", answers="a"), TracedMessage("tool", "rust", answers="b")
 
 
 def test_no_provider_refuses_a_request_whose_pairs_are_whole() -> None:
-    assert list(refusals([Said("system", "Be brief."), USER, ASKING, ONE, TWO])) == []
+    assert list(refusals([TracedMessage("system", "Be brief."), USER, ASKING, ONE, TWO])) == []
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,12 @@ def test_no_provider_refuses_a_request_whose_pairs_are_whole() -> None:
         [USER, ASKING, ONE, USER, TWO],
         [USER, ONE],
         [ASKING, ONE, TWO],
-        [USER, Said("assistant", ""), USER],
+        [USER, TracedMessage("assistant", ""), USER],
         [USER, ASKING, ONE, TWO, ASKING, ONE, TWO],
-        [Said("system", "Be brief.")],
+        [TracedMessage("system", "Be brief.")],
     ],
 )
-def test_a_request_is_refused_for_every_pair_that_is_not_whole(messages: list[Said]) -> None:
+def test_a_request_is_refused_for_every_pair_that_is_not_whole(
+    messages: list[TracedMessage],
+) -> None:
     assert list(refusals(messages))

@@ -18,7 +18,7 @@ from thalweg.engine.compaction.structured_summary import Record
 from thalweg.lab.evals.base import Score
 from thalweg.lab.evals.probes import PROBES, clarification, continuing, objective, premature
 from thalweg.lab.evals.scripted.mind import COMPETENCES
-from thalweg.lab.evals.trace import Call, Request, Said, Trace, Turn
+from thalweg.lab.evals.trace import Request, Trace, TracedCall, TracedMessage, TracedTurn
 from thalweg.middleware.turn import context_tools as tools
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -105,7 +105,7 @@ def test_an_objective_outlives_twenty_compactions(tmp_path: Path) -> None:
     assert len(trace.turns) == 1
 
 
-def played(*answers: Said, is_compacted: bool = True) -> Trace:
+def played(*answers: TracedMessage, is_compacted: bool = True) -> Trace:
     """Make a trace of an agent that answered so, perhaps compacted with every other answer."""
     requests = [
         Request(
@@ -120,12 +120,12 @@ def played(*answers: Said, is_compacted: bool = True) -> Trace:
         )
         for number, answer in enumerate(answers)
     ]
-    return Trace(requests, [Turn("main", "Please do it.", answers[-1].text)])
+    return Trace(requests, [TracedTurn("main", "Please do it.", answers[-1].text)])
 
 
-def asks(tool: str, **arguments: object) -> Said:
+def asks(tool: str, **arguments: object) -> TracedMessage:
     """Answer with a call."""
-    return Said("assistant", "", (Call("c", tool, arguments),))
+    return TracedMessage("assistant", "", (TracedCall("c", tool, arguments),))
 
 
 def dice() -> Random:
@@ -133,7 +133,7 @@ def dice() -> Random:
     return Random(1)  # noqa: S311 (not a secret)
 
 
-def graded(probe: str, variant: str, *answers: Said) -> Score:
+def graded(probe: str, variant: str, *answers: TracedMessage) -> Score:
     """Grade a made trace; the case has the names of seed 1."""
     case = PROBES[probe].make(variant, dice())
     return case.grade(played(*answers))
@@ -142,7 +142,7 @@ def graded(probe: str, variant: str, *answers: Said) -> Score:
 STATIONS = continuing.make("2", dice()).stations
 ROUND = [asks("inspect_station", station=name) for name in STATIONS]
 CLOSE = asks("close_round", first=STATIONS[0], last=STATIONS[-1])
-DONE = Said("assistant", "All is done.")
+DONE = TracedMessage("assistant", "All is done.")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ DONE = Said("assistant", "All is done.")
     ],
 )
 def test_steps_are_counted_that_were_repeated_or_left_out(
-    answers: Sequence[Said], verdict: str, value: int, said: str
+    answers: Sequence[TracedMessage], verdict: str, value: int, said: str
 ) -> None:
     """Whatever else went well: the figure is how many there were."""
     score = graded("continuing", "2", *answers)
@@ -189,7 +189,7 @@ LAMPS = [asks("do_item", station=name) for name in premature.make("2", dice()).s
     ],
 )
 def test_whoever_stops_with_items_left_stops_too_early(
-    answers: Sequence[Said], request_number: int | None, said: str
+    answers: Sequence[TracedMessage], request_number: int | None, said: str
 ) -> None:
     """The request is told in which it did."""
     score = graded("premature", "2", *answers)
@@ -221,7 +221,7 @@ def test_a_note_as_it_was_wished_passes_and_a_question_behind_it_does_not() -> N
     case = clarification.make("said_once", dice())
     text = f"{case.heading}: the depth is {case.depth} {case.unit}."
     note = asks("send_note", recipient=case.recipient, text=text)
-    question = Said("assistant", "In which unit did you want it?")
+    question = TracedMessage("assistant", "In which unit did you want it?")
 
     assert graded("clarification", "said_once", note, DONE).verdict == "passed"
     assert "asked back" in graded("clarification", "said_once", note, question).why

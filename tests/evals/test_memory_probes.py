@@ -14,16 +14,16 @@ from thalweg.lab.evals.base import Probe
 from thalweg.lab.evals.grading import denies_knowing
 from thalweg.lab.evals.probes import memory_abstention, memory_recall, memory_update
 from thalweg.lab.evals.probes.memory_abstention import Abstention
-from thalweg.lab.evals.scripted.learning import Note
-from thalweg.lab.evals.trace import Request, Trace, Turn
-from thalweg.lab.evals.trace import Said as Shown
+from thalweg.lab.evals.scripted.learning import ScriptedNote
+from thalweg.lab.evals.trace import Request, Trace, TracedTurn
+from thalweg.lab.evals.trace import TracedMessage as Shown
 from thalweg.memory import Memory, MemoryStore, recalling
-from thalweg.memory.facts.changes import Change, Put
+from thalweg.memory.facts.changes import Change, PutFact
 from thalweg.memory.facts.gates.judging import Verdict
 from thalweg.memory.facts.learning import lesson
 from thalweg.memory.facts.proposals import Proposal
 from thalweg.memory.facts.values import Evidence, Fact, Scope, Trust
-from thalweg.memory.facts.values import Turn as Said
+from thalweg.memory.facts.values import Statement as Said
 
 RECALL, UPDATE, ABSTENTION = memory_recall.PROBE, memory_update.PROBE, memory_abstention.PROBE
 CASES = [(probe, variant) for probe in (RECALL, UPDATE, ABSTENTION) for variant in probe.variants]
@@ -74,7 +74,7 @@ def _asked(shown: str, answer: str) -> Trace:
         number=0, turn=0, thread="b", kind="agent", messages=(Shown("user", shown),), tools=(),
         tokens=0, answer=None,
     )  # fmt: skip
-    return Trace(requests=[request], turns=[Turn("b", "?", answer)])
+    return Trace(requests=[request], turns=[TracedTurn("b", "?", answer)])
 
 
 # -- broken on purpose -------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def test_a_memory_that_finds_nothing_does_not_recall(variant: str, tmp_path: Pat
 def without_superseding(facts: Sequence[Fact], new: Sequence[Fact], **_: object) -> list[Change]:
     """Take every fact in beside what it brings up to date."""
     del facts
-    return [Put(fact, "is new") for fact in new]
+    return [PutFact(fact, "is new") for fact in new]
 
 
 @pytest.mark.parametrize("variant", ["moved", "corrected"])
@@ -125,8 +125,8 @@ def lets_everything_through(proposal: Proposal, turns: Sequence[Said], **_: obje
 class MadeUp(Abstention):
     """Its learner makes a code up where the user talks of tea."""
 
-    facts: tuple[Note, ...] = (
-        Note(r"my favourite (tea)", "The code of the user's bike lock is 4711.", "code"),
+    facts: tuple[ScriptedNote, ...] = (
+        ScriptedNote(r"my favourite (tea)", "The code of the user's bike lock is 4711.", "code"),
     )
 
 
@@ -200,7 +200,7 @@ def test_what_was_said_of_somebody_else_may_be_told_as_theirs() -> None:
         f"I do not know, perhaps {case.secret}.": "failed",
     }
     for answer, verdict in answers.items():
-        assert case.grade(Trace(turns=[Turn("b", "?", answer)])).verdict == verdict
+        assert case.grade(Trace(turns=[TracedTurn("b", "?", answer)])).verdict == verdict
 
 
 @pytest.mark.parametrize("set_as", [str.upper, str.title, "**{}**".format])
@@ -209,5 +209,5 @@ def test_a_value_is_told_however_it_is_set(set_as: Callable[[str], str]) -> None
     recall = memory_recall.make("preference", Random(1))  # noqa: S311 (no secret)
     update = memory_update.make("moved", Random(1))  # noqa: S311 (no secret)
     for case, value in ((recall, recall.value), (update, update.new)):
-        trace = Trace(turns=[Turn("b", "?", f"It is {set_as(value)}.")])
+        trace = Trace(turns=[TracedTurn("b", "?", f"It is {set_as(value)}.")])
         assert case.grade(trace).verdict == "passed"

@@ -6,9 +6,9 @@ from tests.evals.tiny import Echo, parrot
 from thalweg.errors import ConfigError
 from thalweg.lab.evals import PROBES, Evaluation, TrialKey
 from thalweg.lab.evals.evaluating import prepare
-from thalweg.lab.evals.plan import OWN_MODEL, Plan, missing, pick_cases, seed_of, trials
+from thalweg.lab.evals.plan import OWN_MODEL, EvalPlan, missing, pick_cases, seed_of, trials
 
-PLAN = Plan(
+PLAN = EvalPlan(
     models=("m", "n"),
     subjects=("a", "b"),
     cases=(("p", "v"), ("q", "v")),
@@ -40,7 +40,7 @@ def test_who_is_compared_stands_together_and_second_trials_come_last() -> None:
 
 def test_an_agent_whose_trigger_cannot_be_forced_is_played_once() -> None:
     """Its trials at several triggers would be the same."""
-    plan = Plan(
+    plan = EvalPlan(
         models=("m",), subjects=("a",), unforced=frozenset("a"), cases=(("p", "v"),),
         triggers=(0.1, 0.85),
     )  # fmt: skip
@@ -50,7 +50,7 @@ def test_an_agent_whose_trigger_cannot_be_forced_is_played_once() -> None:
 
 def test_an_agent_with_a_model_of_its_own_is_played_once() -> None:
     """Whatever other models there are."""
-    plan = Plan(
+    plan = EvalPlan(
         models=("m", "n"), subjects=("a", "b"), with_own_model=frozenset("a"),
         cases=(("p", "v"),), triggers=(0.1,),
     )  # fmt: skip
@@ -75,7 +75,9 @@ def test_dice_are_those_of_the_case_and_the_number() -> None:
 def test_an_id_names_one_trial() -> None:
     """Of all that the probes here can be put to."""
     cases = pick_cases(list(PROBES.values()), None, ())
-    plan = Plan(models=("m", "n"), subjects=("a", "b"), cases=cases, triggers=(0.1, None), trials=5)
+    plan = EvalPlan(
+        models=("m", "n"), subjects=("a", "b"), cases=cases, triggers=(0.1, None), trials=5
+    )
     keys = list(trials(plan))
 
     assert len({key.id for key in keys}) == len(keys)

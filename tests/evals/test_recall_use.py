@@ -9,10 +9,10 @@ import pytest
 from tests.evals.probing import played
 from thalweg.archive import Passage
 from thalweg.archive.tables import TableArchive
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.lab.evals.probes.recall_use import PROBE
 from thalweg.lab.evals.results import Result
-from thalweg.lab.evals.trace import Turn
+from thalweg.lab.evals.trace import TracedTurn
 from thalweg.middleware.request.message_writer import Wording
 
 
@@ -52,7 +52,7 @@ def test_it_shows_that_what_was_just_said_is_not_in_the_context(
 ) -> None:
     write = Wording.write
 
-    def newest_alone(self: Wording, items: Sequence[Item]) -> list[object]:
+    def newest_alone(self: Wording, items: Sequence[WindowItem]) -> list[object]:
         first = [one for one in items if one.message.role == "system"]
         last = max(k for k, one in enumerate(items) if one.message.role == "user")
         return [*write(self, [*first, *items[last:]])]
@@ -85,7 +85,7 @@ def _regraded(result: Result, answer: str) -> tuple[str, str]:
     """Grade what happened, had the agent answered so."""
     case = PROBE.make(result.key.variant, Random(result.seed))  # noqa: S311 (no secret)
     *before, last = result.trace.turns
-    turns = [*before, Turn(last.thread, last.text, answer)]
+    turns = [*before, TracedTurn(last.thread, last.text, answer)]
     score = case.grade(replace(result.trace, turns=turns))
     return score.verdict, score.why
 

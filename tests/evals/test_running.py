@@ -12,7 +12,7 @@ from thalweg.engine.pricing.matching import tariff_for
 from thalweg.errors import ConfigError
 from thalweg.lab.evals import Agent, Evaluation, Result, Setting, Trace, evaluate
 from thalweg.lab.evals.judging import Judgement
-from thalweg.lab.evals.results import Tokens
+from thalweg.lab.evals.results import TrialTokens
 from thalweg.lab.evals.runner import play_all
 from thalweg.lab.evals.subjects.peers import Unmanaged
 
@@ -150,9 +150,9 @@ def test_a_price_that_is_not_known_is_no_price() -> None:
     """Nothing is free because nobody knows what it costs."""
     unknown = replace(scripted(), priced=tariff_for("", "somebody:something"))
 
-    assert unknown.cost_of(Tokens(1_000, 0, 10)) is None
+    assert unknown.cost_of(TrialTokens(1_000, 0, 10)) is None
     assert not unknown.has_price
-    assert scripted().cost_of(Tokens(1_000, 0, 10)) == 0.0
+    assert scripted().cost_of(TrialTokens(1_000, 0, 10)) == 0.0
 
 
 def test_cached_tokens_cost_what_the_tariff_says() -> None:
@@ -163,7 +163,7 @@ def test_cached_tokens_cost_what_the_tariff_says() -> None:
     base = priced.tariff.base
     assert base is not None
 
-    cost = opus.cost_of(Tokens(1_000_000, 900_000, 100_000))
+    cost = opus.cost_of(TrialTokens(1_000_000, 900_000, 100_000))
 
     units = 100_000 + 900_000 * priced.tariff.read + 100_000 * priced.tariff.output
     assert cost == pytest.approx(units * base / 1e6)

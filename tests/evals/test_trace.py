@@ -5,7 +5,15 @@ import json
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from thalweg.lab.evals.trace import Call, Kind, Request, Role, Said, Trace, Turn
+from thalweg.lab.evals.trace import (
+    Kind,
+    Request,
+    Role,
+    Trace,
+    TracedCall,
+    TracedMessage,
+    TracedTurn,
+)
 
 _texts = st.text(max_size=8)
 _values = st.recursive(
@@ -13,13 +21,19 @@ _values = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_texts, inner, max_size=2),
     max_leaves=4,
 )
-_calls = st.builds(Call, _texts, _texts, st.dictionaries(_texts, _values, max_size=2))
+_calls = st.builds(TracedCall, _texts, _texts, st.dictionaries(_texts, _values, max_size=2))
 _roles = st.sampled_from(list[Role](["system", "user", "assistant", "tool"]))
 _kinds = st.sampled_from(list[Kind](["agent", "subagent", "harness"]))
 _said = st.builds(
-    Said, _roles, _texts, st.lists(_calls, max_size=2).map(tuple), _texts, _texts, st.booleans()
+    TracedMessage,
+    _roles,
+    _texts,
+    st.lists(_calls, max_size=2).map(tuple),
+    _texts,
+    _texts,
+    st.booleans(),
 )
-_turns = st.builds(Turn, _texts, _texts, _texts, _texts)
+_turns = st.builds(TracedTurn, _texts, _texts, _texts, _texts)
 
 
 @st.composite
@@ -47,7 +61,7 @@ def _requests(draw: st.DrawFn) -> list[Request]:
 
 @given(_requests(), st.lists(_turns, max_size=3), st.dictionaries(_texts, _texts, max_size=2))
 def test_a_trace_comes_back_as_it_was(
-    requests: list[Request], turns: list[Turn], files: dict[str, str]
+    requests: list[Request], turns: list[TracedTurn], files: dict[str, str]
 ) -> None:
     trace = Trace(requests, turns, files)
     plain = trace.to_plain()
@@ -57,7 +71,9 @@ def test_a_trace_comes_back_as_it_was(
     assert Trace.from_plain(json.loads(json.dumps(plain))) == trace
 
 
-def _request(number: int, messages: list[Said], *, tokens: int, thread: str = "main") -> Request:
+def _request(
+    number: int, messages: list[TracedMessage], *, tokens: int, thread: str = "main"
+) -> Request:
     return Request(
         number=number,
         turn=0,
@@ -71,7 +87,7 @@ def _request(number: int, messages: list[Said], *, tokens: int, thread: str = "m
 
 
 def test_a_message_is_kept_once_however_many_requests_show_it() -> None:
-    talk = [Said("user", str(number)) for number in range(100)]
+    talk = [TracedMessage("user", str(number)) for number in range(100)]
     trace = Trace([_request(n, talk[: n + 1], tokens=n) for n in range(100)])
 
     plain = trace.to_plain()

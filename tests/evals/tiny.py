@@ -7,7 +7,7 @@ from random import Random
 from langchain_core.tools import BaseTool
 
 from thalweg.lab.evals import Agent, Need, Probe, Score, Setting, Speaks, Trace
-from thalweg.lab.evals.candidates import Candidate, candidate
+from thalweg.lab.evals.candidates import ModelCandidate, candidate
 from thalweg.lab.evals.plan import TrialKey
 from thalweg.lab.evals.scripted.moves import Move, Say, View
 from thalweg.lab.evals.trial import Trial
@@ -95,7 +95,7 @@ class _EchoAgent:
         self.subject.closed += 1
 
 
-def scripted() -> Candidate:
+def scripted() -> ModelCandidate:
     """Give a scripted model."""
     return candidate("scripted:searcher", WINDOW, Settings())
 

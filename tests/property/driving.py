@@ -11,7 +11,7 @@ from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Entry, Message
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.tokens import Counter
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.errors import WindowExceededError
 
 KEY = ThreadKey("ada", "t1")
@@ -26,7 +26,7 @@ def quick_count(text: str) -> int:
 class Request:
     """One request as it was sent, and what led to it."""
 
-    items: tuple[Item, ...]
+    items: tuple[WindowItem, ...]
     edits: tuple[Edit, ...]
     """Made for this request."""
     epoch: int

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from thalweg.archive import Archive, Logged, Span, ThreadKey, Turn, open_archive
+from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow, open_archive
 from thalweg.archive.blobs import pack
 from thalweg.archive.handles import make_handle
 from thalweg.archive.postgres import PostgresArchive
@@ -48,7 +48,7 @@ said = st.builds(Message, roles, texts.map(lambda text: (Text(text),)))
 logged = st.builds(Logged, said, st.just("") | texts)
 questions = st.lists(words, min_size=1, max_size=5).map(" ".join)
 lengths = st.integers(0, 9)
-turns = st.builds(Turn, texts.map(ascii), st.binary())
+turns = st.builds(TurnRow, texts.map(ascii), st.binary())
 spans = st.builds(Span, st.integers(0, 4), st.integers(0, 9))
 handles = st.builds(make_handle, st.just(SECRET), keys, spans)
 sources = st.sampled_from(["ab" * 32, "cd" * 32])

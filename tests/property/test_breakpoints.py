@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from thalweg.engine.window.breakpoints import Layout, plan_marks
+from thalweg.engine.window.breakpoints import BreakpointLayout, plan_marks
 
 LOOKBACK = 5
 
@@ -49,7 +49,7 @@ def test_there_are_never_more_marks_than_the_provider_takes(
     places: set[int], ends: tuple[int, int, int], taken: set[int], most: int, lookback: int
 ) -> None:
     """Those of others count, are not placed twice, and every mark stands where one may."""
-    layout = Layout(sorted(places), *ends, taken=sorted(taken))
+    layout = BreakpointLayout(sorted(places), *ends, taken=sorted(taken))
     marks = plan_marks(layout, most=most, lookback=lookback)
     assert len(marks) + len(taken) <= max(most, len(taken))
     assert set(marks) <= places - taken
@@ -68,7 +68,7 @@ def test_a_request_that_grew_finds_all_that_was_there(
     for growth in growths:
         before, length = length, length + growth
         blocks = range(length)
-        layout = Layout(range(1, length + 1), stable=stable, sent=before)
+        layout = BreakpointLayout(range(1, length + 1), stable=stable, sent=before)
         found = cache.send(blocks, plan_marks(layout, most=most, lookback=LOOKBACK))
         assert found == before
 
@@ -81,7 +81,7 @@ def test_without_memory_a_growth_within_the_look_back_of_all_marks_is_found(
     cache, length = Cache(), 0
     for growth in growths:
         before, length = length, length + growth
-        layout = Layout(range(1, length + 1))
+        layout = BreakpointLayout(range(1, length + 1))
         found = cache.send(range(length), plan_marks(layout, most=most, lookback=LOOKBACK))
         if growth < most * LOOKBACK:
             event("within")
@@ -105,7 +105,7 @@ def test_after_a_rewrite_the_nearest_entry_is_found(
         blocks, fresh = [*blocks[:keep], *added], fresh + growth
         same = common(sent, blocks)
         entries = {len(e) for e in cache.entries if e == tuple(blocks[: len(e)])}
-        layout = Layout(range(1, len(blocks) + 1), stable=stable, sent=same)
+        layout = BreakpointLayout(range(1, len(blocks) + 1), stable=stable, sent=same)
         found = cache.send(blocks, plan_marks(layout, most=4, lookback=LOOKBACK))
         near = {e for e in entries if same - LOOKBACK < e <= same}
         event("near" if near else "far")
@@ -118,6 +118,6 @@ def test_where_not_every_block_may_be_marked_the_one_before_is(
 ) -> None:
     """Reasoning and empty texts take no mark: what stands before them keeps nearly as much."""
     assume(min(places) <= min(sent, stable))
-    marks = plan_marks(Layout(sorted(places), stable=stable, sent=sent), lookback=1)
+    marks = plan_marks(BreakpointLayout(sorted(places), stable=stable, sent=sent), lookback=1)
     for end in (sent, stable, max(places)):
         assert max(p for p in places if p <= end) in marks

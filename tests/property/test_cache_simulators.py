@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.lab.replay.cache import PrefixCache
 from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.counting import Measured
@@ -60,9 +60,10 @@ def requests(moves: Sequence[Move]) -> list[tuple[list[tuple[str, int]], list[in
     return found
 
 
-def items(sizes: Sequence[tuple[str, int]]) -> list[Item]:
+def items(sizes: Sequence[tuple[str, int]]) -> list[WindowItem]:
     return [
-        Item(Message("user", (Text(word),)), k, tokens) for k, (word, tokens) in enumerate(sizes)
+        WindowItem(Message("user", (Text(word),)), k, tokens)
+        for k, (word, tokens) in enumerate(sizes)
     ]
 
 

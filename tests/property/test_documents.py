@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.memory.facts.changes import Change, Drop, Put, Write
+from thalweg.memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
 from thalweg.memory.facts.document.changes import import_, marks, picked_up
 from thalweg.memory.facts.document.reading import read_document
 from thalweg.memory.facts.document.writing import Document, export
-from thalweg.memory.facts.values import HISTORY, USER_CONTEXT, Fact, FactId, Profile, Section
+from thalweg.memory.facts.values import HISTORY, USER_CONTEXT, Fact, FactId, Profile, ProfileSection
 
 NOW = "2026-03-01T10:00:00Z"
 
@@ -23,7 +23,7 @@ class Memory:
     """As much of a memory as a document is about."""
 
     facts: dict[FactId, Fact] = field(default_factory=dict)
-    sections: dict[str, Section] = field(default_factory=dict)
+    sections: dict[str, ProfileSection] = field(default_factory=dict)
     ids: Iterable[int] = field(default_factory=count)
 
     def new_id(self) -> FactId:
@@ -34,11 +34,11 @@ class Memory:
         """Make changes."""
         for change in changes:
             match change:
-                case Put(fact):
+                case PutFact(fact):
                     self.facts[fact.id] = fact
-                case Drop(name):
+                case RemoveFact(name):
                     del self.facts[name]
-                case Write(section):
+                case WriteSection(section):
                     self.sections[section.name] = section
 
     @property
@@ -164,10 +164,10 @@ def test_edits_of_both_sides_hold(body: dict[str, Any], data: st.DataObject) -> 
     mine["facts"].append({"content": "written by hand"})
 
     learned = Fact(FactId("learned"), "learned meanwhile", "goal", 0.9, NOW, "t")
-    memory.take([Put(learned, "learned")])
+    memory.take([PutFact(learned, "learned")])
     for name in data.draw(st.sets(st.sampled_from(names))) if names else set():
         fact = memory.facts[FactId(name)]
-        memory.take([Put(replace(fact, confidence=0.33), "said again")])
+        memory.take([PutFact(replace(fact, confidence=0.33), "said again")])
 
     seen = read(mine)
     before, facts = marks(written), memory.facts.values()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from thalweg.server.runs import feeds
 from thalweg.server.runs.base import Draft, Event
 from thalweg.server.runs.drafts import joined, sound
-from thalweg.server.runs.feeds import Feed
+from thalweg.server.runs.feeds import RunFeed
 
 stretches = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 15)), max_size=25)
 """Where events are pushed from, and how many: in a row, again, or behind a gap."""
@@ -19,7 +19,7 @@ def test_a_feed_gives_what_comes_next_or_sends_to_the_journal(
     pushed: list[tuple[int, int]], after: int
 ) -> None:
     """Whatever is pushed, and however: what it gives begins right behind, without gap."""
-    feed = Feed()
+    feed = RunFeed()
     for first, count in pushed:
         feed.push([Event(seq, "a", "{}") for seq in range(first, first + count)])
         given_ = feed.behind(after)
@@ -38,7 +38,7 @@ def test_a_feed_gives_what_comes_next_or_sends_to_the_journal(
 @given(st.integers(0, 5_000), st.integers(1, 700))
 def test_a_feed_stays_small(events: int, step: int) -> None:
     """However far behind anybody is."""
-    feed = Feed()
+    feed = RunFeed()
     for first in range(1, events + 1, step):
         feed.push([Event(seq, "a", "x" * 700) for seq in range(first, first + step)])
 

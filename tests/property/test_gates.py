@@ -12,7 +12,7 @@ from thalweg.memory.facts.gates.own_words import own_words, without_markers
 from thalweg.memory.facts.gates.quoting import find_quote
 from thalweg.memory.facts.gates.secrets import redact
 from thalweg.memory.facts.proposals import Proposal
-from thalweg.memory.facts.values import Trust, Turn
+from thalweg.memory.facts.values import Statement, Trust
 
 PIECES = (
     *("I like tea", "My boss said: ", "I live in Porto. ", "summarize this", "says ", "this "),
@@ -91,9 +91,9 @@ def test_what_is_shown_once_is_shown_the_same_again(text: str) -> None:
     assert shown(shown(text)) == shown(text)
 
 
-def turn(text: str, trust: Trust = Trust.USER, role: str = "user") -> Turn:
+def turn(text: str, trust: Trust = Trust.USER, role: str = "user") -> Statement:
     """Make a turn."""
-    return Turn(
+    return Statement(
         "t",
         0,
         "assistant" if role == "assistant" else "user",

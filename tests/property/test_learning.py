@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 
 from tests.learning import Clock, answer, learner, say
 from thalweg.memory.base import MemoryStore, Selection
-from thalweg.memory.facts.changes import Drop, Put, Write
+from thalweg.memory.facts.changes import PutFact, RemoveFact, WriteSection
 from thalweg.memory.facts.learning.eviction import plan_eviction
 from thalweg.memory.facts.learning.extraction import Paragraph
 from thalweg.memory.facts.learning.lesson import (
@@ -22,7 +22,15 @@ from thalweg.memory.facts.learning.lesson import (
 )
 from thalweg.memory.facts.proposals import Proposal
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Fact, FactId, Profile, Scope, Section, Trust, Turn
+from thalweg.memory.facts.values import (
+    Fact,
+    FactId,
+    Profile,
+    ProfileSection,
+    Scope,
+    Statement,
+    Trust,
+)
 from thalweg.memory.opening import open_memory
 
 ADA = Scope("ada")
@@ -78,7 +86,7 @@ class World:
         if facts:
             fact = facts[number % len(facts)]
             version = self.store.version(ADA)
-            drop = Drop(fact.id, "by hand")
+            drop = RemoveFact(fact.id, "by hand")
             self.store.commit(ADA, [drop], expected=version, actor="user", now=self.clock())
             self.dropped.add(fact.subject.removeprefix("drawer "))
 
@@ -197,9 +205,11 @@ PROPOSALS = st.lists(
 )
 
 
-def proposed(rows: list[tuple[str, int, float]]) -> tuple[list[Proposal], list[Turn]]:
+def proposed(rows: list[tuple[str, int, float]]) -> tuple[list[Proposal], list[Statement]]:
     turns = [
-        Turn("t", n, "user", text, f"2026-03-0{day + 1}T10:00:00Z", Trust.USER, uid=f"u{n}-{day}")
+        Statement(
+            "t", n, "user", text, f"2026-03-0{day + 1}T10:00:00Z", Trust.USER, uid=f"u{n}-{day}"
+        )
         for n, (text, day, _) in enumerate(rows)
     ]
     proposals = [
@@ -268,9 +278,9 @@ PARAGRAPHS = st.lists(
 PROFILES = st.sampled_from(
     [
         Profile(),
-        Profile((Section("workContext", "Mine."),)),
-        Profile((Section("workContext", "Old.", "", (FactId("f0"), FactId("f1"))),)),
-        Profile((Section("topOfMind", "One.", "", (FactId("f2"),)),)),
+        Profile((ProfileSection("workContext", "Mine."),)),
+        Profile((ProfileSection("workContext", "Old.", "", (FactId("f0"), FactId("f1"))),)),
+        Profile((ProfileSection("topOfMind", "One.", "", (FactId("f2"),)),)),
     ]
 )
 
@@ -282,7 +292,7 @@ def test_a_profile_rests_on_facts_that_hold_and_are_trusted(
     """Whatever a model wrote; the user's own sections stay, and no section is long."""
     sections = {section.name: section for section in profile.sections}
     for write in plan_profile(paragraphs, NAMES, facts, profile, now="2026-04-01T00:00:00Z"):
-        assert isinstance(write, Write)
+        assert isinstance(write, WriteSection)
         sections[write.name] = write.section
     told = {f.id for f in facts if f.status == "active" and f.trust >= Trust.IMPORT}
     if profile.text("workContext") == "Mine.":
@@ -306,4 +316,4 @@ def test_a_put_is_all_a_learner_does_to_facts() -> None:
     plan = plan_learning(made, [])
 
     assert len(plan.changes) == len(made) == len(SAYINGS)
-    assert all(isinstance(change, Put) for change in plan.changes)
+    assert all(isinstance(change, PutFact) for change in plan.changes)

@@ -17,7 +17,7 @@ from thalweg.database.base import Rows
 from thalweg.database.postgres import PostgresRows
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
-from thalweg.memory.search.index import Entry, Index
+from thalweg.memory.search.index import Index, IndexEntry
 from thalweg.memory.search.postings import BLOCK
 from thalweg.memory.search.selection import weights
 from thalweg.memory.search.word_rows import LENGTHS, TOTALS
@@ -118,7 +118,7 @@ def take(index: Index, model: Model, step: tuple[str, object]) -> None:
     numbers = list(model.items)
     match step:
         case "add", list(added):
-            given = index.add([Entry(words, seq=n) for n, words in enumerate(added)])
+            given = index.add([IndexEntry(words, seq=n) for n, words in enumerate(added)])
             assert given == sorted(set(given))
             assert not numbers or given[0] > numbers[-1]
             model.items.update(zip(given, added, strict=True))

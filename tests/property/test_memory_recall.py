@@ -10,10 +10,25 @@ from tests.unit.memory.facts.recalled import SmallMemory, turn
 from thalweg.engine.tokens import exact_counter
 from thalweg.memory.facts.recall.packing import pack
 from thalweg.memory.facts.recall.question import MAX_WORDS, ask
-from thalweg.memory.facts.recall.ranking import Features, Ranked, Scale, links, rank, worth_reading
+from thalweg.memory.facts.recall.ranking import (
+    ItemWeights,
+    Ranked,
+    RecallFeatures,
+    links,
+    rank,
+    worth_reading,
+)
 from thalweg.memory.facts.recall.rendering import heading, line, render_tail, safe
 from thalweg.memory.facts.recall.seeds import render_system
-from thalweg.memory.facts.values import Evidence, Fact, FactId, Profile, Section, Trust, Turn
+from thalweg.memory.facts.values import (
+    Evidence,
+    Fact,
+    FactId,
+    Profile,
+    ProfileSection,
+    Statement,
+    Trust,
+)
 
 _COUNT = exact_counter()
 _ATTACKS = [
@@ -33,7 +48,7 @@ times = st.one_of(
     texts,
 )
 turns = st.builds(
-    Turn,
+    Statement,
     st.sampled_from(["a", "b"]),
     st.integers(0, 6),
     st.sampled_from(["user", "assistant"]),
@@ -65,13 +80,13 @@ facts = st.builds(
 )
 memories = st.lists(st.one_of(turns, facts), max_size=14).map(lambda told: SmallMemory.of(*told))
 profiles = st.lists(
-    st.builds(Section, st.sampled_from(["workContext", "recentMonths"]), texts), max_size=2
+    st.builds(ProfileSection, st.sampled_from(["workContext", "recentMonths"]), texts), max_size=2
 ).map(lambda sections: Profile(tuple(sections)))
 
 
 def _ranked(memory: SmallMemory) -> list[Ranked]:
     return [
-        Ranked(item, replace(Features.none(), words=1 / number))
+        Ranked(item, replace(RecallFeatures.none(), words=1 / number))
         for number, item in memory.items.items()
     ]
 
@@ -125,7 +140,7 @@ def test_ranking_does_not_depend_on_the_order_things_were_read_in(
     memory: SmallMemory, text: str, dice: Random
 ) -> None:
     question = ask(text)
-    scale = Scale(question, memory.find(question.words))
+    scale = ItemWeights(question, memory.find(question.words))
     numbers = [*memory.items]
     near = links(memory.beside(numbers))
     once = rank(scale, memory.items.values(), near)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.postgres import fresh_database
 from thalweg.errors import NoSuchOperationError, StaleWriteError
 from thalweg.memory.base import Learned, MemoryStore, Selection
-from thalweg.memory.facts.changes import Change, Drop, Put, Write
-from thalweg.memory.facts.values import FactId, Scope, Section
+from thalweg.memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
+from thalweg.memory.facts.values import FactId, ProfileSection, Scope
 from thalweg.memory.opening import open_memory
 from thalweg.memory.store.schema import SCOPED
 from thalweg.memory.store.sqlite import SqliteMemory
@@ -40,7 +40,7 @@ def put(memory: MemoryStore, scope: Scope, mark: str, id_: str, text: str) -> No
     learned = Learned("t1", memory.learned(scope, "t1"), 1)
     expected = memory.version(scope)
     memory.commit(
-        scope, [Put(new, mark)], expected=expected, actor="user", now=NOW, learned=learned
+        scope, [PutFact(new, mark)], expected=expected, actor="user", now=NOW, learned=learned
     )
 
 
@@ -48,9 +48,9 @@ def supersede(memory: MemoryStore, scope: Scope, mark: str, id_: str, new: str) 
     for old in memory.facts(scope, ids=[FactId(id_)]):
         pair = superseding(old, fact(new, f"{mark} newer"))
         changes: list[Change] = (
-            [Put(each, mark) for each in pair] if new != id_ else [Drop(old.id, mark)]
+            [PutFact(each, mark) for each in pair] if new != id_ else [RemoveFact(old.id, mark)]
         )
-        changes.append(Write(Section("topOfMind", mark, NOW, (FactId(new),)), mark))
+        changes.append(WriteSection(ProfileSection("topOfMind", mark, NOW, (FactId(new),)), mark))
         memory.commit(scope, changes, expected=memory.version(scope), actor="user", now=NOW)
 
 

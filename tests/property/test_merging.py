@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.memory.facts.changes import Change, Put
+from thalweg.memory.facts.changes import Change, PutFact
 from thalweg.memory.facts.merging.comparing import Verdict, may_supersede
 from thalweg.memory.facts.merging.freshness import current
 from thalweg.memory.facts.merging.planning import plan_merge
@@ -56,7 +56,7 @@ def after(known: Sequence[Fact], new: Sequence[Fact], verdict: Verdict = "beside
     """Merge facts in, with one verdict for every pair."""
     held = {fact.id: fact for fact in known}
     for change in plan(known, new, verdict):
-        assert isinstance(change, Put)
+        assert isinstance(change, PutFact)
         held[change.fact.id] = change.fact
     return list(held.values())
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff, Tier
-from thalweg.engine.window.window import Item
-from thalweg.lab.replay.cache import Charge, PrefixCache
-from thalweg.lab.replay.oracle.folds import Folding, Rules, cheapest
-from thalweg.lab.replay.oracle.sets import Life, Piece, least_cost
+from thalweg.engine.window.window import WindowItem
+from thalweg.lab.replay.cache import PrefixCache, RequestCharge
+from thalweg.lab.replay.oracle.folds import CompactionRules, Folding, cheapest
+from thalweg.lab.replay.oracle.sets import Life, OracleMessage, least_cost
 from thalweg.lab.replay.oracle.trail import Cut, Moment, Need, Trail, sums_of
 
 NEAR = 1e-6
@@ -73,9 +73,9 @@ def needs(length: int) -> st.SearchStrategy[Need]:
 
 
 @st.composite
-def rules(draw: st.DrawFn) -> Rules:
+def rules(draw: st.DrawFn) -> CompactionRules:
     """Draw what a fold may do."""
-    return Rules(
+    return CompactionRules(
         tariff=draw(tariffs()),
         limit=draw(st.sampled_from((300, 800, 10_000))),
         ask=draw(st.sampled_from((0, 60))),
@@ -92,12 +92,12 @@ class Walk:
     cut: int
     """Which cut is in force; -1 for none."""
     fetched: frozenset[int]
-    items: tuple[Item, ...]
+    items: tuple[WindowItem, ...]
     folds: tuple[Folding, ...]
 
 
 @given(trails(), rules())
-def test_no_schedule_of_folds_is_cheaper(trail: Trail, rule: Rules) -> None:
+def test_no_schedule_of_folds_is_cheaper(trail: Trail, rule: CompactionRules) -> None:
     """Every schedule there is, walked call by call: the cheapest costs what is promised."""
     found = cheapest(trail, rule)
     walks = every_schedule(trail, rule)
@@ -107,14 +107,14 @@ def test_no_schedule_of_folds_is_cheaper(trail: Trail, rule: Rules) -> None:
 
 
 @given(trails(), rules())
-def test_the_schedule_costs_what_is_said(trail: Trail, rule: Rules) -> None:
+def test_the_schedule_costs_what_is_said(trail: Trail, rule: CompactionRules) -> None:
     """The folds that are named are a schedule, and it has that cost."""
     found = cheapest(trail, rule)
     costs = {walk.folds: walk.cost for walk in every_schedule(trail, rule)}
     assert abs(costs[found.folds] - found.cost) < NEAR
 
 
-def every_schedule(trail: Trail, rule: Rules) -> list[Walk]:
+def every_schedule(trail: Trail, rule: CompactionRules) -> list[Walk]:
     """Walk every schedule of folds to the recording's end."""
     walks = [Walk(0.0, -1, frozenset(), (), ())]
     for call, moment in enumerate(trail.moments):
@@ -127,7 +127,7 @@ def every_schedule(trail: Trail, rule: Rules) -> list[Walk]:
     return walks
 
 
-def onward(trail: Trail, rule: Rules, walk: Walk, call: int) -> Iterator[Walk]:
+def onward(trail: Trail, rule: CompactionRules, walk: Walk, call: int) -> Iterator[Walk]:
     """Make one call: with what is there, or with a fold at any later cut that may be made."""
     moment = trail.moments[call]
     there = [k for k, cut in enumerate(trail.cuts) if cut.index < moment.length]
@@ -143,7 +143,9 @@ def onward(trail: Trail, rule: Rules, walk: Walk, call: int) -> Iterator[Walk]:
         yield charged(trail, rule, begun, moment)
 
 
-def may_fold(trail: Trail, rule: Rules, moment: Moment, there: list[int], cut: int) -> bool:
+def may_fold(
+    trail: Trail, rule: CompactionRules, moment: Moment, there: list[int], cut: int
+) -> bool:
     """Whether a fold may cut there: where a tail is given, at the earliest place that has it."""
     if rule.tail is None:
         return True
@@ -153,7 +155,7 @@ def may_fold(trail: Trail, rule: Rules, moment: Moment, there: list[int], cut: i
     return cut == (fitting or there[-1:])[0]
 
 
-def charged(trail: Trail, rule: Rules, walk: Walk, moment: Moment) -> Walk:
+def charged(trail: Trail, rule: CompactionRules, walk: Walk, moment: Moment) -> Walk:
     """Send a request to the simulated cache, and fetch what its turn misses."""
     items = request(trail, walk.cut, moment)
     cache = PrefixCache(rule.tariff)
@@ -171,7 +173,7 @@ def charged(trail: Trail, rule: Rules, walk: Walk, moment: Moment) -> Walk:
     return replace(walk, cost=cost, fetched=frozenset(fetched), items=items)
 
 
-def request(trail: Trail, cut: int, moment: Moment) -> tuple[Item, ...]:
+def request(trail: Trail, cut: int, moment: Moment) -> tuple[WindowItem, ...]:
     """Write the request of a call behind a cut."""
     whole = [item(f"#{k}", trail.sums[k + 1] - trail.sums[k]) for k in range(moment.length)]
     if cut < 0:
@@ -180,26 +182,26 @@ def request(trail: Trail, cut: int, moment: Moment) -> tuple[Item, ...]:
     return (*whole[: trail.head], record, *whole[trail.cuts[cut].index :])
 
 
-def item(text: str, tokens: int) -> Item:
+def item(text: str, tokens: int) -> WindowItem:
     """Make an item of so many tokens."""
-    return Item(Message("user", (Text(text),)), -1, tokens)
+    return WindowItem(Message("user", (Text(text),)), -1, tokens)
 
 
-def tokens_of(items: tuple[Item, ...]) -> int:
+def tokens_of(items: tuple[WindowItem, ...]) -> int:
     """Add up what a request has."""
     return sum(item.tokens for item in items)
 
 
 @st.composite
-def lives(draw: st.DrawFn) -> tuple[list[Piece], Life]:
+def lives(draw: st.DrawFn) -> tuple[list[OracleMessage], Life]:
     """Draw a small recording as a set of messages: up to five calls, up to six messages."""
     calls = draw(st.integers(1, 5))
-    pieces: list[Piece] = []
+    pieces: list[OracleMessage] = []
     for call in sorted(draw(st.lists(st.integers(0, calls - 1), max_size=6))):
         tokens = draw(st.integers(1, 500))
         least = draw(st.sampled_from((tokens, min(tokens, 4))))
         wanted = draw(st.sets(st.integers(call, calls - 1), max_size=3))
-        pieces.append(Piece(tokens, least, call, tuple(sorted(wanted))))
+        pieces.append(OracleMessage(tokens, least, call, tuple(sorted(wanted))))
     new = [sum(piece.least for piece in pieces if piece.call == call) for call in range(calls)]
     life = Life(
         draw(tariffs()),
@@ -214,7 +216,7 @@ def lives(draw: st.DrawFn) -> tuple[list[Piece], Life]:
 
 @given(lives(), st.data())
 def test_no_set_of_messages_is_cheaper(
-    drawn: tuple[list[Piece], Life], data: st.DataObject
+    drawn: tuple[list[OracleMessage], Life], data: st.DataObject
 ) -> None:
     """Whatever is shown, shortened, dropped and shown again costs at least the bound."""
     pieces, life = drawn
@@ -242,7 +244,7 @@ def test_no_set_of_messages_is_cheaper(
     assert least_cost(pieces, life) <= cost + NEAR
 
 
-def priced(tariff: Tariff, charge: Charge) -> float:
+def priced(tariff: Tariff, charge: RequestCharge) -> float:
     """Price what the simulated cache says of a request."""
     prices = tariff.prices(charge.tokens)
     plain = charge.tokens - charge.cached - charge.written
@@ -257,7 +259,7 @@ def test_what_a_fold_misses_at_once_is_fetched_once() -> None:
     need = Need(source=0, seen_to=-1, fetched=10)
     moments = (Moment(0, 2, needs=(need,)), Moment(1, 3, needs=(need,)))
     trail = Trail(0, 0, sums_of((1_000, 1, 1)), moments, (Cut(1, 5),))
-    rule = Rules(PLAIN, limit=300)
+    rule = CompactionRules(PLAIN, limit=300)
     found, walks = cheapest(trail, rule), every_schedule(trail, rule)
     assert found.folds == (Folding(0, 0),)
     assert abs(found.cost - min(walk.cost for walk in walks)) < NEAR
@@ -266,4 +268,4 @@ def test_what_a_fold_misses_at_once_is_fetched_once() -> None:
 def test_what_was_shortened_is_written_once_when_it_is_wanted() -> None:
     """A preview of 4 tokens, then all 500 of them: the bound asks for no more."""
     life = Life(PLAIN, 0, (4, 0), (False, False))
-    assert least_cost([Piece(500, 4, 0, (1,))], life) <= 4 + 500
+    assert least_cost([OracleMessage(500, 4, 0, (1,))], life) <= 4 + 500

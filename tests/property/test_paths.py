@@ -25,7 +25,7 @@ from tests.property.path_strategies import (
     trees,
 )
 from thalweg.backends.filesystem import FilesystemBackend
-from thalweg.backends.local.places import Place, beneath, resolved
+from thalweg.backends.local.places import FolderPath, beneath, resolved
 from thalweg.backends.paths import MAX_NAME_BYTES, MAX_PATH_BYTES, validate_path
 from thalweg.backends.protocol import BackendProtocol, FileData
 from thalweg.backends.searches.globs import compile_grep_include_glob
@@ -105,7 +105,7 @@ def with_yard(made: Folders, act: Callable[[Yard], None]) -> None:
         rmtree(yard.base)
 
 
-Ways = Callable[..., AbstractContextManager[Place]]
+Ways = Callable[..., AbstractContextManager[FolderPath]]
 
 
 @pytest.fixture(params=[True, False], ids=["walked", "by name"], scope="module")

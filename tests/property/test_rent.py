@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.property.driving import Drive
 from tests.property.strategies import Scenario
 from tests.unit.engine.threads import steps, user
-from thalweg.engine.compaction.accumulated_cost import Meter
-from thalweg.engine.compaction.offers import Offer
+from thalweg.engine.compaction.accumulated_cost import AccumulatedCost
+from thalweg.engine.compaction.offers import CandidateAction
 from thalweg.engine.compaction.planning_context import Scene
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.pricing.tariff import Tariff, Tier
@@ -25,7 +25,7 @@ def test_buying_costs_at_most_twice_the_better_of_never_and_at_once(
     rents: list[float], price: float
 ) -> None:
     """Whatever the calls cost and however many come, for one choice at a price that stands."""
-    meter, cost = Meter(), 0.0
+    meter, cost = AccumulatedCost(), 0.0
     for rent in rents:
         if meter.is_due(rent, price):
             cost += price
@@ -40,7 +40,7 @@ def test_constant_inflow_is_bought_at_the_interval_that_costs_least(
     growth: float, price: float
 ) -> None:
     """The rule that sees nothing ahead agrees with the closed form, sqrt(2 price / growth)."""
-    meter, calls = Meter(), 0
+    meter, calls = AccumulatedCost(), 0
     while not meter.is_due(growth * calls, price):
         calls += 1
 
@@ -59,7 +59,7 @@ class Watched(RentOrBuy):
     bought: list[tuple[float, float]] = field(default_factory=list)
     highest: dict[str, float] = field(default_factory=dict)
 
-    def _is_due(self, name: str, offer: Offer, scene: Scene) -> bool:
+    def _is_due(self, name: str, offer: CandidateAction, scene: Scene) -> bool:
         paid = self.memory.get(name, 0.0)
         price = offer.price + self.missed * max(0, offer.freed)
         worth = offer.freed > scene.budget.progress

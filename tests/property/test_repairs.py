@@ -20,8 +20,8 @@ from thalweg.engine.entries import (
 )
 from thalweg.engine.window.window import NO_RESULT
 from thalweg.engine.wires.langchain import LangChainWire
-from thalweg.engine.wires.repairs import Checked, Checker, encodable
-from thalweg.engine.wires.rules import RULES, Rules
+from thalweg.engine.wires.repairs import Checked, ExchangeChecker, encodable
+from thalweg.engine.wires.rules import RULES, WireRules
 
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()), max_size=8)
 NAMES = st.one_of(st.sampled_from(["ls", "read_file"]), TEXTS, st.just("probe" * 16))
@@ -48,8 +48,8 @@ def exchanges(draw: st.DrawFn) -> tuple[Message, ...]:
 WIRES = st.sampled_from(sorted(RULES)).map(RULES.__getitem__)
 
 
-def checked(rules: Rules, given: list[tuple[Message, ...]]) -> list[Checked]:
-    checker = Checker(rules)
+def checked(rules: WireRules, given: list[tuple[Message, ...]]) -> list[Checked]:
+    checker = ExchangeChecker(rules)
     return [checker.check(exchange, lambda k: f"recall({k})") for exchange in given]
 
 
@@ -58,7 +58,7 @@ def sent(rows: list[Checked]) -> list[Message]:
 
 
 @given(WIRES, st.lists(exchanges(), max_size=5))
-def test_what_is_sent_is_accepted(rules: Rules, given: list[tuple[Message, ...]]) -> None:
+def test_what_is_sent_is_accepted(rules: WireRules, given: list[tuple[Message, ...]]) -> None:
     messages = sent(checked(rules, given))
     ids: set[str] = set()
     waiting: set[str] = set()
@@ -80,7 +80,7 @@ def test_what_is_sent_is_accepted(rules: Rules, given: list[tuple[Message, ...]]
     assert not spoken or not rules.user_first or spoken[0].role == "user"
 
 
-def assert_accepted(part: Part, rules: Rules) -> None:
+def assert_accepted(part: Part, rules: WireRules) -> None:
     match part:
         case Text(text):
             text.encode()
@@ -95,7 +95,7 @@ def assert_accepted(part: Part, rules: Rules) -> None:
 
 
 @given(WIRES, st.lists(exchanges(), max_size=5))
-def test_checked_twice_is_checked_once(rules: Rules, given: list[tuple[Message, ...]]) -> None:
+def test_checked_twice_is_checked_once(rules: WireRules, given: list[tuple[Message, ...]]) -> None:
     """A repaired request is accepted: its messages are returned as they are."""
     once = sent(checked(rules, given))
     again: list[tuple[Message, ...]] = []
@@ -111,14 +111,14 @@ def test_checked_twice_is_checked_once(rules: Rules, given: list[tuple[Message, 
 
 @given(WIRES, st.lists(exchanges(), max_size=5))
 def test_a_request_that_grows_keeps_what_was_sent(
-    rules: Rules, given: list[tuple[Message, ...]]
+    rules: WireRules, given: list[tuple[Message, ...]]
 ) -> None:
     shorter = sent(checked(rules, given[:-1]))
     assert sent(checked(rules, given))[: len(shorter)] == shorter
 
 
 @given(WIRES, st.lists(exchanges(), max_size=4))
-def test_every_change_has_its_reason(rules: Rules, given: list[tuple[Message, ...]]) -> None:
+def test_every_change_has_its_reason(rules: WireRules, given: list[tuple[Message, ...]]) -> None:
     for row, exchange in zip(checked(rules, given), given, strict=True):
         same = len(row.messages) == len(exchange) and all(
             a is b for a, b in zip(row.messages, exchange, strict=True)

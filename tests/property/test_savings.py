@@ -8,7 +8,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from tests.property.strategies import Scenario, scenarios
-from thalweg.engine.pricing.savings import Change, Forecast, Saving, Savings, Sent
+from thalweg.engine.pricing.savings import ChargedRequest, Forecast, RequestChanges, Saving, Savings
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff, Tier
 from thalweg.errors import ThalwegError
@@ -16,7 +16,7 @@ from thalweg.lab.recordings.base import Recording
 from thalweg.lab.replay.account import LAYOUT_TOKENS
 from thalweg.lab.replay.fleet import replay_under
 from thalweg.lab.replay.questions import Questions
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.subject import subject_of, terms_of
 
 rates = st.floats(0.01, 0.5)
@@ -83,10 +83,12 @@ def told(thread: Sequence[Step], tariff: Tariff) -> Told:
             first = int(tokens * step.cut)
             freed = int((tokens - first) * step.dropped)
             tokens, same = tokens - freed, min(first, before)
-            change = Change(turn=number, reason="", freed=freed, took=[number], asked=step.asked)
+            change = RequestChanges(
+                turn=number, reason="", freed=freed, took=[number], asked=step.asked
+            )
             paid += step.asked
         cached = 0 if step.is_cold else same
-        sent = Sent(
+        sent = ChargedRequest(
             tariff=tariff,
             tokens=tokens,
             cached=cached,
@@ -120,7 +122,7 @@ def test_all_gains_are_what_never_rewriting_would_have_cost_more(
     assert gains == pytest.approx(both.never - both.paid, rel=1e-9, abs=1e-6)
 
 
-def replayed(scenario: Scenario, tariff: Tariff) -> Run | None:
+def replayed(scenario: Scenario, tariff: Tariff) -> ReplayRun | None:
     """Replay a thread; `None` where it does not fit into the window."""
     subject = subject_of(Recording("any", "by hand", scenario.messages), Questions())
     try:
@@ -185,7 +187,7 @@ def test_a_forecast_is_kept_where_things_go_on_as_they_did(
     savings = Savings()
     for number in range(1, calls + 1):
         tokens = kept if number > 1 else kept + freed
-        change = Change(turn=2, reason="", freed=freed) if number == 2 else None
+        change = RequestChanges(turn=2, reason="", freed=freed) if number == 2 else None
         savings.call(sent_warm(tariff, tokens, 0 if number <= 2 else kept), change)
     (line,) = savings.lines()
     assert line.calls == calls - 1
@@ -193,9 +195,11 @@ def test_a_forecast_is_kept_where_things_go_on_as_they_did(
     assert line.expected == pytest.approx(read * freed * line.calls - (1.25 - read) * kept)
 
 
-def sent_warm(tariff: Tariff, tokens: int, same: int) -> Sent:
+def sent_warm(tariff: Tariff, tokens: int, same: int) -> ChargedRequest:
     """Send a request whose beginning the cache has."""
-    return Sent(tariff=tariff, tokens=tokens, cached=same, written=tokens - same, same=same)
+    return ChargedRequest(
+        tariff=tariff, tokens=tokens, cached=same, written=tokens - same, same=same
+    )
 
 
 @given(st.floats(-100, 1e6), st.floats(0.001, 1e4), st.integers(0, 10_000))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from thalweg.cli.app import app
-from thalweg.engine.sections import Section
+from thalweg.engine.sections import SettingsSection
 from thalweg.server.settings import Settings
 from thalweg.server.settings.fields import Field, described
 from thalweg.server.settings.fixed import nearly, one_edit_apart
@@ -161,10 +161,10 @@ def test_the_object_for_programs_has_what_the_lines_have(file: dict[str, Any]) -
     assert with_dollars(json.loads(json.dumps(nested(rows)))) == plain
 
 
-def keys() -> Iterator[tuple[tuple[str, ...], Field, type[Section]]]:
+def keys() -> Iterator[tuple[tuple[str, ...], Field, type[SettingsSection]]]:
     """Give every key of every section, with the sections above it."""
 
-    def below(section: type[Section], path: tuple[str, ...]) -> Iterator[Any]:
+    def below(section: type[SettingsSection], path: tuple[str, ...]) -> Iterator[Any]:
         for field in described(section):
             yield path, field, section
             if field.section is not None and field.section is not section and len(path) < 3:
@@ -201,7 +201,9 @@ NEEDED |= {"owner": "ada", "issuer": "i", "audience": "a", "type": "messages", "
 NEEDED |= {"above": "1", "input": "1", "read": "1", "write": "1", "output": "1"}
 
 
-def file_with(path: tuple[str, ...], section: type[Section], key: str) -> tuple[list[str], int]:
+def file_with(
+    path: tuple[str, ...], section: type[SettingsSection], key: str
+) -> tuple[list[str], int]:
     """Write a file with one key in a section.
 
     Returns:
@@ -227,7 +229,7 @@ def file_with(path: tuple[str, ...], section: type[Section], key: str) -> tuple[
 
 @given(st.sampled_from(EVERY_KEY), slips)
 def test_a_slip_of_the_finger_is_named_with_the_right_key_and_line(
-    which: tuple[tuple[str, ...], Field, type[Section]], slip: tuple[int, str, str]
+    which: tuple[tuple[str, ...], Field, type[SettingsSection]], slip: tuple[int, str, str]
 ) -> None:
     """At the top, in every section, in lists and mappings of sections."""
     path, field, section = which

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.property.valid_bodies import ANTHROPIC, CHAT, RESPONSES, Object
 from thalweg.testing.strict.anthropic import AnthropicDialect
 from thalweg.testing.strict.chat import ChatDialect
-from thalweg.testing.strict.counting import Meter
-from thalweg.testing.strict.dialect import Dialect
+from thalweg.testing.strict.counting import TokenCounter
+from thalweg.testing.strict.dialect import StrictDialect
 from thalweg.testing.strict.responses import ResponsesDialect
 from thalweg.testing.strict.sealing import opened, sealed, signature
 
@@ -40,11 +40,11 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from places(each, (*path, key))
 
 
-def judge(dialect: Dialect, body: Object) -> list[str]:
+def judge(dialect: StrictDialect, body: Object) -> list[str]:
     """Do with a body all that the provider does before it asks its script."""
     if problems := list(dialect.problems(body)):
         return [problem.message for problem in problems]
-    measured = Meter().measure(dialect.pieces(body), 1.0)
+    measured = TokenCounter().measure(dialect.pieces(body), 1.0)
     dialect.overflow(body, measured, 100)
     dialect.items(body)
     dialect.tools(body)

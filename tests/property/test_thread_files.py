@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from tests.property.path_strategies import NAMES, NEST, ODD_NAMES, Folders, folders, paths
 from thalweg.errors import NoSuchFileError, PathError, UploadRefusedError
-from thalweg.server.app.files.files import Files
+from thalweg.server.app.files.files import ThreadFiles
 from thalweg.server.uploads.base import Places
 from thalweg.server.uploads.disk import DiskPlaces
 from thalweg.server.uploads.names import MAX_NAME_BYTES, folded, safe_name, unlike
@@ -125,7 +125,7 @@ def test_nothing_leads_out_of_a_thread(
     world = World(made)
 
     async def attack() -> None:
-        files = Files("ada", world.places, policy=PLAIN)
+        files = ThreadFiles("ada", world.places, policy=PLAIN)
         told = [await _outcome(files.upload("t1", name, [b"sent"])) for name in sent]
         for path in looked_for:
             told += [
@@ -213,7 +213,7 @@ def test_a_folder_swapped_for_a_link_leads_nowhere(tmp_path: Path) -> None:
                 time.sleep(0)
 
     async def attack() -> list[object]:
-        files = Files("ada", places, policy=PLAIN)
+        files = ThreadFiles("ada", places, policy=PLAIN)
         told: list[object] = []
         for n in range(min(ATTACKS, 300)):
             told.append(await _outcome(files.upload("t1", f"{n}.txt", [b"sent"])))

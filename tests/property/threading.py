@@ -12,13 +12,13 @@ from thalweg.archive import (
     Span,
     SqliteArchive,
     ThreadKey,
-    Turn,
+    TurnRow,
     open_archive,
 )
-from thalweg.archive.threads.branch import Line
-from thalweg.archive.threads.journal import Page, page_from_json
+from thalweg.archive.threads.branch import ThreadBranch
+from thalweg.archive.threads.journal import TurnRecord, page_from_json
 from thalweg.archive.threads.opening import open_session
-from thalweg.archive.threads.session import Session
+from thalweg.archive.threads.session import ThreadSession
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
@@ -51,9 +51,9 @@ class Graph:
     newest: int = 4
     """Messages that the state keeps at least."""
     key: ThreadKey = KEY
-    sessions: dict[int, Session] = field(default_factory=dict)
+    sessions: dict[int, ThreadSession] = field(default_factory=dict)
     """Left open after a call, by the turn they stand at, until somebody goes on from there."""
-    line: Line = field(default_factory=Line)
+    line: ThreadBranch = field(default_factory=ThreadBranch)
     """The thread's line after the last turn."""
     requests: list[tuple[Message, ...]] = field(default_factory=list)
     problems: list[tuple[str, ...]] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Graph:
         """Forget everything that is not in the archive."""
         self.sessions.clear()
 
-    def take(self, state: State, *, joins: bool = True) -> Session:
+    def take(self, state: State, *, joins: bool = True) -> ThreadSession:
         """Open the thread where the state left it, and bring its log up to date."""
         session = None if state.mark is None else self.sessions.pop(state.mark, None)
         if session is None or not session.knows(state.messages):
@@ -90,7 +90,7 @@ class Graph:
             for entry in [e for e in spoken if e.message.text][pin : pin + 1]:
                 engine.pin(entry.position, entry.message.text[:30])
         [system] = self.archive.attach(self.key, "Be kind.")
-        page = Page(kind="call", at=0.0, length=0, system=system)
+        page = TurnRecord(kind="call", at=0.0, length=0, system=system)
         session.enter(page, engine.history[done:])
         self.requests.append(tuple(item.message for item in items))
         self.problems.append(engine.problems)
@@ -100,10 +100,10 @@ class Graph:
     def end(self, state: State) -> State:
         """Log the newest messages, and end the run."""
         session = self.take(state)
-        session.enter(Page(kind="end", at=0.0, length=0), ())
+        session.enter(TurnRecord(kind="end", at=0.0, length=0), ())
         return self._left(session, state, set())
 
-    def _left(self, session: Session, state: State, gone: set[str]) -> State:
+    def _left(self, session: ThreadSession, state: State, gone: set[str]) -> State:
         assert session.number is not None
         self.sessions[session.number] = session
         self.line = session.line
@@ -122,12 +122,12 @@ class Graph:
         """Read the whole log."""
         return self.archive.messages(self.key)
 
-    def said(self, line: Line) -> list[Message]:
+    def said(self, line: ThreadBranch) -> list[Message]:
         """Read the messages of a line."""
         log = self.log()
         return [log[position] for position in line]
 
-    def pages(self) -> list[Page]:
+    def pages(self) -> list[TurnRecord]:
         """Read the whole journal."""
         return [page_from_json(text) for text in self.archive.turns(self.key)]
 
@@ -166,7 +166,7 @@ class WatchedArchive(SqliteArchive):
             return super().append(key, messages, expected=expected)
 
     def add_turn(
-        self, key: ThreadKey, turn: Turn, *, length: int, log: Sequence[Logged] = ()
+        self, key: ThreadKey, turn: TurnRow, *, length: int, log: Sequence[Logged] = ()
     ) -> int:
         """See `Archive.add_turn`."""
         with self._watched():

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Sequence
 
 from thalweg.archive import Passage, render_passages
-from thalweg.archive.search.index import Hits, Row, words_of
-from thalweg.archive.search.question import Question, ask
+from thalweg.archive.search.index import Hits, PassageRow, words_of
+from thalweg.archive.search.question import SearchQuery, ask
 from thalweg.archive.search.ranking import SHORTLIST, choose, rank, shortlist, surroundings
 from thalweg.engine.tokens import exact_counter
 
 
-def found(question: Question, rows: Sequence[Row]) -> Hits:
+def found(question: SearchQuery, rows: Sequence[PassageRow]) -> Hits:
     """Look words up as an index does, in a thread of a hundred passages."""
     listed = {row.id: set(words_of(row.speaker, row.text).split()) for row in rows}
     masks = {
@@ -23,19 +23,21 @@ def found(question: Question, rows: Sequence[Row]) -> Hits:
     return Hits({row: mask for row, mask in masks.items() if mask}, tuple(counts), 100)
 
 
-def row(number: int, text: str, *, about: int = 0, speaker: str = "tool", start: int = 0) -> Row:
+def row(
+    number: int, text: str, *, about: int = 0, speaker: str = "tool", start: int = 0
+) -> PassageRow:
     """Make a passage that is a message of its own; ids leave room between messages."""
-    return Row(number * 10, number, start, about, speaker, text)
+    return PassageRow(number * 10, number, start, about, speaker, text)
 
 
-def order(query: str, *rows: Row) -> list[int]:
+def order(query: str, *rows: PassageRow) -> list[int]:
     """Rank passages; return their positions."""
     question = ask(query)
     by_id = {one.id: one for one in rows}
     return [one.row.position for one in rank(question, found(question, rows), by_id)]
 
 
-def chosen(query: str, rows: Sequence[Row], max_tokens: int = 2_000) -> list[Passage]:
+def chosen(query: str, rows: Sequence[PassageRow], max_tokens: int = 2_000) -> list[Passage]:
     """Choose passages."""
     question = ask(query)
     by_id = {one.id: one for one in rows}
@@ -59,23 +61,23 @@ def test_words_that_stand_together_beat_the_same_words_far_apart() -> None:
 
 def test_the_call_a_result_answers_counts_for_it() -> None:
     """A bare number says nothing without its question."""
-    call = Row(19, 2, -1, 19, "tool", "wc -l ledger.csv")
+    call = PassageRow(19, 2, -1, 19, "tool", "wc -l ledger.csv")
 
     assert order("lines of ledger.csv", call, row(1, "lines"), row(2, "4711", about=19))[0] == 2
 
 
 def test_a_word_in_the_passage_beside_counts_a_little() -> None:
     """Between equals, the one near the other words is likelier."""
-    near = Row(21, 3, 0, 0, "user", "and the invoice?")
+    near = PassageRow(21, 3, 0, 0, "user", "and the invoice?")
 
     assert order("ledger invoice", row(1, "ledger"), row(2, "ledger"), near)[:2] == [3, 2]
 
 
 def test_what_was_said_before_a_call_counts_for_its_result() -> None:
     """Also for a piece far down in it: a table of results does not say what it is of."""
-    call = Row(19, 2, -1, 19, "tool", "sh run.sh")
-    plan = Row(18, 1, 0, 0, "assistant", "now the whole audit of invoices")
-    result = Row(25, 2, 900, 19, "tool", "ledger 4711")
+    call = PassageRow(19, 2, -1, 19, "tool", "sh run.sh")
+    plan = PassageRow(18, 1, 0, 0, "assistant", "now the whole audit of invoices")
+    result = PassageRow(25, 2, 900, 19, "tool", "ledger 4711")
 
     assert order("ledger in the audit of invoices", row(9, "ledger"), plan, call, result) == [
         1,
@@ -98,7 +100,10 @@ def test_what_looks_like_an_answer_is_preferred() -> None:
 
 def test_a_shape_speaks_where_something_else_does() -> None:
     """The words beside it may be elsewhere; with none at all it is no answer."""
-    beside = [Row(10, 1, 0, 0, "user", "run the tests"), Row(11, 2, 0, 0, "tool", "ok  4.2s")]
+    beside = [
+        PassageRow(10, 1, 0, 0, "user", "run the tests"),
+        PassageRow(11, 2, 0, 0, "tool", "ok  4.2s"),
+    ]
 
     ranked = order("How long did the tests take?", *beside, row(9, "done in 7 hours"))
 
@@ -167,10 +172,10 @@ def test_one_text_read_twice_is_shown_once() -> None:
 def test_an_excerpt_goes_on_into_the_passages_beside_it() -> None:
     """Where a passage was cut is no reason to stop."""
     rows = [
-        Row(10, 4, 0, 0, "tool", "line one\nline two\n"),
-        Row(11, 4, 18, 0, "tool", "the wombat\n"),
-        Row(12, 4, 29, 0, "tool", "line four\n"),
-        Row(13, 5, 0, 0, "tool", "another message"),
+        PassageRow(10, 4, 0, 0, "tool", "line one\nline two\n"),
+        PassageRow(11, 4, 18, 0, "tool", "the wombat\n"),
+        PassageRow(12, 4, 29, 0, "tool", "line four\n"),
+        PassageRow(13, 5, 0, 0, "tool", "another message"),
     ]
 
     (passage,) = chosen("wombat", rows)
@@ -190,7 +195,7 @@ def test_what_does_not_fit_is_left_out_and_smaller_hits_take_its_place() -> None
 
 def test_results_of_a_call_that_was_found_are_read_too() -> None:
     """And neighbours of a passage, and its call."""
-    call = Row(19, 2, -1, 19, "tool", "wc -l")
+    call = PassageRow(19, 2, -1, 19, "tool", "wc -l")
     hits = Hits({19: 1, 45: 1, 60: 1}, (3.0,), 100)
 
     assert surroundings([call], hits) == {20, 21, 22, 45}

@@ -8,7 +8,7 @@ import pytest
 from tests.property.valid_bodies import ANTHROPIC, CHAT, RESPONSES, Object
 from thalweg.testing.strict.anthropic import AnthropicDialect
 from thalweg.testing.strict.chat import ChatDialect
-from thalweg.testing.strict.dialect import Dialect
+from thalweg.testing.strict.dialect import StrictDialect
 from thalweg.testing.strict.responses import ResponsesDialect
 
 GONE = object()
@@ -119,7 +119,7 @@ ANTHROPIC_CHANGES: list[Change] = [
         f"{BLOCK}.0: Invalid `data`",
     ),
 ]
-CASES: list[tuple[type[Dialect], Object, Change]] = [
+CASES: list[tuple[type[StrictDialect], Object, Change]] = [
     (dialect, body, change)
     for dialect, body, changes in (
         (ChatDialect, CHAT, CHAT_CHANGES),
@@ -133,7 +133,9 @@ CASES: list[tuple[type[Dialect], Object, Change]] = [
 @pytest.mark.parametrize(
     ("dialect", "body", "change"), CASES, ids=[f"{c[0].__name__}-{c[2][2]}" for c in CASES]
 )
-def test_one_wrong_field_is_named(dialect: type[Dialect], body: Object, change: Change) -> None:
+def test_one_wrong_field_is_named(
+    dialect: type[StrictDialect], body: Object, change: Change
+) -> None:
     path, instead, words = change
     changed: Any = copy.deepcopy(body)
     holder, keys = changed, [int(key) if key.isdigit() else key for key in path.split("/")]

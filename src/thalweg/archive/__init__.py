@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         Span,
         ThreadKey,
         ThreadPassage,
-        Turn,
+        TurnRow,
         render_passages,
     )
     from thalweg.archive.opening import open_archive
@@ -37,7 +37,7 @@ __all__ = [
     "SqliteArchive",
     "ThreadKey",
     "ThreadPassage",
-    "Turn",
+    "TurnRow",
     "default_place",
     "home",
     "open_archive",
@@ -59,7 +59,7 @@ __getattr__, __dir__ = lazily(
         "SqliteArchive": "thalweg.archive.sqlite",
         "ThreadKey": "thalweg.archive.base",
         "ThreadPassage": "thalweg.archive.base",
-        "Turn": "thalweg.archive.base",
+        "TurnRow": "thalweg.archive.base",
         "default_place": "thalweg.archive.paths",
         "home": "thalweg.archive.paths",
         "open_archive": "thalweg.archive.opening",

@@ -43,7 +43,7 @@ class Logged:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TurnRow:
     """A row of the journal, which the archive stores next to a log."""
 
     body: str
@@ -141,7 +141,7 @@ class Archive(Protocol):
         ...
 
     def add_turn(
-        self, key: ThreadKey, turn: Turn, *, length: int, log: Sequence[Logged] = ()
+        self, key: ThreadKey, turn: TurnRow, *, length: int, log: Sequence[Logged] = ()
     ) -> int:
         """Append a turn to the thread's journal, and messages to its log, all or nothing.
 

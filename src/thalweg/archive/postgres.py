@@ -23,7 +23,9 @@ class PostgresArchive(TableArchive):
     def __init__(
         self, url: str, *, secret: bytes | None = None, busy_timeout_s: float = 10.0
     ) -> None:
-        database = PostgresDatabase(url, _Transaction, _closed, busy_timeout_s=busy_timeout_s)
+        database = PostgresDatabase(
+            url, _ArchiveTransaction, _closed, busy_timeout_s=busy_timeout_s
+        )
         super().__init__(database, secret, version=_FORMAT)
 
     def prune(self) -> int:
@@ -37,7 +39,7 @@ def _closed(place: str) -> ArchiveError:
     return ArchiveError(f"{place}: the archive is closed; open it again")
 
 
-class _Transaction(PostgresRows):
+class _ArchiveTransaction(PostgresRows):
     """A transaction on the archive's tables."""
 
     bound = "set_config('thalweg.thread', CAST(id AS text), true)"

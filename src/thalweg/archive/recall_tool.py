@@ -97,7 +97,7 @@ def recall(
         ...     recall(archive, key, handle=archive.handle(key, Span(0, 0)))
         'hello'
     """
-    asked = _Asked(archive, key, within, max_tokens, count or exact_counter())
+    asked = _RecallCall(archive, key, within, max_tokens, count or exact_counter())
     try:
         told = _answer(asked, handle or "", query or "", lines, chars, path or "")
     except (HandleError, RangeError) as error:
@@ -108,7 +108,7 @@ def recall(
 
 
 def _answer(
-    asked: "_Asked", handle: object, query: object, lines: object, chars: object, path: object
+    asked: "_RecallCall", handle: object, query: object, lines: object, chars: object, path: object
 ) -> str:
     for name, given in (("handle", handle), ("query", query), ("path", path)):
         if not isinstance(given, str):
@@ -123,7 +123,7 @@ def _answer(
     return _read(asked, str(handle), lines, chars, str(path))
 
 
-def _read(asked: "_Asked", handle: str, lines: object, chars: object, path: str) -> str:
+def _read(asked: "_RecallCall", handle: str, lines: object, chars: object, path: str) -> str:
     if not is_handle(handle):
         return asked.meant(handle)
     for name, given in (("lines", lines), ("chars", chars)):
@@ -163,7 +163,7 @@ def _is_within(position: int, spans: Sequence[Span]) -> bool:
     return any(span.first <= position <= span.last for span in spans)
 
 
-class _Asked:
+class _RecallCall:
     """One call of the tool."""
 
     def __init__(

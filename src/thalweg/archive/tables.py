@@ -16,7 +16,7 @@ from thalweg.archive.base import (
     Span,
     ThreadKey,
     ThreadPassage,
-    Turn,
+    TurnRow,
 )
 from thalweg.archive.blobs import (
     Blob,
@@ -127,7 +127,7 @@ class TableArchive(ABC):
         return {uid: tuple(sorted(positions)) for uid, positions in found.items()}
 
     def add_turn(
-        self, key: ThreadKey, turn: Turn, *, length: int, log: Sequence[Logged] = ()
+        self, key: ThreadKey, turn: TurnRow, *, length: int, log: Sequence[Logged] = ()
     ) -> int:
         """Append a turn to the journal, and messages to the log; return the turn's number."""
         body, stored = zlib.compress(turn.body.encode(), 3), _stored(log)
@@ -376,10 +376,10 @@ class TableArchive(ABC):
             if state is None:
                 return False
             thread, indexed, passages = state
-            batch: list[index.Posting] = []
+            batch: list[index.IndexedMessage] = []
             chars = 0
             for message, about in _logged(db, thread, Span(indexed, _ENDLESS)):
-                batch.append(index.Posting(indexed + len(batch), message, about))
+                batch.append(index.IndexedMessage(indexed + len(batch), message, about))
                 chars += len(message.text)
                 if chars > index.BATCH_CHARS:
                     break

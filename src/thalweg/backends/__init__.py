@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from thalweg.backends.context_hub import ContextHubBackend
     from thalweg.backends.filesystem import FilesystemBackend
     from thalweg.backends.langsmith import LangSmithSandbox
-    from thalweg.backends.local.process_limits import Limits
+    from thalweg.backends.local.process_limits import ProcessLimits
     from thalweg.backends.local_shell import DEFAULT_EXECUTE_TIMEOUT, LocalShellBackend
     from thalweg.backends.protocol import BackendProtocol, SandboxBackendProtocol
     from thalweg.backends.sandbox import BaseSandbox
@@ -32,9 +32,9 @@ __all__ = [
     "ContextHubBackend",
     "FilesystemBackend",
     "LangSmithSandbox",
-    "Limits",
     "LocalShellBackend",
     "NamespaceFactory",
+    "ProcessLimits",
     "SandboxBackendProtocol",
     "StateBackend",
     "StoreBackend",
@@ -52,7 +52,7 @@ __getattr__, __dir__ = lazily(
         "DEFAULT_EXECUTE_TIMEOUT": "thalweg.backends.local_shell",
         "FilesystemBackend": "thalweg.backends.filesystem",
         "LangSmithSandbox": "thalweg.backends.langsmith",
-        "Limits": "thalweg.backends.local.process_limits",
+        "ProcessLimits": "thalweg.backends.local.process_limits",
         "LocalShellBackend": "thalweg.backends.local_shell",
         "NamespaceFactory": "thalweg.backends.store",
         "SandboxBackendProtocol": "thalweg.backends.protocol",

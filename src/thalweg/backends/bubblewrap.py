@@ -11,7 +11,7 @@ from typing import Final
 
 from thalweg.backends.local.commands import Shell
 from thalweg.backends.local.control_groups import ProcessGroups, find_process_groups, ulimit_binds
-from thalweg.backends.local.process_limits import Limits
+from thalweg.backends.local.process_limits import ProcessLimits
 from thalweg.backends.local_shell import DEFAULT_EXECUTE_TIMEOUT, LocalShellBackend
 from thalweg.errors import ConfigError
 
@@ -84,7 +84,7 @@ class BubblewrapBackend(LocalShellBackend):
         self,
         root_dir: str | Path,
         *,
-        limits: Limits | None = None,
+        limits: ProcessLimits | None = None,
         network: bool = False,
         read_only: Iterable[str | Path] = (),
         hidden: Iterable[str | Path] = (),
@@ -100,7 +100,7 @@ class BubblewrapBackend(LocalShellBackend):
         self.is_private = is_private
         self._program = find_bubblewrap()
         self._groups = _find_bound()
-        self._limits = limits or Limits()
+        self._limits = limits or ProcessLimits()
         self._network = network
         self._read_only = tuple(os.path.realpath(each) for each in read_only)
         self._hidden = tuple(os.path.realpath(each) for each in hidden)

@@ -4,19 +4,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, TypeVar
 
-from thalweg.backends.calls.flows import Ask, Errors, Flow, FlowBackend, Result
+from thalweg.backends.calls.flows import BackendStep, Errors, Flow, FlowBackend, Result
 from thalweg.backends.calls.foreign import as_backend
 from thalweg.backends.calls.operations import (
     Delete,
     DownloadFiles,
-    Edit,
+    EditOperation,
     Execute,
     Glob,
     Grep,
     Ls,
-    Read,
+    ReadOperation,
     UploadFiles,
-    Write,
+    WriteOperation,
 )
 from thalweg.backends.protocol import (
     BackendProtocol,
@@ -36,7 +36,7 @@ from thalweg.backends.protocol import (
     WriteResult,
     cap_matches,
 )
-from thalweg.backends.routes import Place, Routes, inner_globs
+from thalweg.backends.routes import RoutedPath, Routes, inner_globs
 from thalweg.backends.searches.matches import folder_info
 from thalweg.errors import InvalidGlobPatternError
 
@@ -74,14 +74,14 @@ class CompositeBackend(FlowBackend):
         self._routes = Routes(self.default, self.routes)
         self.sorted_routes = self._routes.longest_first()
 
-    def place(self, path: str) -> Place:
+    def place(self, path: str) -> RoutedPath:
         """Find the backend that answers for a path, and what it calls that path."""
         return self._routes.place(path)
 
     def _ls(self, path: str) -> Flow[LsResult]:
         # Folders that lead to a backend are among the entries.
         place = self.place(path)
-        listed = _as_ls((yield Ask(place.backend, Ls(place.path))))
+        listed = _as_ls((yield BackendStep(place.backend, Ls(place.path))))
         mounted = self._routes.folders_in(path)
         if listed.entries is None:
             # A folder may be there only because a backend is below it.
@@ -100,18 +100,18 @@ class CompositeBackend(FlowBackend):
 
     def _read(self, path: str, offset: int, limit: int) -> Flow[ReadResult]:
         place = self.place(path)
-        result = yield Ask(place.backend, Read(place.path, offset, limit))
+        result = yield BackendStep(place.backend, ReadOperation(place.path, offset, limit))
         read = _expect(ReadResult, result)
         return replace(read, error=place.outer_words(read.error)) if read.error else read
 
     def _write(self, path: str, content: str) -> Flow[WriteResult]:
         place = self.place(path)
-        result = yield Ask(place.backend, Write(place.path, content))
+        result = yield BackendStep(place.backend, WriteOperation(place.path, content))
         return _outer(_expect(WriteResult, result), place, path)
 
     def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
         place = self.place(path)
-        result = yield Ask(place.backend, Edit(place.path, old, new, replace_all))
+        result = yield BackendStep(place.backend, EditOperation(place.path, old, new, replace_all))
         return _outer(_expect(EditResult, result), place, path)
 
     def _delete(self, path: str) -> Flow[DeleteResult]:
@@ -124,7 +124,7 @@ class CompositeBackend(FlowBackend):
                 f"is mounted at {mounts}. Delete the files in it one by one."
             )
         try:
-            result = yield Ask(place.backend, Delete(place.path))
+            result = yield BackendStep(place.backend, Delete(place.path))
         except NotImplementedError:
             return DeleteResult(error=f"Error: deletion is not supported for '{path}'.")
         return _outer(_expect(DeleteResult, result), place, path)
@@ -166,7 +166,7 @@ class CompositeBackend(FlowBackend):
         enough = wanted
         while True:
             grep = Grep(pattern, search.path, search.glob, wanted)
-            raw = _as_grep((yield Ask(place.backend, grep)))
+            raw = _as_grep((yield BackendStep(place.backend, grep)))
             if raw.matches is None:
                 return replace(raw, error=place.outer_words(raw.error))
             raw = cap_matches(raw, wanted)
@@ -191,7 +191,9 @@ class CompositeBackend(FlowBackend):
             return GlobResult(error=str(refused))
         for search in searches:
             place = search.place
-            result = _as_glob((yield Ask(place.backend, Glob(search.glob or "", search.path))))
+            result = _as_glob(
+                (yield BackendStep(place.backend, Glob(search.glob or "", search.path)))
+            )
             error = place.outer_words(result.error)
             if result.matches is None:
                 return replace(result, error=error)
@@ -221,7 +223,7 @@ class CompositeBackend(FlowBackend):
         return searches
 
     def _own(
-        self, place: Place, items: Iterable[Found], outer: Callable[[Found], Found]
+        self, place: RoutedPath, items: Iterable[Found], outer: Callable[[Found], Found]
     ) -> list[Found]:
         """Return a backend's items with outer paths, without those that longer prefixes hide."""
         named = map(outer, items)
@@ -247,14 +249,16 @@ class CompositeBackend(FlowBackend):
     def _execute(self, command: str, timeout: int | None) -> Flow[ExecuteResponse]:
         if not isinstance(self.default, SandboxBackendProtocol):
             raise NotImplementedError(_NO_SHELL)
-        result = yield Ask(self.default, Execute(command, timeout))
+        result = yield BackendStep(self.default, Execute(command, timeout))
         return _expect(ExecuteResponse, result)
 
     def _upload_files(self, files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
         answers = [FileUploadResponse(path, error=_NO_ANSWER) for path, _ in files]
         for batch in self._batches([path for path, _ in files]):
             inner = [(place.path, files[at][1]) for at, place in batch.items]
-            told = _expect_list(FileUploadResponse, (yield Ask(batch.backend, UploadFiles(inner))))
+            told = _expect_list(
+                FileUploadResponse, (yield BackendStep(batch.backend, UploadFiles(inner)))
+            )
             for (at, _), answer in zip(batch.items, told, strict=False):
                 answers[at] = replace(answer, path=files[at][0])
         return answers
@@ -264,17 +268,17 @@ class CompositeBackend(FlowBackend):
         for batch in self._batches(paths):
             inner = [place.path for _, place in batch.items]
             told = _expect_list(
-                FileDownloadResponse, (yield Ask(batch.backend, DownloadFiles(inner)))
+                FileDownloadResponse, (yield BackendStep(batch.backend, DownloadFiles(inner)))
             )
             for (at, _), answer in zip(batch.items, told, strict=False):
                 answers[at] = replace(answer, path=paths[at])
         return answers
 
-    def _batches(self, paths: list[str]) -> list["_Batch"]:
-        batches: dict[int, _Batch] = {}
+    def _batches(self, paths: list[str]) -> list["_BackendBatch"]:
+        batches: dict[int, _BackendBatch] = {}
         for at, path in enumerate(paths):
             place = self.place(path)
-            batch = batches.setdefault(id(place.backend), _Batch(place.backend))
+            batch = batches.setdefault(id(place.backend), _BackendBatch(place.backend))
             batch.items.append((at, place))
         return list(batches.values())
 
@@ -283,17 +287,17 @@ class CompositeBackend(FlowBackend):
 class _Search:
     """One backend's part of a search."""
 
-    place: Place
+    place: RoutedPath
     path: str | None
     glob: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
+class _BackendBatch:
     """The items for one backend, with their positions in the whole batch."""
 
     backend: BackendProtocol
-    items: list[tuple[int, Place]] = field(default_factory=list[tuple[int, Place]])
+    items: list[tuple[int, RoutedPath]] = field(default_factory=list[tuple[int, RoutedPath]])
 
 
 _NO_ANSWER: Final = "the backend gave no answer for this file"
@@ -334,7 +338,7 @@ def _as_grep(result: object) -> GrepResult:
 Changed = TypeVar("Changed", WriteResult, EditResult, DeleteResult)
 
 
-def _outer(result: Changed, place: Place, path: str) -> Changed:
+def _outer(result: Changed, place: RoutedPath, path: str) -> Changed:
     """Name the changed path as it was asked for."""
     outer = None if result.path is None else path
     return replace(result, path=outer, error=place.outer_words(result.error))

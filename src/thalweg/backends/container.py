@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from thalweg.backends.bubblewrap import WORKSPACE
 from thalweg.backends.local.commands import Shell
-from thalweg.backends.local.process_limits import Limits
+from thalweg.backends.local.process_limits import ProcessLimits
 from thalweg.backends.local_shell import DEFAULT_EXECUTE_TIMEOUT, LocalShellBackend
 from thalweg.errors import ConfigError
 
@@ -58,7 +58,7 @@ class ContainerBackend(LocalShellBackend):
         *,
         runtime: Runtime = "docker",
         image: str = IMAGE,
-        limits: Limits | None = None,
+        limits: ProcessLimits | None = None,
         network: bool = False,
         env: Mapping[str, str] | None = None,
         is_private: bool = False,
@@ -70,7 +70,7 @@ class ContainerBackend(LocalShellBackend):
         self._program = find_runtime(runtime)
         self._runtime = runtime
         self._image = image
-        self._limits = limits or Limits()
+        self._limits = limits or ProcessLimits()
         self._network = network
         self._inside = {"HOME": _HOME, "LANG": "C.UTF-8", **(env or {})}
         # The client of the runtime finds its server and its images by these.

@@ -12,7 +12,7 @@ from typing import Final
 
 from thalweg.backends.file_data import MAX_VIDEO_INPUT_BYTES, read_file_type
 from thalweg.backends.local.disk import (
-    Entry,
+    FolderEntry,
     entries,
     read_bytes,
     remove,
@@ -20,7 +20,7 @@ from thalweg.backends.local.disk import (
     turn,
     write_bytes,
 )
-from thalweg.backends.local.places import CAN_WALK, OUTSIDE, Place, anywhere, beneath, resolved
+from thalweg.backends.local.places import CAN_WALK, OUTSIDE, FolderPath, anywhere, beneath, resolved
 from thalweg.backends.paths import refuse_unwritable, validate_path
 from thalweg.backends.protocol import (
     DEFAULT_GREP_TIMEOUT,
@@ -43,7 +43,7 @@ from thalweg.backends.protocol import (
     WriteResult,
     in_time,
 )
-from thalweg.backends.searches.folder import Search, said
+from thalweg.backends.searches.folder import FolderSearch, said
 from thalweg.backends.searches.globs import compile_grep_include_glob
 from thalweg.backends.searches.matches import capped
 from thalweg.backends.text import check_empty_content, edit_text, slice_read_response
@@ -123,7 +123,7 @@ class FilesystemBackend(BackendProtocol):
         infos = sorted((info for info in found if info), key=lambda info: info["path"])
         return LsResult(error="\n".join(sorted(problems)) or None, entries=infos)
 
-    def _listed(self, entry: Entry, problems: list[str]) -> FileInfo | None:
+    def _listed(self, entry: FolderEntry, problems: list[str]) -> FileInfo | None:
         try:
             return _info(self._led(entry), entry.place.shown)
         except (PathError, FileNotFoundError, NotADirectoryError):
@@ -132,7 +132,7 @@ class FilesystemBackend(BackendProtocol):
             problems.append(f"child error: cannot resolve '{entry.place.shown}': {said(problem)}")
             return None
 
-    def _led(self, entry: Entry) -> Entry:
+    def _led(self, entry: FolderEntry) -> FolderEntry:
         """What an entry is, or what it leads to."""
         if not entry.is_link:
             return entry
@@ -209,7 +209,7 @@ class FilesystemBackend(BackendProtocol):
             return DeleteResult(error=f"Error deleting '{file_path}': {said(problem)}")
         return DeleteResult(path=file_path)
 
-    def _holds_root(self, place: Place) -> bool:
+    def _holds_root(self, place: FolderPath) -> bool:
         if self.virtual_mode:
             return place.shown == "/"
         return self.cwd.is_relative_to(os.path.normpath(place.name))
@@ -297,8 +297,8 @@ class FilesystemBackend(BackendProtocol):
             return GlobResult(matches=found, truncated=True, truncation_reason="unreadable")
         return GlobResult(matches=found)
 
-    def _search(self, seconds: float) -> Search:
-        return Search(
+    def _search(self, seconds: float) -> FolderSearch:
+        return FolderSearch(
             find=self._exactly,
             led=self._led,
             most_bytes=self.max_file_size_bytes,
@@ -338,7 +338,7 @@ class FilesystemBackend(BackendProtocol):
 
     def _at(
         self, path: str, *, make: bool = False, follow: bool = True
-    ) -> AbstractContextManager[Place]:
+    ) -> AbstractContextManager[FolderPath]:
         """Open the place of a path as it was asked for."""
         if make:
             self._make_root()
@@ -353,13 +353,15 @@ class FilesystemBackend(BackendProtocol):
         else:
             self.cwd.mkdir(parents=True, exist_ok=True)
 
-    def _exactly(self, shown: str) -> AbstractContextManager[Place]:
+    def _exactly(self, shown: str) -> AbstractContextManager[FolderPath]:
         """Open the place of a path from a walk; it may be longer than a model's paths."""
         if self.virtual_mode:
             return self._beneath(shown, make=False, follow=False)
         return anywhere(str(self.cwd), shown, follow=False)
 
-    def _beneath(self, path: str, *, make: bool, follow: bool) -> AbstractContextManager[Place]:
+    def _beneath(
+        self, path: str, *, make: bool, follow: bool
+    ) -> AbstractContextManager[FolderPath]:
         find = beneath if CAN_WALK else resolved
         return find(str(self.cwd), path, make=make, follow=follow, is_private=self.is_private)
 
@@ -367,7 +369,7 @@ class FilesystemBackend(BackendProtocol):
 _NO_FILE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 
-def _info(entry: Entry, shown: str) -> FileInfo | None:
+def _info(entry: FolderEntry, shown: str) -> FileInfo | None:
     if not (entry.is_folder or entry.is_file):
         return None
     changed = datetime.fromtimestamp(entry.status.st_mtime, UTC).isoformat()

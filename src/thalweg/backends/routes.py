@@ -12,7 +12,7 @@ _MAX_ALTERNATIVES: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RoutedPath:
     """A path and the backend that answers for it."""
 
     backend: BackendProtocol
@@ -60,13 +60,13 @@ class Routes:
             self._by_prefix[prefix] = backend
         self._longest_first = sorted(self._by_prefix, key=len, reverse=True)
 
-    def place(self, path: str) -> Place:
+    def place(self, path: str) -> RoutedPath:
         """Find who answers for a path."""
         tidy = _tidy(path)
         for prefix in self._longest_first:
             if tidy == prefix[:-1] or tidy.startswith(prefix):
-                return Place(self._by_prefix[prefix], "/" + tidy[len(prefix) :], prefix)
-        return Place(self._default, path, None)
+                return RoutedPath(self._by_prefix[prefix], "/" + tidy[len(prefix) :], prefix)
+        return RoutedPath(self._default, path, None)
 
     def longest_first(self) -> list[tuple[str, BackendProtocol]]:
         """The prefixes, each with a `/` at its end, and their backends."""
@@ -77,9 +77,9 @@ class Routes:
         above = _tidy(folder).rstrip("/") + "/"
         return [p for p in self._by_prefix if p.startswith(above) and p != above]
 
-    def root(self, prefix: str) -> Place:
+    def root(self, prefix: str) -> RoutedPath:
         """The whole of the backend at a prefix."""
-        return Place(self._by_prefix[prefix], "/", prefix)
+        return RoutedPath(self._by_prefix[prefix], "/", prefix)
 
     def folders_in(self, folder: str) -> list[str]:
         """The folders of a folder that are there because a backend is below them."""
@@ -87,7 +87,7 @@ class Routes:
         names = {prefix[len(above) :].split("/", 1)[0] for prefix in self.under(folder)}
         return [f"{above}{name}/" for name in sorted(names)]
 
-    def owns(self, place: Place, path: str) -> bool:
+    def owns(self, place: RoutedPath, path: str) -> bool:
         """Whether a place answers for a path, and not a longer prefix that hides it there."""
         return self.place(path).prefix == place.prefix
 

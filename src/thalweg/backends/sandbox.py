@@ -7,8 +7,8 @@ import shlex
 from abc import ABC, abstractmethod
 from typing import Final, cast
 
-from thalweg.backends.calls.flows import Ask, Flow, FlowBackend
-from thalweg.backends.calls.operations import Answer, Execute, Operation, UploadFiles
+from thalweg.backends.calls.flows import BackendStep, Flow, FlowBackend
+from thalweg.backends.calls.operations import Answer, BackendOperation, Execute, UploadFiles
 from thalweg.backends.file_data import read_file_type
 from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import (
@@ -166,7 +166,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         made = yield from _run(self, _make_room(there))
         if made.exit_code != 0 or "Error:" in made.output:
             return WriteResult(error=made.output.strip() or f"Failed to write file '{path}'")
-        answers = yield Ask(self, UploadFiles([(path, raw)]))
+        answers = yield BackendStep(self, UploadFiles([(path, raw)]))
         error = answers[0].error if answers else "upload returned no response"
         if error:
             return WriteResult(error=f"Failed to write file '{path}': {error}")
@@ -184,7 +184,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
             answer = yield from _run(self, errand(self.python, "edit", there, old, new, scope))
             return as_edit(answer, path, old)
         brought = [(f"{self._scratch()}_{name}", raw) for name, raw in _named(raw_old, raw_new)]
-        answers = yield Ask(self, UploadFiles(brought))
+        answers = yield BackendStep(self, UploadFiles(brought))
         if problem := _problem(answers, len(brought)):
             return EditResult(error=f"Error editing file '{path}': {problem}")
         places = [self.inside(name) for name, _ in brought]
@@ -320,7 +320,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         )
         return captured((yield from _run(self, script, timeout_s)))
 
-    async def _aperform(self, operation: Operation[Answer]) -> Answer:
+    async def _aperform(self, operation: BackendOperation[Answer]) -> Answer:
         """Perform an operation; a search waits for a limited time."""
         seconds = _SEARCH_TIMEOUTS.get(operation.method)
         try:
@@ -336,7 +336,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
 
 
 def _run(sandbox: BaseSandbox, command: str, timeout_s: int | None = None) -> Flow[ExecuteResponse]:
-    response = yield Ask(sandbox, Execute(command, timeout_s))
+    response = yield BackendStep(sandbox, Execute(command, timeout_s))
     if not isinstance(response, ExecuteResponse):
         message = f"execute gave {type(response).__name__}, not ExecuteResponse"
         raise TypeError(message)

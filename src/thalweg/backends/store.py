@@ -125,11 +125,11 @@ class StoreBackend(FlowBackend):
         return items.download(paths)
 
     def _now(self, flow: Flow[Result]) -> Result:
-        kept = items.Kept(self._get_store(), as_kept(self._get_namespace()))
+        kept = items.StoreNamespace(self._get_store(), as_kept(self._get_namespace()))
         with ExitStack() as held:
 
             def perform(step: items.Step) -> object:
-                if not isinstance(step, items.Turn):
+                if not isinstance(step, items.LockPath):
                     return kept.perform(step)
                 held.close()
                 return held.enter_context(kept.turnstile().at(step.path))
@@ -137,11 +137,11 @@ class StoreBackend(FlowBackend):
             return go(flow, perform)
 
     async def _later(self, flow: Flow[Result]) -> Result:
-        kept = items.Kept(self._get_store(), as_kept(self._get_namespace()))
+        kept = items.StoreNamespace(self._get_store(), as_kept(self._get_namespace()))
         async with AsyncExitStack() as held:
 
             async def perform(step: items.Step) -> object:
-                if not isinstance(step, items.Turn):
+                if not isinstance(step, items.LockPath):
                     return await kept.aperform(step)
                 await held.aclose()
                 return await held.enter_async_context(kept.turnstile().at(step.path))

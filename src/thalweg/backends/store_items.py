@@ -43,14 +43,14 @@ _PASSES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Get:
+class GetItem:
     """Ask for an item."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class PutItem:
     """Put an item."""
 
     key: str
@@ -58,21 +58,21 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class DeleteItems:
     """Delete items."""
 
     keys: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListItems:
     """Ask for a page of all items."""
 
     offset: int
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class LockPath:
     """A lock on a path and everything below it, within this process.
 
     It is released before the next one is acquired: a flow that waited for a second lock with the
@@ -82,12 +82,12 @@ class Turn:
     path: str
 
 
-Call = Get | Put | Drop | Page
-Step = Call | Turn
+Call = GetItem | PutItem | DeleteItems | ListItems
+Step = Call | LockPath
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoreNamespace:
     """A namespace of a store."""
 
     store: BaseStore
@@ -100,40 +100,40 @@ class Kept:
     def perform(self, step: "Call") -> object:
         """Do a step by a blocking call."""
         match step:
-            case Get(key):
+            case GetItem(key):
                 return self.store.get(self.namespace, key)
-            case Put(key, value):
+            case PutItem(key, value):
                 self.store.put(self.namespace, key, value)
                 return None
-            case Drop(keys):
+            case DeleteItems(keys):
                 return self.store.batch([PutOp(self.namespace, key, None) for key in keys])
-            case Page(offset):
+            case ListItems(offset):
                 return self._placed(self.store.search(self.namespace, limit=_PAGE, offset=offset))
 
     async def aperform(self, step: "Call") -> object:
         """Do a step by an awaited call; in a thread if the store has only blocking ones."""
         try:
             match step:
-                case Get(key):
+                case GetItem(key):
                     return await self.store.aget(self.namespace, key)
-                case Put(key, value):
+                case PutItem(key, value):
                     await self.store.aput(self.namespace, key, value)
                     return None
-                case Drop(keys):
+                case DeleteItems(keys):
                     drops = [PutOp(self.namespace, key, None) for key in keys]
                     return await self.store.abatch(drops)
-                case Page(offset):
+                case ListItems(offset):
                     page = await self.store.asearch(self.namespace, limit=_PAGE, offset=offset)
                     return self._placed(page)
         except NotImplementedError:
             return await asyncio.to_thread(self.perform, step)
 
-    def _placed(self, page: Sequence[Item]) -> list["Placed"]:
-        return [Placed(item, self.namespace) for item in page]
+    def _placed(self, page: Sequence[Item]) -> list["NamespacedItem"]:
+        return [NamespacedItem(item, self.namespace) for item in page]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class NamespacedItem:
     """An item of a page, and the namespace that was searched."""
 
     item: Item
@@ -156,7 +156,7 @@ def all_items() -> Flow[list[Item]]:
     Stores return the last changed items first, so a write between two pages shifts the rest. Each
     page begins with the last item of the one before; if it does not, all is read again.
     """
-    seen: dict[tuple[Namespace, str], Placed] = {}
+    seen: dict[tuple[Namespace, str], NamespacedItem] = {}
     for _ in range(_PASSES):
         found, is_whole = yield from _one_pass()
         seen = found if is_whole else {**seen, **found}
@@ -175,9 +175,9 @@ def all_files() -> Flow[dict[str, FileData]]:
     return files
 
 
-def _one_pass() -> Flow[tuple[dict[tuple[Namespace, str], Placed], bool]]:
-    found: dict[tuple[Namespace, str], Placed] = {}
-    page: Sequence[Placed] = yield Page(0)
+def _one_pass() -> Flow[tuple[dict[tuple[Namespace, str], NamespacedItem], bool]]:
+    found: dict[tuple[Namespace, str], NamespacedItem] = {}
+    page: Sequence[NamespacedItem] = yield ListItems(0)
     while True:
         known = len(found)
         found.update({placed.identity: placed for placed in page})
@@ -185,7 +185,7 @@ def _one_pass() -> Flow[tuple[dict[tuple[Namespace, str], Placed], bool]]:
             return found, True
         last = page[-1].identity
         position = max(known - 1, 0) + len(page) - 1
-        page = yield Page(position)
+        page = yield ListItems(position)
         if not page or page[0].identity != last:
             return found, False
 
@@ -193,7 +193,7 @@ def _one_pass() -> Flow[tuple[dict[tuple[Namespace, str], Placed], bool]]:
 def read(path: str, offset: int, limit: int) -> Flow[ReadResult]:
     """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
     try:
-        item: Item | None = yield Get(key_of(path))
+        item: Item | None = yield GetItem(key_of(path))
         if item is None:
             return ReadResult(error=f"File '{path}' not found")
         file_data = as_file_data(item)
@@ -217,16 +217,16 @@ def write(path: str, content: str) -> Flow[WriteResult]:
         return WriteResult(
             error=f"Error writing file '{path}': the content has half a character in it"
         )
-    yield Turn(key)
+    yield LockPath(key)
     yield from _replace(key, value)
     return WriteResult(path=path)
 
 
 def _replace(key: str, value: dict[str, Any]) -> Flow[None]:
     """Put a file where another may be; it is as old as that."""
-    existing: Item | None = yield Get(key)
+    existing: Item | None = yield GetItem(key)
     created_at = None if existing is None else existing.value.get("created_at")
-    yield Put(key, {**value, "created_at": created_at} if created_at else value)
+    yield PutItem(key, {**value, "created_at": created_at} if created_at else value)
 
 
 def edit(path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
@@ -235,15 +235,15 @@ def edit(path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult
         key = key_of(path)
     except PathError as refused:
         return EditResult(error=f"Error editing file '{path}': {refused}")
-    yield Turn(key)
-    item: Item | None = yield Get(key)
+    yield LockPath(key)
+    item: Item | None = yield GetItem(key)
     if item is None:
         return EditResult(error=f"Error: File '{path}' not found")
     edited = _edited(item, old, new, replace_all=replace_all)
     if isinstance(edited, str):
         return EditResult(error=edited)
     value, occurrences = edited
-    yield Put(key, value)
+    yield PutItem(key, value)
     return EditResult(path=path, occurrences=occurrences)
 
 
@@ -270,12 +270,12 @@ def delete(path: str) -> Flow[DeleteResult]:
             error=f"Error deleting '{path}': the root directory cannot be deleted; "
             "delete what is in it"
         )
-    yield Turn(base)
+    yield LockPath(base)
     found = [item.key for item in (yield from all_items())]
     keys = tuple(key for key in found if key == base or key.startswith(f"{base}/"))
     if not keys:
         return DeleteResult(error=f"Error: File '{path}' not found")
-    yield Drop(keys)
+    yield DeleteItems(keys)
     return DeleteResult(path=path)
 
 
@@ -288,7 +288,7 @@ def upload(files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
     for path, content in files:
         key = key_or_none(path)
         if key is not None:
-            yield Turn(key)
+            yield LockPath(key)
             yield from _replace(key, _value(file_data_from_bytes(content)))
         answers.append(FileUploadResponse(path, error=INVALID_PATH if key is None else None))
     return answers
@@ -305,7 +305,7 @@ def download(paths: list[str]) -> Flow[list[FileDownloadResponse]]:
         if key is None:
             answers.append(FileDownloadResponse(path, error=INVALID_PATH))
             continue
-        item: Item | None = yield Get(key)
+        item: Item | None = yield GetItem(key)
         if item is None:
             answers.append(FileDownloadResponse(path, error=FILE_NOT_FOUND))
             continue

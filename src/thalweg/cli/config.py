@@ -13,9 +13,9 @@ from thalweg.cli.printing import AsJson, print_json, print_lines, tell
 from thalweg.errors import ConfigError, SettingsError
 
 if TYPE_CHECKING:
-    from thalweg.server.settings.loading import Report
+    from thalweg.server.settings.loading import SettingsReport
     from thalweg.server.settings.nodes import Node
-    from thalweg.server.settings.showing import Line, Shown
+    from thalweg.server.settings.showing import ShownSetting, YamlLine
     from thalweg.server.settings.whole import Settings
 
 Place = Annotated[
@@ -115,7 +115,7 @@ def _argument(path: Path) -> str:
 
 def _looked_at(
     path: Path | None,
-) -> tuple["Report", tuple[SettingsError, ...], list[_Told]]:
+) -> tuple["SettingsReport", tuple[SettingsError, ...], list[_Told]]:
     """Look at a file, and at what of it is used here and now."""
     from thalweg.server.settings.loading import examine  # noqa: PLC0415
     from thalweg.server.settings.usage import unused_and_wanting, wanting  # noqa: PLC0415
@@ -166,7 +166,7 @@ def _taken(settings: "Settings", root: "Node") -> Iterator[_Told]:
 
 
 def _findings(
-    report: "Report", problems: tuple[SettingsError, ...], warnings: list[_Told]
+    report: "SettingsReport", problems: tuple[SettingsError, ...], warnings: list[_Told]
 ) -> Iterator[str]:
     for problem in problems:
         place = f"{problem.file}:{problem.line}" if problem.line else problem.file
@@ -205,14 +205,14 @@ def _plain(problem: SettingsError) -> dict[str, Any]:
     return {name: getattr(problem, name) for name in names}
 
 
-def _aligned(lines: list["Line"]) -> Iterator[str]:
+def _aligned(lines: list["YamlLine"]) -> Iterator[str]:
     """Put the places in a column of comments."""
     column = max((len(line.text) for line in lines if len(line.text) <= _WIDEST), default=0)
     for line in lines:
         yield f"{line.text:<{column}}  # {line.origin}" if line.origin else line.text
 
 
-def _as_object(report: "Report", rows: list["Shown"]) -> dict[str, Any]:
+def _as_object(report: "SettingsReport", rows: list["ShownSetting"]) -> dict[str, Any]:
     from thalweg.server.settings.showing import nested  # noqa: PLC0415
 
     origins = {row.key: row.origin for row in rows}

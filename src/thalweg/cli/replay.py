@@ -23,10 +23,10 @@ from thalweg.engine.window.budget import Budget
 from thalweg.errors import ConfigError
 from thalweg.lab.pages import check_place
 from thalweg.lab.recordings.sessions import coding_sessions
-from thalweg.lab.replay.fleet import USUAL_WINDOW, Order, Outcome, replay_all
+from thalweg.lab.replay.fleet import USUAL_WINDOW, FleetOutcome, Order, replay_all
 from thalweg.lab.replay.policies import FIXED, POLICIES, check_policies
 from thalweg.lab.replay.report import write_report
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.sample import sample_path
 from thalweg.lab.replay.sources import find_threads
 from thalweg.lab.replay.verdict import verdict
@@ -178,18 +178,18 @@ def _without_path(newest: int) -> list[Path]:
     return chosen
 
 
-def _run(order: Order) -> Outcome:
+def _run(order: Order) -> FleetOutcome:
     with progress_bar("replaying", len(order.paths)) as advance:
         return replay_all(order, tell=lambda path: advance(path.name))
 
 
-def _told_apart(runs: Sequence[Run]) -> list[Run]:
+def _told_apart(runs: Sequence[ReplayRun]) -> list[ReplayRun]:
     """Name the prices beside the policy where there are several: the report knows runs by it."""
     several = len({(run.trajectory, run.policy) for run in runs}) < len(runs)
     return [replace(r, policy=f"{r.policy}, {r.tariff}") if several else r for r in runs]
 
 
-def _print(outcome: Outcome, *, as_json: bool, timing: bool) -> None:
+def _print(outcome: FleetOutcome, *, as_json: bool, timing: bool) -> None:
     if as_json:
         runs = [run.to_json(timing=timing) for run in outcome.runs]
         print_json({"runs": runs})

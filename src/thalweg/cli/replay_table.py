@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from thalweg.lab.replay.fleet import totals
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.verdict import amount
 
 LEGEND: dict[str, str] = {
@@ -47,7 +47,7 @@ GAP = 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _TableRow:
     name: str
     policy: str
     tariff: str
@@ -55,7 +55,7 @@ class _Row:
     is_total: bool = False
 
 
-def as_table(runs: Sequence[Run], width: int | None = None) -> tuple[Table, str]:
+def as_table(runs: Sequence[ReplayRun], width: int | None = None) -> tuple[Table, str]:
     """Lay out runs, one line each, with a line of totals per policy when there are several.
 
     Under several tariffs, each line says which.
@@ -69,14 +69,15 @@ def as_table(runs: Sequence[Run], width: int | None = None) -> tuple[Table, str]
         The table, of known width, and what its columns mean, one line each.
     """
     rows = [
-        _Row(_printable(_name(run, width)), run.policy, run.tariff, _cells([run])) for run in runs
+        _TableRow(_printable(_name(run, width)), run.policy, run.tariff, _cells([run]))
+        for run in runs
     ]
     if len({run.trajectory for run in runs}) > 1:
         once = len({(run.trajectory, run.policy) for run in runs}) == len(runs)
         summed = [replace(run, tariff="") for run in runs] if once else runs
         for (policy, tariff), group in totals(summed).items():
             name = f"all {len(group)} threads"
-            rows.append(_Row(name, policy, tariff, _cells(group), is_total=True))
+            rows.append(_TableRow(name, policy, tariff, _cells(group), is_total=True))
     if not (priced := len({run.tariff for run in runs}) > 1):
         rows = [replace(row, tariff="") for row in rows]
     room, titles = _fitting(rows, width)
@@ -99,17 +100,17 @@ def as_table(runs: Sequence[Run], width: int | None = None) -> tuple[Table, str]
     return table, _legend(titles, _known(rows))
 
 
-def _name(run: Run, width: int | None) -> str:
+def _name(run: ReplayRun, width: int | None) -> str:
     """Return the title of an agent's session on a terminal; in a pipe, its unique name."""
     return run.title if width and run.project and run.title else run.trajectory
 
 
-def _known(rows: Sequence[_Row]) -> list[str]:
+def _known(rows: Sequence[_TableRow]) -> list[str]:
     """List the columns that have something to say: regret only where the oracle was asked."""
     return [title for title in LEGEND if any(row.cells[title].plain for row in rows)]
 
 
-def _fitting(rows: Sequence[_Row], width: int | None) -> tuple[int, list[str]]:
+def _fitting(rows: Sequence[_TableRow], width: int | None) -> tuple[int, list[str]]:
     """Choose how long a name may be, and which columns are shown."""
     titles = _known(rows)
     longest = max((cell_len(row.name) for row in rows), default=0)
@@ -125,7 +126,7 @@ def _fitting(rows: Sequence[_Row], width: int | None) -> tuple[int, list[str]]:
     return min(longest, max(SHORT_NAME, spare)), titles
 
 
-def _width(rows: Sequence[_Row], room: int, titles: Sequence[str]) -> int:
+def _width(rows: Sequence[_TableRow], room: int, titles: Sequence[str]) -> int:
     policy = max(cell_len("policy"), *(cell_len(row.policy) for row in rows))
     if any(row.tariff for row in rows):
         policy += GAP + max(cell_len("prices"), *(cell_len(row.tariff) for row in rows))
@@ -160,7 +161,7 @@ def _shortened(name: str, room: int) -> str:
     return "".join((*head, "..", *tail))
 
 
-def _cells(runs: Sequence[Run]) -> dict[str, Text]:
+def _cells(runs: Sequence[ReplayRun]) -> dict[str, Text]:
     rows = [run.to_json(timing=False) for run in runs]
 
     def total(field: str) -> float:
@@ -189,7 +190,7 @@ def _cells(runs: Sequence[Run]) -> dict[str, Text]:
     }
 
 
-def _regret(runs: Sequence[Run]) -> str:
+def _regret(runs: Sequence[ReplayRun]) -> str:
     asked = [(run.cost_with_faults, run.oracle.one_cut) for run in runs if run.oracle]
     if not asked:
         return ""

@@ -18,7 +18,7 @@ from thalweg.server.settings.sections.gateway import GatewaySettings, is_loopbac
 if TYPE_CHECKING:
     from thalweg.server.app import App
     from thalweg.server.settings import Settings
-    from thalweg.server.settings.loading import Report
+    from thalweg.server.settings.loading import SettingsReport
     from thalweg.server.settings.local_token import LocalToken
 
 _MOST_NAMES = 6
@@ -97,7 +97,7 @@ def address(gateway: GatewaySettings, host: str, port: int | None) -> tuple[str,
 
 
 def screen(
-    settings: "Settings", url: str, report: "Report", token: "LocalToken | None" = None
+    settings: "Settings", url: str, report: "SettingsReport", token: "LocalToken | None" = None
 ) -> Iterator[str]:
     """Yield the lines that describe what is served.
 
@@ -124,7 +124,7 @@ def screen(
     yield "Ctrl-C ends it; runs under way are gone on with at the next start."
 
 
-def _file(report: "Report") -> str:
+def _file(report: "SettingsReport") -> str:
     idle = [notice.place.key for notice in report.notices if notice.kind == "no effect"]
     if not idle:
         return report.file

@@ -17,7 +17,7 @@ _SAFE = frozenset({"GET", "HEAD", "PUT"})
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class GatewayRequest:
     """One request to any gateway.
 
     Attributes:
@@ -53,10 +53,10 @@ class Caller:
     async def _connected(self) -> "Connection":
         raise NotImplementedError
 
-    async def _ask(self, call: Call, shape: type[Answer] | TypeAdapter[Answer]) -> Answer:
+    async def _ask(self, call: GatewayRequest, shape: type[Answer] | TypeAdapter[Answer]) -> Answer:
         return await (await self._connected()).ask(call, shape)
 
-    async def _do(self, call: Call) -> None:
+    async def _do(self, call: GatewayRequest) -> None:
         await (await self._connected()).fetch(call)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 from pydantic import TypeAdapter, ValidationError
 
-from thalweg.client.calls import Answer, Call
+from thalweg.client.calls import Answer, GatewayRequest
 from thalweg.client.problems import UNREACHABLE, UNREADABLE, error_of, problem_in
 from thalweg.errors import ClientError, ThalwegError
 
@@ -53,7 +53,7 @@ class Connection:
         """Let go of the connections; in process, of the application too."""
         await self._http.aclose()
 
-    async def ask(self, call: Call, shape: type[Answer] | TypeAdapter[Answer]) -> Answer:
+    async def ask(self, call: GatewayRequest, shape: type[Answer] | TypeAdapter[Answer]) -> Answer:
         """Send a request, and return its parsed answer.
 
         Raises:
@@ -71,9 +71,9 @@ class Connection:
             mend = "are gateway and client of one version?"
             raise ClientError(response.status_code, UNREADABLE, f"{told}; {mend}") from None
 
-    async def fetch(self, call: Call) -> httpx2.Response:
+    async def fetch(self, call: GatewayRequest) -> httpx2.Response:
         """Send a request, and return the complete response. Raises as `ask`."""
-        tries = Tries()
+        tries = ReconnectAttempts()
         while True:
             try:
                 response = await self._http.send(self._request(call))
@@ -92,7 +92,7 @@ class Connection:
                 raise failure(response)
 
     @asynccontextmanager
-    async def streamed(self, call: Call) -> AsyncIterator[httpx2.Response]:
+    async def streamed(self, call: GatewayRequest) -> AsyncIterator[httpx2.Response]:
         """Send a request, without retries, and yield its response as a stream."""
         response = await self._http.send(self._request(call), stream=True)
         try:
@@ -111,7 +111,7 @@ class Connection:
         mend = "start one with `thalweg serve`, or look at the address"
         return ClientError(0, UNREACHABLE, f"no gateway answers at {tried} ({said}); {mend}")
 
-    def _request(self, call: Call) -> httpx2.Request:
+    def _request(self, call: GatewayRequest) -> httpx2.Request:
         wait_s = call.wait_s or self._timeout_s
         return self._http.build_request(
             call.method,
@@ -124,7 +124,7 @@ class Connection:
         )
 
 
-class Tries:
+class ReconnectAttempts:
     """How often something was tried without getting on, and for how long to pause now."""
 
     def __init__(self, most: int = TRIES) -> None:

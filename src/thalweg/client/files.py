@@ -6,7 +6,7 @@ from mimetypes import guess_type
 from os import PathLike
 from pathlib import Path
 
-from thalweg.client.calls import Call, Caller, path_of
+from thalweg.client.calls import Caller, GatewayRequest, path_of
 from thalweg.server.api.files import Artifacts, Uploads
 
 File = str | PathLike[str] | tuple[str, bytes]
@@ -31,7 +31,7 @@ class FileCalls(Caller):
             UploadRefusedError: The type, the size or the content of one may not come in.
         """
         sent = [await asyncio.to_thread(_read, file) for file in files]
-        call = Call("POST", path_of(_UPLOADS, thread), files=sent, wait_s=_LONG_S)
+        call = GatewayRequest("POST", path_of(_UPLOADS, thread), files=sent, wait_s=_LONG_S)
         return await self._ask(call, Uploads)
 
     async def upload_file(self, thread: str, file: File) -> Uploads:
@@ -40,15 +40,17 @@ class FileCalls(Caller):
 
     async def list_uploads(self, thread: str) -> Uploads:
         """List the files that were sent to a thread."""
-        return await self._ask(Call("GET", path_of(_UPLOADS, thread)), Uploads)
+        return await self._ask(GatewayRequest("GET", path_of(_UPLOADS, thread)), Uploads)
 
     async def delete_upload(self, thread: str, name: str) -> None:
         """Delete a file that was sent to a thread."""
-        await self._do(Call("DELETE", path_of(_UPLOADS + "/{}", thread, name)))
+        await self._do(GatewayRequest("DELETE", path_of(_UPLOADS + "/{}", thread, name)))
 
     async def list_artifacts(self, thread: str) -> Artifacts:
         """List the files that the agent of a thread has made."""
-        return await self._ask(Call("GET", path_of("/api/threads/{}/artifacts", thread)), Artifacts)
+        return await self._ask(
+            GatewayRequest("GET", path_of("/api/threads/{}/artifacts", thread)), Artifacts
+        )
 
     async def download_artifact(
         self, thread: str, path: str, *, first: int | None = None, last: int | None = None
@@ -65,7 +67,7 @@ class FileCalls(Caller):
     ) -> tuple[bytes, str]:
         steps = "/".join(path_of("{}", step) for step in path.lstrip("/").split("/"))
         part = f"bytes={first or 0}-{'' if last is None else last}"
-        call = Call(
+        call = GatewayRequest(
             "GET",
             path_of("/api/threads/{}/artifacts/", thread) + steps,
             headers={} if first is None and last is None else {"range": part},

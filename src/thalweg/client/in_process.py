@@ -151,7 +151,7 @@ class _Exchange:
         if self._head is None:
             raise self._death("before")
         headers = self._head.get("headers", [])
-        return httpx2.Response(self._head["status"], headers=headers, stream=_Stream(self))
+        return httpx2.Response(self._head["status"], headers=headers, stream=_ResponseStream(self))
 
     def disconnect(self) -> None:
         """Notify the application that the reader has disconnected."""
@@ -239,7 +239,7 @@ async def _body_of(request: httpx2.Request) -> AsyncIterator[bytes]:
             yield part
 
 
-class _Stream(httpx2.AsyncByteStream):
+class _ResponseStream(httpx2.AsyncByteStream):
     """The body of a response; closing it early disconnects the reader."""
 
     def __init__(self, exchange: _Exchange) -> None:

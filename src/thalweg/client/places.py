@@ -24,7 +24,7 @@ _SCHEMES = ("http://", "https://")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class GatewayAddress:
     """The address of a gateway, and the parameters of its requests.
 
     Attributes:
@@ -81,7 +81,7 @@ def _local_token(bases: Sequence[str]) -> str | None:
     return find_token(home())
 
 
-def place_of(at: "At", *, key: str | None, owner: str | None, timeout_s: float) -> Place:
+def place_of(at: "At", *, key: str | None, owner: str | None, timeout_s: float) -> GatewayAddress:
     """Parse the arguments of a client.
 
     Raises:
@@ -100,7 +100,7 @@ def place_of(at: "At", *, key: str | None, owner: str | None, timeout_s: float) 
     if not bases and key is not None and not callable(inside):
         problem = "it is given for a gateway in this process"
         raise ConfigError("key", problem, "nobody is asked for one here; name an owner")
-    return Place(bases, inside, key, owner or OWNER, timeout_s)
+    return GatewayAddress(bases, inside, key, owner or OWNER, timeout_s)
 
 
 def _apart(at: "At") -> "tuple[tuple[str, ...], str | Settings | Application | None]":

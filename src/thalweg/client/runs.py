@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from pydantic import JsonValue
 
-from thalweg.client.calls import Call, Caller, path_of
+from thalweg.client.calls import Caller, GatewayRequest, path_of
 from thalweg.client.problems import error_of
 from thalweg.errors import ClientError
 from thalweg.server.api.events import RunCancelled, RunCompleted, RunFailed, RunInterrupted
@@ -81,7 +81,7 @@ class RunCalls(Caller):
 
         thread, run = thread or _new_id(), run or _new_id()
         asked = self._asked(text, resume, model, memory, place, if_busy, run)
-        start = Call("POST", path_of(_RUNS + "/stream", thread), body=asked, again=True)
+        start = GatewayRequest("POST", path_of(_RUNS + "/stream", thread), body=asked, again=True)
         return RunStream(self._connected, thread, run, start=start)
 
     def join_stream(self, thread: str, run: str, *, after: int = 0) -> "RunStream":
@@ -101,7 +101,7 @@ class RunCalls(Caller):
     ) -> Runs:
         """List the runs of a thread, the newest first."""
         query = {"limit": limit, "before": before}
-        return await self._ask(Call("GET", path_of(_RUNS, thread), query), Runs)
+        return await self._ask(GatewayRequest("GET", path_of(_RUNS, thread), query), Runs)
 
     async def start_run(
         self,
@@ -117,16 +117,16 @@ class RunCalls(Caller):
     ) -> Run:
         """Start a run without waiting for the answer; see `stream` for the arguments."""
         asked = self._asked(text, resume, model, memory, place, if_busy, run or _new_id())
-        call = Call("POST", path_of(_RUNS, thread), body=asked, again=True)
+        call = GatewayRequest("POST", path_of(_RUNS, thread), body=asked, again=True)
         return await self._ask(call, Run)
 
     async def get_run(self, thread: str, run: str) -> Run:
         """Return the state of a run."""
-        return await self._ask(Call("GET", path_of(_RUN, thread, run)), Run)
+        return await self._ask(GatewayRequest("GET", path_of(_RUN, thread, run)), Run)
 
     async def wait_run(self, thread: str, run: str, *, timeout_s: float = 60.0) -> Run:
         """Wait until a run has ended or the timeout has passed; return its state then."""
-        call = Call(
+        call = GatewayRequest(
             "GET",
             path_of(_RUN + "/wait", thread, run),
             {"timeout": timeout_s},
@@ -136,7 +136,7 @@ class RunCalls(Caller):
 
     async def cancel_run(self, thread: str, run: str) -> Run:
         """Cancel a run; its thread keeps the state of the last checkpoint."""
-        call = Call("POST", path_of(_RUN + "/cancel", thread, run), again=True)
+        call = GatewayRequest("POST", path_of(_RUN + "/cancel", thread, run), again=True)
         return await self._ask(call, Run)
 
     def _asked(

@@ -8,8 +8,14 @@ from typing import Self
 import httpx2
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from thalweg.client.calls import Call, path_of
-from thalweg.client.connection import Connection, Tries, asked_pause, failure, is_passing
+from thalweg.client.calls import GatewayRequest, path_of
+from thalweg.client.connection import (
+    Connection,
+    ReconnectAttempts,
+    asked_pause,
+    failure,
+    is_passing,
+)
 from thalweg.client.problems import UNREADABLE
 from thalweg.errors import ClientError, ThalwegError
 from thalweg.server.api.events import END_EVENTS, EVENT, Event, Notice, Numbered
@@ -38,7 +44,7 @@ class RunStream:
         thread: str,
         run: str,
         *,
-        start: Call | None = None,
+        start: GatewayRequest | None = None,
         after: int = 0,
     ) -> None:
         self.thread = thread
@@ -66,7 +72,7 @@ class RunStream:
 
     async def _follow(self) -> AsyncGenerator[Numbered]:
         connection = await self._connect()
-        tries = Tries()
+        tries = ReconnectAttempts()
         while not self._ended.is_set():
             pause: float | None = None
             why: Exception = _Cut("the stream ended before the run")
@@ -102,10 +108,10 @@ class RunStream:
             if self._ended.is_set():
                 return
 
-    def _call(self) -> Call:
+    def _call(self) -> GatewayRequest:
         if self._start is not None:
             return self._start
-        return Call(
+        return GatewayRequest(
             "GET",
             path_of("/api/threads/{}/runs/{}/stream", self.thread, self.run),
             headers={"last-event-id": str(self.seq), "accept": "text/event-stream"},

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from thalweg.client.calls import Call, Caller, path_of
+from thalweg.client.calls import Caller, GatewayRequest, path_of
 from thalweg.server.api.threads import (
     Context,
     DeletedThread,
@@ -37,20 +37,20 @@ class ThreadCalls(Caller):
             words: Of their titles.
         """
         query = {"limit": limit, "before": before, "q": words}
-        return await self._ask(Call("GET", "/api/threads", query), Threads)
+        return await self._ask(GatewayRequest("GET", "/api/threads", query), Threads)
 
     async def create_thread(self, thread: str | None = None, *, title: str = "") -> Thread:
         """Make a thread, with an id of yours or a new one."""
         body = {"id": thread, "title": title}
-        return await self._ask(Call("POST", "/api/threads", body=body), Thread)
+        return await self._ask(GatewayRequest("POST", "/api/threads", body=body), Thread)
 
     async def get_thread(self, thread: str) -> Thread:
         """Return the metadata of a thread."""
-        return await self._ask(Call("GET", path_of(_THREAD, thread)), Thread)
+        return await self._ask(GatewayRequest("GET", path_of(_THREAD, thread)), Thread)
 
     async def update_thread(self, thread: str, *, title: str) -> Thread:
         """Set the title of a thread."""
-        call = Call("PATCH", path_of(_THREAD, thread), body={"title": title}, again=True)
+        call = GatewayRequest("PATCH", path_of(_THREAD, thread), body={"title": title}, again=True)
         return await self._ask(call, Thread)
 
     async def delete_thread(
@@ -64,12 +64,12 @@ class ThreadCalls(Caller):
         Raises:
             BusyError: A run of it has not ended.
         """
-        call = Call("DELETE", path_of(_THREAD, thread), {"memory": memory})
+        call = GatewayRequest("DELETE", path_of(_THREAD, thread), {"memory": memory})
         return await self._ask(call, DeletedThread)
 
     async def get_state(self, thread: str) -> State:
         """Return the state of a thread: todos, files, and pending questions."""
-        return await self._ask(Call("GET", path_of(_THREAD + "/state", thread)), State)
+        return await self._ask(GatewayRequest("GET", path_of(_THREAD + "/state", thread)), State)
 
     async def get_history(
         self,
@@ -88,31 +88,35 @@ class ThreadCalls(Caller):
             abandoned: Whether to include messages abandoned by rewinds.
         """
         query = {"limit": limit, "before": before, "abandoned": abandoned}
-        return await self._ask(Call("GET", path_of(_THREAD + "/history", thread), query), History)
+        return await self._ask(
+            GatewayRequest("GET", path_of(_THREAD + "/history", thread), query), History
+        )
 
     async def list_turns(self, thread: str, *, edits_only: bool | None = None) -> Turns:
         """List the turns of a thread with what was decided before each, oldest first."""
         query = {"edits_only": edits_only}
-        return await self._ask(Call("GET", path_of(_THREAD + "/turns", thread), query), Turns)
+        return await self._ask(
+            GatewayRequest("GET", path_of(_THREAD + "/turns", thread), query), Turns
+        )
 
     async def get_context(self, thread: str, *, turn: int | None = None) -> Context:
         """Return the exact request of a turn; the newest by default."""
-        call = Call("GET", path_of(_THREAD + "/context", thread), {"turn": turn})
+        call = GatewayRequest("GET", path_of(_THREAD + "/context", thread), {"turn": turn})
         return await self._ask(call, Context)
 
     async def compact_thread(self, thread: str) -> Done:
         """Fold what can be folded, now."""
-        call = Call("POST", path_of(_THREAD + "/compact", thread), wait_s=_LONG_S)
+        call = GatewayRequest("POST", path_of(_THREAD + "/compact", thread), wait_s=_LONG_S)
         return await self._ask(call, Done)
 
     async def rewind_thread(self, thread: str, turn: int) -> Done:
         """Restore a thread's state after a turn; later messages are kept aside."""
-        call = Call("POST", path_of(_THREAD + "/rewind", thread), body={"turn": turn})
+        call = GatewayRequest("POST", path_of(_THREAD + "/rewind", thread), body={"turn": turn})
         return await self._ask(call, Done)
 
     async def undo_compaction(self, thread: str, *, turn: int | None = None) -> Done:
         """Take back the compaction of a turn; the newest where none is named."""
-        call = Call("POST", path_of(_THREAD + "/undo", thread), {"turn": turn})
+        call = GatewayRequest("POST", path_of(_THREAD + "/undo", thread), {"turn": turn})
         return await self._ask(call, Done)
 
     async def branch_thread(
@@ -127,20 +131,24 @@ class ThreadCalls(Caller):
             title: The new thread's title.
         """
         body = {"id": branch, "turn": turn, "title": title}
-        call = Call("POST", path_of(_THREAD + "/branch", thread), body=body)
+        call = GatewayRequest("POST", path_of(_THREAD + "/branch", thread), body=body)
         return await self._ask(call, Thread)
 
     async def pin(self, thread: str, position: int, quote: str) -> Done:
         """Keep words of the user verbatim in every compaction."""
         body = {"position": position, "quote": quote}
-        return await self._ask(Call("POST", path_of(_THREAD + "/pin", thread), body=body), Done)
+        return await self._ask(
+            GatewayRequest("POST", path_of(_THREAD + "/pin", thread), body=body), Done
+        )
 
     async def unpin(self, thread: str, position: int, quote: str) -> Done:
         """Let go of pinned words."""
         body = {"position": position, "quote": quote}
-        return await self._ask(Call("POST", path_of(_THREAD + "/unpin", thread), body=body), Done)
+        return await self._ask(
+            GatewayRequest("POST", path_of(_THREAD + "/unpin", thread), body=body), Done
+        )
 
     async def export_thread(self, thread: str) -> str:
         """Return a thread as JSON lines, as `thalweg thread export` does."""
-        call = Call("GET", path_of(_THREAD + "/export", thread), wait_s=_LONG_S)
+        call = GatewayRequest("GET", path_of(_THREAD + "/export", thread), wait_s=_LONG_S)
         return (await (await self._connected()).fetch(call)).text

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import psycopg
 
 from thalweg.database.base import Rows, Value, encode
-from thalweg.database.postgres_connections import Connections
+from thalweg.database.postgres_connections import PostgresConnections
 from thalweg.database.postgres_server import prepare
 from thalweg.errors import ThalwegError
 
@@ -117,7 +117,7 @@ class PostgresDatabase(Generic[R]):
     ) -> None:
         self._rows = rows
         self._as_owner = as_owner
-        self._connections = Connections(url, busy_timeout_s, closed)
+        self._connections = PostgresConnections(url, busy_timeout_s, closed)
         self.place = self._connections.place
         self._begin_write = (
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"

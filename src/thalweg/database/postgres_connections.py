@@ -15,7 +15,7 @@ MOST = 10
 """Connections of one store; more threads than this wait for each other."""
 
 
-class Connections:
+class PostgresConnections:
     """Connections of one process to one database, each in one transaction at a time.
 
     `closed` makes the error of a call after `close`, of the place's name.

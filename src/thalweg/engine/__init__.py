@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from thalweg.engine.pricing.tariff import Tariff
     from thalweg.engine.settings import ContextPolicy, Offload
     from thalweg.engine.window.budget import Budget
-    from thalweg.engine.window.window import Item
+    from thalweg.engine.window.window import WindowItem
 
 __all__ = [
     "TARIFFS",
     "Budget",
     "ContextPolicy",
     "Engine",
-    "Item",
     "ModelPricing",
     "Offload",
     "Policy",
@@ -34,6 +33,7 @@ __all__ = [
     "Tariff",
     "Threshold",
     "Thresholds",
+    "WindowItem",
 ]
 
 __getattr__, __dir__ = lazily(
@@ -42,7 +42,7 @@ __getattr__, __dir__ = lazily(
         "Budget": "thalweg.engine.window.budget",
         "ContextPolicy": "thalweg.engine.settings",
         "Engine": "thalweg.engine.engine",
-        "Item": "thalweg.engine.window.window",
+        "WindowItem": "thalweg.engine.window.window",
         "ModelPricing": "thalweg.engine.pricing.overrides",
         "Offload": "thalweg.engine.settings",
         "Policy": "thalweg.engine.compaction.policy",

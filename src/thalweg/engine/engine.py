@@ -23,8 +23,8 @@ from thalweg.engine.window.binding import (
 )
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.reading import Reader
-from thalweg.engine.window.validity import STRICT, Dialect, Gate
-from thalweg.engine.window.window import Item, Window
+from thalweg.engine.window.validity import STRICT, Gate, RequestRequirements
+from thalweg.engine.window.window import Window, WindowItem
 from thalweg.errors import PinError
 
 
@@ -42,7 +42,7 @@ class Engine:
     name_span: NameSpan
     tools: Sequence[Mapping[str, object]] = ()
     """Schemas of the tools that are sent with every request: they are counted, never changed."""
-    dialect: Dialect = STRICT
+    dialect: RequestRequirements = STRICT
     """Demands of the validity gate; by default what every provider accepts."""
     calibration: Calibration = field(default_factory=Calibration)
     """Ratio of the provider's token counts to ours; `observe` updates it."""
@@ -101,7 +101,7 @@ class Engine:
         self._is_new = True
         return entry
 
-    def prepare(self, *, cold: bool = False) -> Sequence[Item]:
+    def prepare(self, *, cold: bool = False) -> Sequence[WindowItem]:
         """Build the next request: plan and apply edits, and return the items to send.
 
         Called again before another message was received (the provider failed), it returns the same

@@ -19,7 +19,7 @@ KeyPath = tuple[str | int, ...]
 """Keys and indices below a section."""
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     """A section of the settings. An unknown key is an error that names the nearest valid one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)

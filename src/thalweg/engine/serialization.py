@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 from thalweg.engine.compaction.skills import Loaded
-from thalweg.engine.compaction.structured_summary import FileState, Outcome, Quote, Record
+from thalweg.engine.compaction.structured_summary import CallOutcome, FileState, Quote, Record
 from thalweg.engine.edits import (
     Edit,
     Elide,
@@ -166,5 +166,5 @@ def _quotes(plain: Sequence[Mapping[str, Any]]) -> tuple[Quote, ...]:
     return tuple(Quote(**quote) for quote in plain)
 
 
-def _outcomes(plain: Sequence[Mapping[str, Any]]) -> tuple[Outcome, ...]:
-    return tuple(Outcome(**{**o, "use": ToolUse(**o["use"])}) for o in plain)
+def _outcomes(plain: Sequence[Mapping[str, Any]]) -> tuple[CallOutcome, ...]:
+    return tuple(CallOutcome(**{**o, "use": ToolUse(**o["use"])}) for o in plain)

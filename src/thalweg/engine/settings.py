@@ -20,7 +20,7 @@ from thalweg.engine.compaction.policy import Policy, RentOrBuy
 from thalweg.engine.compaction.thresholds import Kind, Threshold, Thresholds, is_pair
 from thalweg.engine.pricing.overrides import Pricing
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.sections import Section, refuse
+from thalweg.engine.sections import SettingsSection, refuse
 from thalweg.engine.window.budget import MIN_LIMIT, Budget
 from thalweg.errors import ConfigError
 
@@ -57,7 +57,7 @@ class _Read:
         return core_schema.no_info_wrap_validator_function(lambda given, _: self.read(given), held)
 
 
-class Offload(Section):
+class Offload(SettingsSection):
     """Content that is offloaded to the archive on arrival, and the preview that replaces it."""
 
     result_tokens: PositiveInt = 20_000
@@ -70,7 +70,7 @@ class Offload(Section):
     """Lines of plain text that a preview shows, from head and tail together."""
 
 
-class ContextPolicy(Section):
+class ContextPolicy(SettingsSection):
     """How a thread is kept inside its window.
 
     Without a `trigger`, a thread is compacted when re-reading removable content has cost as much

@@ -104,7 +104,7 @@ def _bindings() -> ModuleType:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class MessageSize:
     """What one message adds to a request."""
 
     tokens: int
@@ -117,7 +117,7 @@ class Size:
     """Number of images, documents and sounds."""
 
 
-def measure(message: Message, count: Counter, model: str = "") -> Size:
+def measure(message: Message, count: Counter, model: str = "") -> MessageSize:
     """Count one message as it would be sent whole.
 
     Args:
@@ -150,7 +150,7 @@ def measure(message: Message, count: Counter, model: str = "") -> Size:
             case Opaque(json=raw):
                 tokens += count(raw)
                 size += _utf8(raw)
-    return Size(tokens, thinking, size, media)
+    return MessageSize(tokens, thinking, size, media)
 
 
 def media_tokens(part: Media, model: str = "") -> int:
@@ -266,7 +266,7 @@ SECTIONS = ("system", "tools", "memory", "skills", "added", "history", "summary"
 
 
 @dataclass(slots=True)
-class Ledger:
+class TokenCounts:
     """Tokens and bytes of a request by section, kept up to date as it changes.
 
     Adding and removing an item takes constant time, for any length of the thread.
@@ -277,7 +277,7 @@ class Ledger:
     media: int = 0
 
     @classmethod
-    def empty(cls) -> "Ledger":
+    def empty(cls) -> "TokenCounts":
         """Return a ledger with every section at zero."""
         return cls(dict.fromkeys(SECTIONS, 0))
 

@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from thalweg.memory.facts.changes import Change
-from thalweg.memory.facts.recall.found import Found, Item
-from thalweg.memory.facts.shown import Told
-from thalweg.memory.facts.values import Fact, FactId, Mode, Profile, Scope, Status, Turn
+from thalweg.memory.facts.recall.found import RecallItem, WordOccurrences
+from thalweg.memory.facts.shown import ShownFacts
+from thalweg.memory.facts.values import Fact, FactId, Mode, Profile, Scope, Statement, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class LearningSchedule:
     """When a thread with new turns is learned from."""
 
     now: str
@@ -109,11 +109,11 @@ class MemoryStore(Protocol):
         self,
         scope: Scope,
         thread: str,
-        turns: Sequence[Turn],
+        turns: Sequence[Statement],
         *,
         upto: int | None = None,
         begun: int | None = None,
-        schedule: Schedule | None = None,
+        schedule: LearningSchedule | None = None,
     ) -> int:
         """Store turns of a thread, oldest first; those with an existing `uid` are skipped.
 
@@ -141,7 +141,7 @@ class MemoryStore(Protocol):
 
     def turns(
         self, scope: Scope, thread: str, first: int = 0, last: int | None = None
-    ) -> list[Turn]:
+    ) -> list[Statement]:
         """Return turns of a thread by `seq`, `last` included, without hidden ones."""
         ...
 
@@ -233,7 +233,7 @@ class MemoryStore(Protocol):
         vector: bytes = b"",
         limit: int = 500,
         most_words: int = 64,
-    ) -> Found:
+    ) -> WordOccurrences:
         """Find items by words, and by a vector where there are any.
 
         An item is found by its `memory.facts.recall.found.item_words`.
@@ -247,7 +247,7 @@ class MemoryStore(Protocol):
         """
         ...
 
-    def items(self, scope: Scope, numbers: Sequence[int]) -> list[Item]:
+    def items(self, scope: Scope, numbers: Sequence[int]) -> list[RecallItem]:
         """Return items; unknown numbers are skipped."""
         ...
 
@@ -259,11 +259,11 @@ class MemoryStore(Protocol):
         """List the numbers of a thread's pieces, the newest first, `limit` at most."""
         ...
 
-    def keep_told(self, scope: Scope, thread: str, told: Told) -> None:
+    def keep_told(self, scope: Scope, thread: str, told: ShownFacts) -> None:
         """Store what was shown before a message of a thread, and why; the newest ones are kept."""
         ...
 
-    def told(self, scope: Scope, thread: str) -> list[Told]:
+    def told(self, scope: Scope, thread: str) -> list[ShownFacts]:
         """Return what was shown in a thread and why, newest first. `forget` deletes all of it."""
         ...
 

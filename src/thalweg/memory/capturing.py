@@ -7,8 +7,8 @@ from dataclasses import replace
 from thalweg.database.base import encode
 from thalweg.memory.facts.recall.found import turn_words
 from thalweg.memory.facts.recall.pieces import pieces
-from thalweg.memory.facts.values import Turn
-from thalweg.memory.search.index import Entry
+from thalweg.memory.facts.values import Statement
+from thalweg.memory.search.index import IndexEntry
 from thalweg.memory.store import threads
 from thalweg.memory.store.records import read_turn, write_turn
 from thalweg.memory.store.scoped import Scoped
@@ -16,12 +16,12 @@ from thalweg.memory.store.scoped import Scoped
 _ENDLESS = 1 << 60
 
 
-def with_uid(turn: Turn, thread: str) -> Turn:
+def with_uid(turn: Statement, thread: str) -> Statement:
     """Return a turn with an id; one derived from the message if it has none of its own.
 
     Example:
         >>> from thalweg.memory.facts.values import Trust
-        >>> turn = Turn("t", 0, "user", "hello", "2026-03-01T10:00:00Z", Trust.USER)
+        >>> turn = Statement("t", 0, "user", "hello", "2026-03-01T10:00:00Z", Trust.USER)
         >>> with_uid(turn, "t").uid == with_uid(turn, "t").uid != with_uid(turn, "u").uid
         True
     """
@@ -33,12 +33,12 @@ def with_uid(turn: Turn, thread: str) -> Turn:
 
 
 def capture(
-    scoped: Scoped, name: str, turns: Sequence[Turn], upto: int | None, begun: int | None
+    scoped: Scoped, name: str, turns: Sequence[Statement], upto: int | None, begun: int | None
 ) -> int:
     """See `MemoryStore.capture`."""
     thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name)
     named = [with_uid(turn, name) for turn in turns]
-    by_uid: dict[str, Turn] = {}
+    by_uid: dict[str, Statement] = {}
     for turn in named:
         by_uid.setdefault(turn.uid, turn)
     new = _unknown(scoped, thread.number, by_uid.keys())
@@ -60,7 +60,7 @@ def capture(
     if cut:
         scoped.enter(
             [
-                Entry(turn_words(turn, start, stop), thread.number, seq, start, stop)
+                IndexEntry(turn_words(turn, start, stop), thread.number, seq, start, stop)
                 for seq, turn, start, stop in cut
             ],
             [turn.text[start:stop] for _, turn, start, stop in cut],
@@ -71,7 +71,7 @@ def capture(
     return len(fresh)
 
 
-def texts(turns: Sequence[Turn]) -> list[str]:
+def texts(turns: Sequence[Statement]) -> list[str]:
     """List the texts that turns are found by: their pieces."""
     return [turn.text[start:stop] for turn in turns for start, stop in pieces(turn.text)]
 
@@ -89,7 +89,7 @@ def _unknown(scoped: Scoped, thread: int, uids: Collection[str]) -> set[str]:
     return set(uids) - there - buried
 
 
-def read(scoped: Scoped, name: str, first: int, last: int | None) -> list[Turn]:
+def read(scoped: Scoped, name: str, first: int, last: int | None) -> list[Statement]:
     """See `MemoryStore.turns`."""
     thread = threads.look(scoped.db, scoped.digests, name)
     rows = scoped.db.rows(

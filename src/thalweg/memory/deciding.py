@@ -14,7 +14,7 @@ RACES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class MemorySnapshot:
     """A memory as it is when something is decided on."""
 
     facts: Sequence[Fact]
@@ -32,7 +32,7 @@ class Decider:
 
     def change(
         self,
-        decide: Callable[[Known], Sequence[Change]],
+        decide: Callable[[MemorySnapshot], Sequence[Change]],
         *,
         actor: str,
         why: str = "",
@@ -55,7 +55,7 @@ class Decider:
 
         def plan() -> Sequence[Change]:
             facts = self.store.facts(self.scope, ids=ids, statuses=None)
-            return decide(Known(facts, self.store.profile(self.scope)))
+            return decide(MemorySnapshot(facts, self.store.profile(self.scope)))
 
         return self.take_in(plan, actor=actor, why=why)
 

@@ -25,7 +25,7 @@ same tick of the file system's clock: it is read again to be sure."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class WrittenDocument:
     """What a file held when it was written last."""
 
     digest: str
@@ -108,12 +108,12 @@ class DocumentFile:
         """Of what was read or written last; empty where there was no file."""
         return self._look.digest if self._look else ""
 
-    def seen(self) -> Seen | None:
+    def seen(self) -> WrittenDocument | None:
         """Return the last write of any process; `None` if unknown."""
         try:
             plain = json.loads(self._beside("seen").read_bytes())
             marks = Marks(plain["facts"], plain["sections"])
-            return Seen(plain["file"], plain["version"], marks)
+            return WrittenDocument(plain["file"], plain["version"], marks)
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None  # nothing goes from a memory for want of it: see `picked_up`
 
@@ -133,7 +133,7 @@ class DocumentFile:
             if _digest(raw) != self.digest:
                 self._replace(raw)
             self._look = _Look(self._stamp(), _digest(raw), time.time_ns())
-            self._write_seen(Seen(_digest(raw), version, marks))
+            self._write_seen(WrittenDocument(_digest(raw), version, marks))
         except OSError as error:
             raise _as_storage_error(self.path, error) from error
         return True
@@ -153,7 +153,7 @@ class DocumentFile:
             part.unlink(missing_ok=True)
         _sync_folder(place.parent)
 
-    def _write_seen(self, seen: Seen) -> None:
+    def _write_seen(self, seen: WrittenDocument) -> None:
         told = {
             "file": seen.digest,
             "version": seen.version,

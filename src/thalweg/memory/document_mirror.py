@@ -16,13 +16,13 @@ from thalweg.database.base import encode
 from thalweg.errors import DocumentError, StaleWriteError, StorageError
 from thalweg.memory.base import MemoryStore, Operation
 from thalweg.memory.clock import new_fact_id, utc_now
-from thalweg.memory.deciding import Decider, Known
+from thalweg.memory.deciding import Decider, MemorySnapshot
 from thalweg.memory.document_file import DocumentFile
 from thalweg.memory.facts.changes import Change, Hide
 from thalweg.memory.facts.document.changes import marks, picked_up
 from thalweg.memory.facts.document.reading import read_document
 from thalweg.memory.facts.document.writing import Document, export, without
-from thalweg.memory.facts.values import HISTORY, USER_CONTEXT, Scope, Section
+from thalweg.memory.facts.values import HISTORY, USER_CONTEXT, ProfileSection, Scope
 from thalweg.memory.verbatim import Sayings
 
 _log = logging.getLogger("thalweg.memory")
@@ -31,7 +31,9 @@ GRACE_S = 2.0
 before they put another in its place."""
 _TRIES = 20
 """How often a document is read again that an editor changed before it was written."""
-_EMPTIED = Document("seeds", (), tuple(Section(name, "") for name in USER_CONTEXT + HISTORY), "")
+_EMPTIED = Document(
+    "seeds", (), tuple(ProfileSection(name, "") for name in USER_CONTEXT + HISTORY), ""
+)
 """The content of a document that was deleted."""
 
 
@@ -191,7 +193,7 @@ class DocumentMirror:
         what = "deleted" if text is None else "edited by hand" if seen else "found"
         why = f"{file.path.name} was {what}"
 
-        def decide(known: Known) -> tuple[Change, ...]:
+        def decide(known: MemorySnapshot) -> tuple[Change, ...]:
             before = seen.marks if seen else None
             changes = picked_up(
                 document, before, known.facts, known.profile, now=utc_now(), new_id=new_fact_id

@@ -9,9 +9,9 @@ from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
 from thalweg.memory.async_methods import awaited
 from thalweg.memory.base import MemoryStore, Operation, Receipt, Selection
 from thalweg.memory.clock import Clock, new_fact_id, utc_now
-from thalweg.memory.deciding import Decider, Known
+from thalweg.memory.deciding import Decider, MemorySnapshot
 from thalweg.memory.facts.by_hand import find, plan_edit, plan_remember, plan_review, told_fact
-from thalweg.memory.facts.changes import Change, Put, Write
+from thalweg.memory.facts.changes import Change, PutFact, WriteSection
 from thalweg.memory.facts.document.changes import import_
 from thalweg.memory.facts.document.clearing import plan_clear, plan_delete
 from thalweg.memory.facts.document.reading import read_document
@@ -20,19 +20,19 @@ from thalweg.memory.facts.gates.judging import first_day, judge_told, last_day
 from thalweg.memory.facts.learning.lesson import folded
 from thalweg.memory.facts.merging.comparing import says_the_same
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.shown import Told
+from thalweg.memory.facts.shown import ShownFacts
 from thalweg.memory.facts.values import (
     Category,
     Fact,
     FactId,
     Mode,
     Profile,
+    ProfileSection,
     Scope,
-    Section,
     SectionName,
+    Statement,
     Status,
     Trust,
-    Turn,
 )
 from thalweg.memory.opening import attach_document, mirror_of
 from thalweg.memory.recalling import (
@@ -136,7 +136,7 @@ class Memory:
         return self._take_in(replace(dated, protected=protected), actor="user")
 
     def remember_as_agent(
-        self, content: str, *, category: Category, turns: Sequence[Turn], least: Trust
+        self, content: str, *, category: Category, turns: Sequence[Statement], least: Trust
     ) -> Fact:
         """Store an agent's statement; it waits for the user's review if necessary.
 
@@ -170,7 +170,7 @@ class Memory:
         vector = self.store.vector(new.content)
         done = self._decider.take_in(lambda: self._planned(new, vector), actor=actor, why="told")
         if done is not None:
-            there = [change.fact for change in done.changes if isinstance(change, Put)]
+            there = [change.fact for change in done.changes if isinstance(change, PutFact)]
         else:
             there = self._near(new, vector)
         for fact in there:
@@ -197,7 +197,7 @@ class Memory:
 
     def _change(
         self,
-        decide: Callable[[Known], Sequence[Change]],
+        decide: Callable[[MemorySnapshot], Sequence[Change]],
         *,
         actor: str = "user",
         why: str,
@@ -287,7 +287,7 @@ class Memory:
         messages = [_asked(query)] if isinstance(query, str) else query
         return self.recall_for_run(messages, as_of=as_of, explain=True)
 
-    def told(self, thread: str) -> list[Told]:
+    def told(self, thread: str) -> list[ShownFacts]:
         """Return what was recalled for the newest messages of a thread, and why.
 
         Facts that were forgotten since are not included.
@@ -368,8 +368,8 @@ class Memory:
         Pending turns are not processed any more. `undo` restores everything; `forget` is permanent.
 
         Returns:
-            The operation: a `Drop` for each fact, a `Write` for each section, a `Hide` with the
-            number of turns. `None` if the memory was empty.
+            The operation: a `RemoveFact` for each fact, a `WriteSection` for each section, a `Hide`
+            with the number of turns. `None` if the memory was empty.
 
         Raises:
             MemoryOffError: Memory is off or read-only.
@@ -425,7 +425,7 @@ class Memory:
         now = self.clock()
         if text:
             text = self._clean(text)
-        written = Write(Section(name, text, now), "written by hand")
+        written = WriteSection(ProfileSection(name, text, now), "written by hand")
         self._change(lambda _: [written], why=written.why)
 
     def history(self, fact: str = "", *, limit: int | None = None) -> list[Operation]:
@@ -457,7 +457,7 @@ class Memory:
         Args:
             facts: Ids of facts.
             threads: Threads whose turns are deleted, with facts that have no other evidence.
-            messages: Ids of messages (`Turn.uid`), likewise.
+            messages: Ids of messages (`Statement.uid`), likewise.
             query: Facts of every status, deleted ones included, and turns that have every word of
                 it. Word forms are folded, as in a search.
             everything: The whole memory of this scope.

@@ -8,14 +8,14 @@ from thalweg.engine.tokens import Counter
 from thalweg.memory.base import MemoryStore
 from thalweg.memory.facts.learning.eviction import value
 from thalweg.memory.facts.merging.freshness import current, holds
-from thalweg.memory.facts.recall.found import Item, without
-from thalweg.memory.facts.recall.packing import Packed, Placed, pack
-from thalweg.memory.facts.recall.question import Question, ask, ask_further
+from thalweg.memory.facts.recall.found import RecallItem, without
+from thalweg.memory.facts.recall.packing import Packed, PackedItem, pack
+from thalweg.memory.facts.recall.question import RecallQuery, ask, ask_further
 from thalweg.memory.facts.recall.ranking import (
     REACH,
-    Features,
+    ItemWeights,
     Ranked,
-    Scale,
+    RecallFeatures,
     links,
     rank,
     shortlist,
@@ -41,11 +41,11 @@ _CHARS = 4
 """Characters of a token, at the most on the average (English prose, o200k)."""
 OWN = 500
 """Pieces of the thread that asks which it is taken to show: the newest."""
-IsKnown = Callable[[Item], bool]
+IsKnown = Callable[[RecallItem], bool]
 """Returns whether the caller already has an item."""
 
 
-def nothing_is_known(item: Item) -> bool:
+def nothing_is_known(item: RecallItem) -> bool:
     """Return False: the caller has no items yet."""
     del item
     return False
@@ -59,7 +59,7 @@ class Recalled:
     """The block that a model reads; empty where nothing was recalled."""
     tokens: int
     """Of the block."""
-    placed: tuple[Placed, ...] = ()
+    placed: tuple[PackedItem, ...] = ()
     """The content of the block, best first, each with the features of its score; with `explain`
     also omitted items, with the reasons."""
     profile: Profile = field(default_factory=Profile)
@@ -71,7 +71,7 @@ class Recalled:
         return cls("", 0)
 
     @property
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[RecallItem, ...]:
         """What is in the block, best first."""
         return tuple(one.ranked.item for one in self.placed if one.fate == "shown")
 
@@ -134,14 +134,14 @@ def _said(query: str | Sequence[Message]) -> list[str]:
 def _ranked(
     store: MemoryStore,
     scope: Scope,
-    question: Question,
+    question: RecallQuery,
     vector: bytes,
     as_of: str,
     own: Collection[int],
     now: str,
 ) -> list[Ranked]:
     found = without(store.find(scope, question.words, vector=vector), own)
-    scale = Scale(question, found)
+    scale = ItemWeights(question, found)
     short = shortlist(scale)
     near = links(store.beside(scope, short, REACH))
     items = store.items(scope, worth_reading(scale, short, near))
@@ -157,7 +157,7 @@ def _ranked(
 
 
 def _related(
-    store: MemoryStore, scope: Scope, question: Question, ranked: Sequence[Ranked], now: str
+    store: MemoryStore, scope: Scope, question: RecallQuery, ranked: Sequence[Ranked], now: str
 ) -> list[Ranked]:
     """Rank what shares words with the first hits, and was not found by the question itself.
 
@@ -169,14 +169,14 @@ def _related(
     return [one for one in found if one.item.number not in there]
 
 
-def _superseded(store: MemoryStore, scope: Scope, items: Sequence[Item]) -> list[Item]:
+def _superseded(store: MemoryStore, scope: Scope, items: Sequence[RecallItem]) -> list[RecallItem]:
     """Read the facts that found facts and the newest ones superseded: their turns are stale."""
     found = [item.fact for item in items if item.fact is not None]
     newest = store.facts(scope, limit=MOST_STANDING)
     ids = {id_ for fact in (*found, *newest) for id_ in fact.supersedes}
     ids -= {fact.id for fact in found}
     read = store.facts(scope, ids=sorted(ids), statuses=("superseded",)) if ids else []
-    return [Item(0, fact=fact) for fact in read]
+    return [RecallItem(0, fact=fact) for fact in read]
 
 
 def _with_newer(
@@ -199,7 +199,7 @@ def _with_newer(
         fact = one.item.fact
         for id_ in fact.related if fact is not None else ():
             if newer := linked.pop(id_, None):
-                found.append(replace(one, item=Item(-10_000 - len(found), fact=newer)))
+                found.append(replace(one, item=RecallItem(-10_000 - len(found), fact=newer)))
         found.append(one)
     return found
 
@@ -212,11 +212,11 @@ def _standing(known: Sequence[Fact], ranked: Sequence[Ranked], now: str) -> list
     told = {one.item.fact.id for one in ranked if one.item.fact is not None}
     facts, _ = current((fact for fact in known if fact.id not in told), now=now)
     facts.sort(key=lambda fact: (not fact.protected, -value(fact, now=now), fact.id))
-    items = [Item(-1 - at, fact=fact) for at, fact in enumerate(facts[:MOST_STANDING])]
-    return [Ranked(item, Features.none()) for item in items]
+    items = [RecallItem(-1 - at, fact=fact) for at, fact in enumerate(facts[:MOST_STANDING])]
+    return [Ranked(item, RecallFeatures.none()) for item in items]
 
 
-def _may_be_shown(item: Item, as_of: str) -> bool:
+def _may_be_shown(item: RecallItem, as_of: str) -> bool:
     """Return whether an item is trusted and from before the requested time."""
     if item.turn is not None:
         upto = f"{as_of}T99" if len(as_of) == DAY_CHARS else as_of
@@ -225,7 +225,7 @@ def _may_be_shown(item: Item, as_of: str) -> bool:
     return item.fact is not None and item.fact.trust >= Trust.IMPORT
 
 
-def _stale(items: Sequence[Item], as_of: str, now: str) -> dict[str, list[str]]:
+def _stale(items: Sequence[RecallItem], as_of: str, now: str) -> dict[str, list[str]]:
     """Return statements that are no longer valid, by the id of their message."""
     gone: dict[str, list[str]] = {}
     for item in items:
@@ -253,11 +253,13 @@ def _as_seeds(
     )
     text = render_system(profile, [fact for _, fact in top], budget, count)
     placed = tuple(
-        Placed(Ranked(Item(number, fact=fact), _of_seeds(score)), "shown", count(fact.content))
+        PackedItem(
+            Ranked(RecallItem(number, fact=fact), _of_seeds(score)), "shown", count(fact.content)
+        )
         for number, (score, fact) in enumerate(top)
     )
     return Packed(text, count(text), placed, profile)
 
 
-def _of_seeds(score: float) -> Features:
-    return replace(Features.none(), words=score)
+def _of_seeds(score: float) -> RecallFeatures:
+    return replace(RecallFeatures.none(), words=score)

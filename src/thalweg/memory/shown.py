@@ -1,7 +1,7 @@
 """The memory shown in the threads of a scope, and why: ids and figures."""
 
 from thalweg.database.base import decode, encode
-from thalweg.memory.facts.shown import Told, told_from_json, told_to_json
+from thalweg.memory.facts.shown import ShownFacts, told_from_json, told_to_json
 from thalweg.memory.store import threads
 from thalweg.memory.store.scoped import Scoped
 
@@ -9,7 +9,7 @@ KEPT = 50
 """Number of messages of a thread for which it is stored."""
 
 
-def keep(scoped: Scoped, name: str, told: Told) -> None:
+def keep(scoped: Scoped, name: str, told: ShownFacts) -> None:
     """See `MemoryStore.keep_told`."""
     thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name).number
     (newest,) = scoped.db.row(
@@ -24,7 +24,7 @@ def keep(scoped: Scoped, name: str, told: Told) -> None:
     )
 
 
-def read(scoped: Scoped, name: str) -> list[Told]:
+def read(scoped: Scoped, name: str) -> list[ShownFacts]:
     """See `MemoryStore.told`."""
     thread = threads.look(scoped.db, scoped.digests, name).number
     rows = scoped.db.rows(

@@ -90,7 +90,7 @@ class AnswerMiddleware(FlowMiddleware[AgentState[Any]]):
 
     def call(self, request: ModelRequest[Any]) -> Flow[ModelResponse[Any]]:
         """Ask until there is an answer that can be used."""
-        asked = _Asked(request, self.tries)
+        asked = _RetriedTurn(request, self.tries)
         while True:
             response: ModelResponse[Any] = yield Send(asked.request)
             settled = asked.settle(response)
@@ -99,7 +99,7 @@ class AnswerMiddleware(FlowMiddleware[AgentState[Any]]):
 
 
 @dataclass(slots=True)
-class _Asked:
+class _RetriedTurn:
     """A turn in which a model may be asked more than once."""
 
     request: ModelRequest[Any]

@@ -23,7 +23,7 @@ from thalweg.middleware.arguments import NEWEST, KeptState, Owner
 from thalweg.middleware.turn.context_tools import compact_tool, last_written, recall_tool
 from thalweg.middleware.turn.effects import arun_in_thread, in_thread, run
 from thalweg.middleware.turn.run_end import end_run
-from thalweg.middleware.turn.session_pool import Desk
+from thalweg.middleware.turn.session_pool import SessionPool
 from thalweg.middleware.turn.turn import take_turn
 
 
@@ -100,7 +100,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         token_counter: Counter | None = None,
     ) -> None:
         super().__init__()
-        self._desk = Desk(
+        self._desk = SessionPool(
             policy,
             archive=archive,
             owner=owner,

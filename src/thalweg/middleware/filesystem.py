@@ -27,7 +27,7 @@ from thalweg.agent.tools.files import (
     GLOB_TRUNCATION_NOTE,
     GLOB_UNREADABLE_NOTE,
     GREP_TRUNCATION_NOTE,
-    Desk,
+    FileToolContext,
 )
 from thalweg.agent.tools.filing import FILED, Result, as_stub, file_message, file_result, text_of
 from thalweg.agent.tools.kit import FILE_TOOLS, FsToolName, described, file_tool
@@ -269,7 +269,7 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
         _check_rights(given, self.backend)
         samples_video = video_dependencies_available()
         self._access = Access(given, self.backend)
-        desk = Desk(
+        desk = FileToolContext(
             backend=shared(self.backend),
             access=self._access,
             slots=self._slots,

@@ -103,11 +103,11 @@ class LoopMiddleware(FlowMiddleware[LoopState]):
             response = yield Send(request)
         return _with_trail(response, trail)
 
-    def _warning(self, turn: "Turn", times: int) -> HumanMessage:
+    def _warning(self, turn: "CallsWithResults", times: int) -> HumanMessage:
         left = self.stop_at - times
         return note(prompt("loop_warning").render(calls=turn.names, times=times, left=left))
 
-    def _end(self, turn: "Turn", times: int) -> AIMessage:
+    def _end(self, turn: "CallsWithResults", times: int) -> AIMessage:
         said = prompt("loop_end").render(calls=turn.names, times=times, result=turn.last_result)
         return last_words(said, "loop")
 
@@ -117,7 +117,7 @@ def _with_trail(response: ModelResponse[Any], trail: Trail) -> ExtendedModelResp
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class CallsWithResults:
     """The calls of an assistant's message with their results."""
 
     pairs: tuple[tuple[ToolCall, ToolMessage], ...]
@@ -139,7 +139,7 @@ class Turn:
         return said if len(said) <= RESULT_CHARS else f"{said[:RESULT_CHARS]}…"
 
 
-def last_turn(messages: Sequence[AnyMessage]) -> Turn | None:
+def last_turn(messages: Sequence[AnyMessage]) -> CallsWithResults | None:
     """Return the turn that has just ended; `None` after a message of the user or without turns."""
     results: dict[str, ToolMessage] = {}
     for message in reversed(messages):
@@ -147,7 +147,7 @@ def last_turn(messages: Sequence[AnyMessage]) -> Turn | None:
             results.setdefault(message.tool_call_id, message)
         elif isinstance(message, AIMessage):
             answered = [c for c in message.tool_calls if c["id"] in results]
-            return Turn(tuple((call, results[call["id"] or ""]) for call in answered))
+            return CallsWithResults(tuple((call, results[call["id"] or ""]) for call in answered))
         elif isinstance(message, HumanMessage) and not is_note(message):
             return None
     return None

@@ -6,7 +6,7 @@ from typing import Literal
 from langchain.agents.middleware import InterruptOnConfig
 from langchain.tools.tool_node import ToolCallRequest
 
-from thalweg.agent.tools.access import Access, RefusedError
+from thalweg.agent.tools.access import Access, ToolRefusedError
 from thalweg.agent.tools.places import folds_case
 from thalweg.agent.tools.rights import (
     FilesystemOperation,
@@ -119,7 +119,7 @@ def when_looked_in(
             return bool(patterns)
         try:
             names = access.names(validate_path(str(folder)))
-        except (ValueError, RefusedError):
+        except (ValueError, ToolRefusedError):
             names = ()
         return any(map(reached, names)) or leads_there(request)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.engine.transcript import as_text
-from thalweg.recorder.forgotten import Forgotten
+from thalweg.recorder.forgotten import ForgottenNames
 from thalweg.recorder.searching import SearchFilter
 from thalweg.recorder.sessions import OWNER, list_sessions
 
@@ -40,7 +40,7 @@ def _holds(archive: Archive, key: ThreadKey, words: str) -> bool:
 
 
 def forget(
-    archive: Archive, threads: Sequence[str], forgotten: Forgotten, *, owner: str = OWNER
+    archive: Archive, threads: Sequence[str], forgotten: ForgottenNames, *, owner: str = OWNER
 ) -> int:
     """Delete threads with all their own data, and prevent another import of them.
 

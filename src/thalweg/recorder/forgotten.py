@@ -9,7 +9,7 @@ from thalweg.database.private_files import make_private_file, make_private_folde
 FILE = "forgotten"
 
 
-class Forgotten:
+class ForgottenNames:
     """Names of forgotten threads, as digests in a file, so that it does not show the names.
 
     Args:

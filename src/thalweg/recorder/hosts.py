@@ -25,7 +25,7 @@ JsonObject = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Commands:
+class HostCommands:
     """What an agent is to run."""
 
     hook: Sequence[str]
@@ -38,13 +38,13 @@ class Configuration:
 
     path: str
     """From the home folder."""
-    add: Callable[[str, Commands], str]
+    add: Callable[[str, HostCommands], str]
     """Takes the file's text, empty where there is none."""
     remove: Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class CodingAgent:
     """A coding agent."""
 
     name: str
@@ -60,7 +60,7 @@ def _json(
     *,
     hooks: Mapping[str, str] | None = None,
     server: str = "",
-    make_server: Callable[[Commands], JsonObject] | None = None,
+    make_server: Callable[[HostCommands], JsonObject] | None = None,
     timeout: int = _TIMEOUT_S,
 ) -> Configuration:
     """Describe a JSON configuration.
@@ -73,7 +73,7 @@ def _json(
         timeout: Of a hook, in the unit that the host takes.
     """
 
-    def add(text: str, commands: Commands) -> str:
+    def add(text: str, commands: HostCommands) -> str:
         document = _without(_parsed(path, text), server)
         for event, matcher in (hooks or {}).items():
             run = {"type": "command", "command": shlex.join(commands.hook), "timeout": timeout}
@@ -132,7 +132,7 @@ def _written(document: JsonObject, like: str) -> str:
     return json.dumps(document, indent=indent[1] if indent else 2, ensure_ascii=False) + end
 
 
-def _add_to_toml(text: str, commands: Commands) -> str:
+def _add_to_toml(text: str, commands: HostCommands) -> str:
     """Append our server as a marked block; what the user wrote stays to the byte."""
     kept = _remove_from_toml(text)
     command, *arguments = commands.server
@@ -157,13 +157,13 @@ def _remove_from_toml(text: str) -> str:
     return re.sub(f"{re.escape(_BEGIN)}.*?{re.escape(_END)}\n?", "", text, flags=re.DOTALL)
 
 
-def _stdio(commands: Commands) -> JsonObject:
+def _stdio(commands: HostCommands) -> JsonObject:
     command, *arguments = commands.server
     return {"command": command, "args": arguments}
 
 
-HOSTS: tuple[Host, ...] = (
-    Host(
+HOSTS: tuple[CodingAgent, ...] = (
+    CodingAgent(
         "claude-code",
         ".claude",
         (
@@ -185,7 +185,7 @@ HOSTS: tuple[Host, ...] = (
             ),
         ),
     ),
-    Host(
+    CodingAgent(
         "codex",
         ".codex",
         (
@@ -202,7 +202,7 @@ HOSTS: tuple[Host, ...] = (
         ),
         "Codex runs a new hook after you trusted it: /hooks in a session.",
     ),
-    Host(
+    CodingAgent(
         "gemini-cli",
         ".gemini",
         (
@@ -216,7 +216,7 @@ HOSTS: tuple[Host, ...] = (
         ),
         "Gemini CLI gets no summary after a compaction: no event reports one.",
     ),
-    Host(
+    CodingAgent(
         "opencode",
         ".config/opencode",
         (

@@ -13,17 +13,17 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
-from thalweg.archive import Archive, Logged, ThreadKey, Turn
-from thalweg.archive.threads.branch import Line
-from thalweg.archive.threads.journal import Page, page_to_json, read_page
-from thalweg.archive.threads.retry import Tries
+from thalweg.archive import Archive, Logged, ThreadKey, TurnRow
+from thalweg.archive.threads.branch import ThreadBranch
+from thalweg.archive.threads.journal import TurnRecord, page_to_json, read_page
+from thalweg.archive.threads.retry import Retry
 from thalweg.engine.entries import Message, message_to_json
 from thalweg.engine.window.reading import Reader
 from thalweg.errors import ConflictError, RecordingError
 from thalweg.lab.recordings import Recording, read_recording
 from thalweg.lab.recordings.base import RecordedCompaction
 from thalweg.memory.facts.gates.secrets import redact
-from thalweg.recorder.forgotten import Forgotten
+from thalweg.recorder.forgotten import ForgottenNames
 from thalweg.recorder.opt_out import is_opted_out
 from thalweg.recorder.redaction import without_secrets
 from thalweg.recorder.sessions import (
@@ -77,7 +77,7 @@ def import_sessions(
     *,
     owner: str = OWNER,
     exclude: Sequence[str] = (),
-    forgotten: Forgotten | None = None,
+    forgotten: ForgottenNames | None = None,
 ) -> Iterator[Imported]:
     """Import recorded sessions, except for those whose source did not change.
 
@@ -114,7 +114,7 @@ def import_sessions(
             problem = (error.strerror or str(error)).lower()
             yield Imported(str(path), thread, error=f"{path}: {problem}")
             continue
-        source = Source(str(path.absolute()), stat.st_size, stat.st_mtime_ns)
+        source = ImportSource(str(path.absolute()), stat.st_size, stat.st_mtime_ns)
         yield import_recording(
             archive, recording, source, owner=owner, exclude=exclude, forgotten=forgotten
         )
@@ -130,7 +130,7 @@ def _with_project(recording: Recording, path: Path) -> Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ImportSource:
     """Where a recording was read from, and its state before it was read."""
 
     path: str
@@ -142,11 +142,11 @@ class Source:
 def import_recording(
     archive: Archive,
     recording: Recording,
-    source: Source,
+    source: ImportSource,
     *,
     owner: str = OWNER,
     exclude: Sequence[str] = (),
-    forgotten: Forgotten | None = None,
+    forgotten: ForgottenNames | None = None,
 ) -> Imported:
     """Add what a recording has and its thread in the archive has not, in one transaction.
 
@@ -165,7 +165,7 @@ def import_recording(
         return Imported(source.path, thread, skipped="opted out")
     if forgotten is not None and thread in forgotten:
         return Imported(source.path, thread, skipped="forgotten")
-    tries = Tries()
+    tries = Retry()
     while True:
         length = archive.length(key)
         plan = _planned(archive, key, recording, source, length)
@@ -180,7 +180,7 @@ def import_recording(
 
 
 def _planned(
-    archive: Archive, key: ThreadKey, recording: Recording, source: Source, length: int
+    archive: Archive, key: ThreadKey, recording: Recording, source: ImportSource, length: int
 ) -> ImportPlan | None:
     """Plan an import against the archive; `None` where it already has all of it."""
     found = newest_import(archive, key)
@@ -196,7 +196,7 @@ def _planned(
 
 def plan_import(
     recording: Recording,
-    source: Source,
+    source: ImportSource,
     ids: Sequence[str],
     known: Collection[str],
     length: int,
@@ -294,7 +294,7 @@ def _stored_parts(message: Message, known: Container[str]) -> int:
 
 def _session_after(
     recording: Recording,
-    source: Source,
+    source: ImportSource,
     before: RecordedSession | None,
     appended: Sequence[Message],
     placed: Sequence[tuple[int, RecordedCompaction]],
@@ -328,7 +328,7 @@ def _session_after(
 def _enter(archive: Archive, key: ThreadKey, plan: ImportPlan, length: int) -> None:
     """Append the rows, with a turn in the journal that states where they came from."""
     count = archive.turn_count(key)
-    line = read_page(archive, key, count - 1).line if count else Line()
+    line = read_page(archive, key, count - 1).line if count else ThreadBranch()
     for position in range(length, length + len(plan.rows)):
         line = line.add(position)
     summaries = [redact(compaction.summary) for _, compaction in plan.compactions]
@@ -337,7 +337,7 @@ def _enter(archive: Archive, key: ThreadKey, plan: ImportPlan, length: int) -> N
         {"position": position, **_plain(compaction), "summary": digest}
         for (position, compaction), digest in zip(plan.compactions, digests, strict=True)
     ]
-    page = Page(
+    page = TurnRecord(
         kind="import",
         at=time.time(),
         parent=count - 1 if count else None,
@@ -347,7 +347,7 @@ def _enter(archive: Archive, key: ThreadKey, plan: ImportPlan, length: int) -> N
         note=f"{len(plan.rows)} messages from {plan.session.source}",
         session={**session_to_plain(plan.session), **({"new_compactions": new} if new else {})},
     )
-    archive.add_turn(key, Turn(page_to_json(page)), length=length, log=plan.rows)
+    archive.add_turn(key, TurnRow(page_to_json(page)), length=length, log=plan.rows)
 
 
 def _plain(compaction: RecordedCompaction) -> dict[str, str | int]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from thalweg.database.private_files import make_private_folder, open_private
 from thalweg.errors import ConfigError
 from thalweg.recorder import hook
-from thalweg.recorder.hosts import HOSTS, Commands, Configuration, Host
+from thalweg.recorder.hosts import HOSTS, CodingAgent, Configuration, HostCommands
 
 MANIFEST = "installed.json"
 """In the recorder's folder: what each configuration file was before, and what was written."""
@@ -39,7 +39,7 @@ class FileChange:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def pick_hosts(home: Path, names: Sequence[str] = ()) -> list[Host]:
+def pick_hosts(home: Path, names: Sequence[str] = ()) -> list[CodingAgent]:
     """Pick hosts by name; those that are used in a home folder where none is named.
 
     Raises:
@@ -54,15 +54,15 @@ def pick_hosts(home: Path, names: Sequence[str] = ()) -> list[Host]:
     return [host for host in HOSTS if (home / host.folder).is_dir()]
 
 
-def commands_for(folder: Path) -> Commands:
+def commands_for(folder: Path) -> HostCommands:
     """Name what agents run, with this interpreter and this recorder's folder."""
-    return Commands(
+    return HostCommands(
         hook=(sys.executable, "-I", "-S", hook.__file__, str(folder)),
         server=(sys.executable, "-m", "thalweg", "mcp", "--archive", str(folder / "thalweg.db")),
     )
 
 
-def plan_install(home: Path, folder: Path, hosts: Sequence[Host]) -> list[FileChange]:
+def plan_install(home: Path, folder: Path, hosts: Sequence[CodingAgent]) -> list[FileChange]:
     """Plan what an installation changes. Installed again, it changes nothing, or what is newer.
 
     Raises:
@@ -78,7 +78,7 @@ def plan_install(home: Path, folder: Path, hosts: Sequence[Host]) -> list[FileCh
     return [change for change in changes if change.before != change.after]
 
 
-def plan_uninstall(home: Path, folder: Path, hosts: Sequence[Host]) -> list[FileChange]:
+def plan_uninstall(home: Path, folder: Path, hosts: Sequence[CodingAgent]) -> list[FileChange]:
     """Plan what takes the recorder out: a file that nobody changed since becomes what it was.
 
     Of one that was changed since, our part is taken out and nothing else.
@@ -122,7 +122,7 @@ def apply_changes(folder: Path, changes: Sequence[FileChange], *, installs: bool
             _write(folder / MANIFEST, json.dumps(manifest, indent=1))
 
 
-def _files(home: Path, hosts: Sequence[Host]) -> Iterator[tuple[Path, Configuration]]:
+def _files(home: Path, hosts: Sequence[CodingAgent]) -> Iterator[tuple[Path, Configuration]]:
     for host in hosts:
         for one in host.files:
             # A link to where a user keeps configurations stays a link.

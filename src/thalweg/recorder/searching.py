@@ -56,7 +56,7 @@ class SearchFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchHit:
     """One hit of a search."""
 
     reference: str
@@ -72,7 +72,7 @@ def search_sessions(
     *,
     owner: str = OWNER,
     max_tokens: int = 2_000,
-) -> list[Found]:
+) -> list[SearchHit]:
     """Find passages in the threads of an owner, best first.
 
     Args:
@@ -92,7 +92,7 @@ def search_sessions(
     room = max_tokens * (WIDER if only.names_messages else 1)
     hits = archive.search_threads(owner, words, threads=threads, max_tokens=room)
     found = [
-        Found(f"{hit.thread}#{hit.passage.position}", hit.thread, hit.passage)
+        SearchHit(f"{hit.thread}#{hit.passage.position}", hit.thread, hit.passage)
         for hit in hits
         if _is_wanted(archive, ThreadKey(owner, hit.thread), hit.passage, only)
     ]
@@ -112,19 +112,19 @@ def _is_wanted(archive: Archive, key: ThreadKey, passage: Passage, only: SearchF
     return message.is_error
 
 
-def render_found(found: Sequence[Found]) -> str:
+def render_found(found: Sequence[SearchHit]) -> str:
     """Write hits as people and models read them: reference, speaker and call, then the words.
 
     Example:
         >>> hit = Passage(3, "tool Bash", "2 passed", 0, "Bash make test")
-        >>> print(render_found([Found("codex:s1#3", "codex:s1", hit)]))
+        >>> print(render_found([SearchHit("codex:s1#3", "codex:s1", hit)]))
         codex:s1#3 tool Bash · Bash make test
         2 passed
     """
     return "\n\n".join(_rendered(found))
 
 
-def _rendered(found: Sequence[Found]) -> Iterator[str]:
+def _rendered(found: Sequence[SearchHit]) -> Iterator[str]:
     for one in found:
         about = f" · {one.passage.about}" if one.passage.about else ""
         yield f"{one.reference} {one.passage.speaker}{about}\n{one.passage.text}"

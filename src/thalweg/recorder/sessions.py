@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import PurePath
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.journal import Page, Spent, read_page, read_pages
+from thalweg.archive.threads.journal import AuxiliaryUsage, TurnRecord, read_page, read_pages
 from thalweg.engine.pricing.matching import tariff_of_model
 
 OWNER = "local"
@@ -52,7 +52,7 @@ class RecordedSession:
         tariff = tariff_of_model(self.model)
         if not self.calls or tariff is None:
             return None
-        spent = Spent(self.calls, self.input, self.cached, self.written, self.output)
+        spent = AuxiliaryUsage(self.calls, self.input, self.cached, self.written, self.output)
         return tariff.cost_of(spent.price(tariff))
 
     def is_in(self, folder: str) -> bool:
@@ -68,7 +68,7 @@ class RecordedSession:
 _FIELDS = frozenset(field.name for field in fields(RecordedSession))
 
 
-def session_of(page: Page) -> RecordedSession | None:
+def session_of(page: TurnRecord) -> RecordedSession | None:
     """Read the session that an import entered; `None` for any other turn."""
     known = {name: value for name, value in page.session.items() if name in _FIELDS}
     return RecordedSession(**known) if "agent" in known else None
@@ -79,7 +79,7 @@ def session_to_plain(session: RecordedSession) -> dict[str, str | int]:
     return {name: value for name, value in asdict(session).items() if value}
 
 
-def newest_import(archive: Archive, key: ThreadKey) -> tuple[Page, RecordedSession] | None:
+def newest_import(archive: Archive, key: ThreadKey) -> tuple[TurnRecord, RecordedSession] | None:
     """Find the newest import of a thread; `None` where nothing was imported into it."""
     count = archive.turn_count(key)
     if not count:

@@ -11,7 +11,7 @@ from pathlib import Path
 from thalweg.archive import Archive, ThreadKey
 from thalweg.database.private_files import open_private
 from thalweg.errors import ThalwegError
-from thalweg.recorder.forgotten import Forgotten
+from thalweg.recorder.forgotten import ForgottenNames
 from thalweg.recorder.hook import LOCK, session_file
 from thalweg.recorder.importing import import_sessions
 from thalweg.recorder.place import open_recorder
@@ -72,7 +72,7 @@ def _handle(archive: Archive, folder: Path, place: Path) -> bool:
         place.unlink()
         return True
     try:
-        (imported,) = import_sessions(archive, [Path(source)], forgotten=Forgotten(folder))
+        (imported,) = import_sessions(archive, [Path(source)], forgotten=ForgottenNames(folder))
         if name == SUMMARIZED and imported.thread and imported.skipped in {"", "unchanged"}:
             text = summarize(archive, ThreadKey(OWNER, imported.thread))
             _write(folder / "summaries" / f"{session_file(session)}.md", text)

@@ -89,7 +89,7 @@ BAD_PATHS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class BackendMethods:
     """A backend by one kind of its methods: the blocking ones, or their awaited twins.
 
     Attributes:
@@ -218,18 +218,18 @@ class BackendContract:
     """Whether paths that climb are refused; a backend of a whole machine may let them."""
 
     @pytest.fixture(params=[False, True], ids=["blocking", "awaited"])
-    def files(self, backend: BackendProtocol, request: pytest.FixtureRequest) -> Files:
+    def files(self, backend: BackendProtocol, request: pytest.FixtureRequest) -> BackendMethods:
         """Return the backend by one kind of its methods."""
-        return Files(backend, bool(request.param), self.home)
+        return BackendMethods(backend, bool(request.param), self.home)
 
     @pytest.fixture
-    def tree(self, files: Files) -> Files:
+    def tree(self, files: BackendMethods) -> BackendMethods:
         """Return a backend with the files of `TREE`."""
         for path, content in TREE.items():
             assert files.write(path, content).error is None
         return files
 
-    def test_reads_back_what_was_written(self, files: Files) -> None:
+    def test_reads_back_what_was_written(self, files: BackendMethods) -> None:
         """Folders are made as needed; the path comes back with the result."""
         written = files.write("/notes/of/today.md", "one\ntwo\n")
 
@@ -241,7 +241,7 @@ class BackendContract:
         assert (read.start_line, read.end_line, read.total_lines) == (1, 2, 2)
         assert read.next_offset is None
 
-    def test_the_last_write_wins(self, files: Files) -> None:
+    def test_the_last_write_wins(self, files: BackendMethods) -> None:
         """A second write replaces the first; nothing of a longer text remains."""
         files.write("/a.md", "first and longer")
 
@@ -249,13 +249,13 @@ class BackendContract:
         assert files.content("/a.md") == "second"
 
     @pytest.mark.parametrize("content", ["", "\n", "no end", "ends\n", "ü 𝔘 日本\n", "tab\t\x0b\n"])
-    def test_text_comes_back_to_the_character(self, files: Files, content: str) -> None:
+    def test_text_comes_back_to_the_character(self, files: BackendMethods, content: str) -> None:
         """With or without an end of the last line, in any script."""
         files.write("/ö 日本/a [1] {b} *.txt", content)
 
         assert files.content("/ö 日本/a [1] {b} *.txt") == content
 
-    def test_a_window_of_lines_says_where_it_stands(self, files: Files) -> None:
+    def test_a_window_of_lines_says_where_it_stands(self, files: BackendMethods) -> None:
         """Reading on at `next_offset` returns every line once."""
         files.write("/a.txt", "".join(f"line {n}\n" for n in range(1, 8)))
         seen, offset = "", 0
@@ -272,7 +272,7 @@ class BackendContract:
         assert seen == files.content("/a.txt")
         assert read.end_line == 7
 
-    def test_a_window_that_cannot_be_is_told_and_not_raised(self, files: Files) -> None:
+    def test_a_window_that_cannot_be_is_told_and_not_raised(self, files: BackendMethods) -> None:
         """Before the beginning, past the end, or of no lines."""
         files.write("/a.txt", "one\ntwo\nthree")
 
@@ -285,7 +285,7 @@ class BackendContract:
             assert (none.error, none.no_lines_requested) == (None, True)
             assert none.start_line is none.total_lines is None
 
-    def test_a_file_of_nothing_says_nothing_of_lines(self, files: Files) -> None:
+    def test_a_file_of_nothing_says_nothing_of_lines(self, files: BackendMethods) -> None:
         """For any requested window."""
         for content in ("", " \n\n"):
             files.write("/empty.txt", content)
@@ -294,7 +294,7 @@ class BackendContract:
                 assert (read.error, read.start_line, read.total_lines) == (None, None, None)
                 assert read.file_data is not None
 
-    def test_a_line_ends_where_an_editor_ends_it(self, files: Files) -> None:
+    def test_a_line_ends_where_an_editor_ends_it(self, files: BackendMethods) -> None:
         r"""At `\n`, `\r\n` or `\r`, which are shown as `\n`, and at nothing else."""
         files.upload([("/a.txt", b"one\r\ntwo\x0cstill\xe2\x80\xa8two\rthree")])
 
@@ -304,7 +304,7 @@ class BackendContract:
         assert read.total_lines == 3
         assert [m["line"] for m in files.grep("three").matches or []] == [3]
 
-    def test_a_missing_file_is_told_by_every_call(self, files: Files) -> None:
+    def test_a_missing_file_is_told_by_every_call(self, files: BackendMethods) -> None:
         """Also if a file is in the place of a folder."""
         files.write("/file.txt", "x")
         for path in ("/nowhere.txt", "/no/where.txt", "/file.txt/below.txt"):
@@ -318,7 +318,7 @@ class BackendContract:
             assert files.grep("x", path).matches == []
             assert not files.glob("*", path).matches
 
-    def test_an_edit_replaces_the_one_place_that_was_meant(self, files: Files) -> None:
+    def test_an_edit_replaces_the_one_place_that_was_meant(self, files: BackendMethods) -> None:
         """To the character, and no pattern."""
         files.write("/a.py", "x = f(a.b)\ny = f(axb)\n")
 
@@ -328,7 +328,9 @@ class BackendContract:
         assert files.bare(edited.path) == "/a.py"
         assert files.content("/a.py") == "x = g(\\1)\ny = f(axb)\n"
 
-    def test_an_edit_that_could_mean_more_than_one_place_is_refused(self, files: Files) -> None:
+    def test_an_edit_that_could_mean_more_than_one_place_is_refused(
+        self, files: BackendMethods
+    ) -> None:
         """Unless all are meant; a refused edit changes nothing."""
         files.write("/a.txt", "one two one")
 
@@ -340,7 +342,7 @@ class BackendContract:
         assert files.edit("/a.txt", "one", "1", replace_all=True).occurrences == 2
         assert files.content("/a.txt") == "1 two 1"
 
-    def test_an_edit_of_what_is_not_there_says_why(self, files: Files) -> None:
+    def test_an_edit_of_what_is_not_there_says_why(self, files: BackendMethods) -> None:
         """Nothing to look for, not found, or an end that the last line does not have."""
         files.write("/a.txt", "last line")
 
@@ -351,14 +353,14 @@ class BackendContract:
         assert "ends with a newline" in (files.edit("/a.txt", "last line\n", "x\n").error or "")
         assert files.content("/a.txt") == "last line"
 
-    def test_an_edit_leaves_the_ends_of_other_lines_alone(self, files: Files) -> None:
+    def test_an_edit_leaves_the_ends_of_other_lines_alone(self, files: BackendMethods) -> None:
         r"""A model sees `\n` and writes `\n`; the file keeps what it had."""
         files.upload([("/dos.txt", b"one\r\ntwo\r\nthree\r\n")])
 
         assert files.edit("/dos.txt", "one\ntwo\n", "1\n2\n").error is None
         assert files.content("/dos.txt") == "1\r\n2\r\nthree\r\n"
 
-    def test_edits_at_once_are_all_there(self, files: Files) -> None:
+    def test_edits_at_once_are_all_there(self, files: BackendMethods) -> None:
         """None is lost, however many there are of one file."""
         names = [f"<{n}>" for n in range(16)]
         files.write("/a.txt", "\n".join(names))
@@ -371,7 +373,7 @@ class BackendContract:
             assert [run.result() for run in running] == [None] * len(names)
         assert files.content("/a.txt") == "\n".join(f"{name} done" for name in names)
 
-    def test_a_listing_has_what_is_in_a_folder_and_not_below(self, tree: Files) -> None:
+    def test_a_listing_has_what_is_in_a_folder_and_not_below(self, tree: BackendMethods) -> None:
         """Folders end in `/`; all paths are absolute; the order is that of the paths."""
         for path in ("/", ""):
             listed = tree.ls(path)
@@ -389,7 +391,7 @@ class BackendContract:
         assert tree.told(tree.ls("/sub/").entries) == ["/sub/b.py", "/sub/deep/"]
         assert not tree.ls("/nowhere").entries
 
-    def test_what_is_deleted_is_gone_with_everything_in_it(self, tree: Files) -> None:
+    def test_what_is_deleted_is_gone_with_everything_in_it(self, tree: BackendMethods) -> None:
         """And nothing next to it, however similar its name."""
         tree.write("/subway.txt", "stays")
 
@@ -406,7 +408,7 @@ class BackendContract:
 
     @pytest.mark.parametrize(("pattern", "folder", "found"), GLOBS)
     def test_a_glob_means_one_thing(
-        self, tree: Files, pattern: str, folder: str, found: tuple[str, ...]
+        self, tree: BackendMethods, pattern: str, folder: str, found: tuple[str, ...]
     ) -> None:
         """Among files by their paths, and for which files are searched."""
         globbed = tree.glob(pattern, folder)
@@ -419,7 +421,9 @@ class BackendContract:
         assert sorted(tree.bare(m["path"]) for m in grepped.matches or []) == sorted(found)
 
     @pytest.mark.parametrize("pattern", BAD_GLOBS)
-    def test_a_glob_that_cannot_be_is_told_and_not_raised(self, tree: Files, pattern: str) -> None:
+    def test_a_glob_that_cannot_be_is_told_and_not_raised(
+        self, tree: BackendMethods, pattern: str
+    ) -> None:
         """It climbs, or its braces make too many."""
         globbed = tree.glob(pattern)
         assert globbed.error
@@ -428,7 +432,7 @@ class BackendContract:
         assert grepped.error
         assert not grepped.matches
 
-    def test_a_search_is_for_the_text_itself(self, files: Files) -> None:
+    def test_a_search_is_for_the_text_itself(self, files: BackendMethods) -> None:
         """Nothing in it has a meaning; lines count from 1 and come without their ends."""
         files.write("/a.txt", "a.b\naxb\r\n(.*)\n\nlast a.b")
         files.write("/sub/b.txt", "a.b")
@@ -449,7 +453,7 @@ class BackendContract:
         assert files.grep("nothing").matches == []
         assert files.grep("a.b\naxb").matches == []
 
-    def test_a_search_stops_at_the_number_asked_for(self, files: Files) -> None:
+    def test_a_search_stops_at_the_number_asked_for(self, files: BackendMethods) -> None:
         """Over all files; the result is marked as truncated only if there are more."""
         files.write("/a.txt", "x\nx\n")
         files.write("/b.txt", "x\nx\n")
@@ -460,7 +464,7 @@ class BackendContract:
             assert (len(found.matches), found.truncated) == (min(most, 4), more)
         assert not files.grep("x").truncated
 
-    def test_bytes_go_up_and_down_unchanged(self, files: Files) -> None:
+    def test_bytes_go_up_and_down_unchanged(self, files: BackendMethods) -> None:
         """Text or not, empty or not, in the order of the call."""
         sent = [
             ("/b/all.bin", bytes(range(256))),
@@ -481,7 +485,9 @@ class BackendContract:
         assert read.file_data["encoding"] == "base64"
         assert files.told(files.glob("*", "/b").matches) == sorted(paths)
 
-    def test_bytes_are_searched_and_edited_as_text_only_if_they_are(self, files: Files) -> None:
+    def test_bytes_are_searched_and_edited_as_text_only_if_they_are(
+        self, files: BackendMethods
+    ) -> None:
         """Other files are reported or skipped, and do not change."""
         raw = b"needle \xff\0\xfe"
         files.upload([("/a.bin", raw)])
@@ -490,7 +496,7 @@ class BackendContract:
         assert files.edit("/a.bin", "needle", "x").error
         assert files.download("/a.bin")[0].content == raw
 
-    def test_one_bad_file_does_not_spoil_the_others(self, files: Files) -> None:
+    def test_one_bad_file_does_not_spoil_the_others(self, files: BackendMethods) -> None:
         """Each has an answer of its own."""
         sent = [("/a.txt", b"1"), ("/nul\0", b"2"), ("/c.txt", b"3")]
 
@@ -500,7 +506,7 @@ class BackendContract:
         assert [f.error for f in got][1:3] == ["invalid_path", "file_not_found"]
 
     @pytest.mark.parametrize("path", BAD_PATHS)
-    def test_a_bad_path_is_refused_and_not_raised(self, files: Files, path: str) -> None:
+    def test_a_bad_path_is_refused_and_not_raised(self, files: BackendMethods, path: str) -> None:
         """By every call; nothing is written anywhere."""
         if not self.confined and (".." in path or path.startswith("~")):
             pytest.skip("this backend lets paths climb")
@@ -518,7 +524,7 @@ class BackendContract:
             assert files.delete(path).error
         assert files.told(files.glob("**").matches) == ["/kept.txt"]
 
-    def test_text_that_no_file_can_hold_is_never_raised(self, files: Files) -> None:
+    def test_text_that_no_file_can_hold_is_never_raised(self, files: BackendMethods) -> None:
         """A lone surrogate may be refused; existing content is kept."""
         files.write("/a.txt", "was")
 

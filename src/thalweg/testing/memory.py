@@ -12,24 +12,24 @@ from thalweg.errors import MemoryStoreError, NoSuchOperationError, StaleWriteErr
 from thalweg.memory.base import (
     Job,
     Learned,
+    LearningSchedule,
     MemoryStore,
     Operation,
-    Schedule,
     Selection,
 )
-from thalweg.memory.facts.changes import Change, Drop, Put, Write
+from thalweg.memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
 from thalweg.memory.facts.recall.found import index_words
-from thalweg.memory.facts.shown import Told, Weighed
+from thalweg.memory.facts.shown import ShownFacts, Weighed
 from thalweg.memory.facts.values import (
     Evidence,
     Fact,
     FactId,
     Profile,
+    ProfileSection,
     Scope,
-    Section,
+    Statement,
     Status,
     Trust,
-    Turn,
 )
 
 with needs_extra("thalweg.testing.memory"):
@@ -50,10 +50,10 @@ ODD = (
 )
 
 
-def said(text: str, uid: str = "", role: str = "user", thread: str = "t1") -> Turn:
+def said(text: str, uid: str = "", role: str = "user", thread: str = "t1") -> Statement:
     """Make a turn."""
     assert role in {"user", "assistant"}
-    known = Turn(thread, 0, "user", text, NOW, Trust.USER, author="Ada", uid=uid)
+    known = Statement(thread, 0, "user", text, NOW, Trust.USER, author="Ada", uid=uid)
     return known if role == "user" else replace(known, role="assistant", trust=Trust.ASSISTANT)
 
 
@@ -69,7 +69,7 @@ def fact(id_: str, content: str, *quotes: tuple[str, str], thread: str = "t1") -
 
 def put(*facts: Fact) -> list[Change]:
     """Make changes that put facts."""
-    return [Put(each, "learned") for each in facts]
+    return [PutFact(each, "learned") for each in facts]
 
 
 def ids(facts: Iterable[Fact]) -> list[str]:
@@ -193,17 +193,19 @@ class TurnsContract:
     ) -> None:
         """Both or neither: turns without a job are not learned from until the thread goes on."""
         with pytest.raises(ValueError, match="NaN"):
-            memory.capture(ADA, "t1", [said("x", "u")], schedule=Schedule(at(0), 1, float("nan")))
+            memory.capture(
+                ADA, "t1", [said("x", "u")], schedule=LearningSchedule(at(0), 1, float("nan"))
+            )
         assert memory.turns(ADA, "t1") == []
         assert memory.next_due() is None
 
-        memory.capture(ADA, "t1", [said("x", "u")], schedule=Schedule(at(0), 10, 100))
+        memory.capture(ADA, "t1", [said("x", "u")], schedule=LearningSchedule(at(0), 10, 100))
         assert memory.next_due() == at(10)
 
         job = memory.lease(now=at(10), lease_s=5, worker="w")
         assert job is not None
         memory.finish(job, now=at(11))
-        memory.capture(ADA, "t1", [said("x", "u")], schedule=Schedule(at(12), 10, 100))
+        memory.capture(ADA, "t1", [said("x", "u")], schedule=LearningSchedule(at(12), 10, 100))
         assert memory.next_due() is None
 
     def test_how_far_a_thread_was_looked_at_only_grows(self, memory: MemoryStore) -> None:
@@ -258,7 +260,7 @@ class ToldContract:
 
     def test_the_newest_that_was_told_is_kept(self, memory: MemoryStore, reopen: Reopen) -> None:
         """By thread and scope, newest first."""
-        told = [Told(f"m{n}", NOW, n, (Weighed("told", FactId("f1")),)) for n in range(60)]
+        told = [ShownFacts(f"m{n}", NOW, n, (Weighed("told", FactId("f1")),)) for n in range(60)]
         for one in told:
             memory.keep_told(ADA, "t1", one)
         memory.keep_told(OTHERS[0], "t1", told[0])
@@ -272,7 +274,7 @@ class ToldContract:
         """Of one scope alone."""
         commit(memory, put(fact("f1", "User has a cat")))
         for scope in (ADA, OTHERS[0]):
-            memory.keep_told(scope, "t1", Told("m1", NOW, 9, ()))
+            memory.keep_told(scope, "t1", ShownFacts("m1", NOW, 9, ()))
         forget(memory, "f1")
 
         assert memory.told(ADA, "t1") == []
@@ -313,13 +315,16 @@ class CommitContract:
     def test_the_profile_reads_back_in_its_order(self, memory: MemoryStore) -> None:
         """A section without a text is omitted; one that cites missing facts is not written."""
         work, mind = (
-            Section("workContext", "Works.", NOW, (FactId("a"),)),
-            Section("topOfMind", "Tea."),
+            ProfileSection("workContext", "Works.", NOW, (FactId("a"),)),
+            ProfileSection("topOfMind", "Tea."),
         )
-        lost = Section("recentMonths", "Lost.", NOW, (FactId("gone"),))
-        done(memory, [*(Write(each, "w") for each in (mind, work, lost)), *put(fact("a", "works"))])
+        lost = ProfileSection("recentMonths", "Lost.", NOW, (FactId("gone"),))
+        done(
+            memory,
+            [*(WriteSection(each, "w") for each in (mind, work, lost)), *put(fact("a", "works"))],
+        )
         assert memory.profile(ADA) == Profile((work, mind))
-        done(memory, [Write(replace(work, text=""), "w")])
+        done(memory, [WriteSection(replace(work, text=""), "w")])
         assert memory.profile(ADA) == Profile((mind,))
 
     def test_a_commit_that_saw_an_older_memory_is_refused(self, memory: MemoryStore) -> None:
@@ -363,8 +368,8 @@ class CommitContract:
         done(memory, put(fact("a", "first")))
         same = [
             *put(fact("a", "first")),
-            Drop(FactId("none"), "w"),
-            Write(Section("topOfMind", ""), "w"),
+            RemoveFact(FactId("none"), "w"),
+            WriteSection(ProfileSection("topOfMind", ""), "w"),
         ]
         assert commit(memory, same, learned=Learned("t1", 0, 1)) is None
         assert memory.version(ADA) == 1
@@ -389,7 +394,7 @@ class CommitContract:
         done(memory, put(replace(facts[0], content="wasps"), replace(facts[1], status="expired")))
         assert found(memory, "bees") == set()
         assert found(memory, "hives") == {"wasps"}
-        done(memory, [Drop(FactId("active"), "w")])
+        done(memory, [RemoveFact(FactId("active"), "w")])
         assert found(memory, "wasps hives") == set()
         assert memory.find(ADA, ["hive"]).total == 0
 
@@ -397,10 +402,10 @@ class CommitContract:
         """Newest first, of all facts or of one."""
         changes = [
             *put(fact("a", "one"), fact("b", "two")),
-            Write(Section("topOfMind", "Tea."), "w"),
+            WriteSection(ProfileSection("topOfMind", "Tea."), "w"),
         ]
         first = memory.commit(ADA, changes, expected=0, actor="learned:m", now=NOW, why="日本")
-        second = done(memory, [Drop(FactId("a"), "wrong")])
+        second = done(memory, [RemoveFact(FactId("a"), "wrong")])
         assert first == Operation(1, NOW, "learned:m", "日本", tuple(changes))
         for opened in (memory, reopen()):
             assert opened.operations(ADA) == [second, first]
@@ -430,11 +435,22 @@ class UndoContract:
     def test_undoing_puts_back_what_was_there(self, memory: MemoryStore) -> None:
         """Facts, sections and what they are found by; undoing that undoes it again."""
         kept = fact("k", "stays")
-        done(memory, [*put(fact("a", "old words"), kept), Write(Section("topOfMind", "Old."), "w")])
+        done(
+            memory,
+            [
+                *put(fact("a", "old words"), kept),
+                WriteSection(ProfileSection("topOfMind", "Old."), "w"),
+            ],
+        )
         before = (memory.facts(ADA, statuses=None), memory.profile(ADA))
         a, b = superseding(fact("a", "old words"), fact("b", "new words"))
         second = done(
-            memory, [*put(a, b), Drop(kept.id, "w"), Write(Section("topOfMind", "New."), "w")]
+            memory,
+            [
+                *put(a, b),
+                RemoveFact(kept.id, "w"),
+                WriteSection(ProfileSection("topOfMind", "New."), "w"),
+            ],
         )
         after = (memory.facts(ADA, statuses=None), memory.profile(ADA))
         undone = memory.undo(ADA, second.id, now=LATER)
@@ -492,7 +508,13 @@ class ForgetContract:
         changes = put(
             fact("a", "Allergic to nuts", ("u1", "allergic to peanuts")), fact("b", "Oslo")
         )
-        done(memory, [*changes, Write(Section("topOfMind", "Nuts!", NOW, (FactId("a"),)), "w")])
+        done(
+            memory,
+            [
+                *changes,
+                WriteSection(ProfileSection("topOfMind", "Nuts!", NOW, (FactId("a"),)), "w"),
+            ],
+        )
         done(memory, put(fact("a", "Allergic to peanuts", ("u1", "allergic to peanuts"))))
         receipt = memory.forget(ADA, Selection(facts=(FactId("a"),)), now=LATER)
 
@@ -511,7 +533,7 @@ class ForgetContract:
             forgot, second, first = opened.operations(ADA)
             assert (forgot.at, forgot.changes) == (LATER, ())
             assert (second.at, second.actor, second.why, second.changes) == (NOW, "user", "", ())
-            assert first.changes == (Put(fact("b", "Oslo"), "learned"),)
+            assert first.changes == (PutFact(fact("b", "Oslo"), "learned"),)
             with pytest.raises(NoSuchOperationError):
                 opened.undo(ADA, second.id, now=LATER)
         memory.undo(ADA, first.id, now=LATER)
@@ -535,9 +557,9 @@ class ForgetContract:
         old, new = superseding(
             fact("a", "old thing", ("u1", "say 1")), fact("b", "new thing", ("u2", "say 2"))
         )
-        text = Section("topOfMind", "Things.", NOW, (FactId("b"),))
+        text = ProfileSection("topOfMind", "Things.", NOW, (FactId("b"),))
         done(memory, put(fact("a", "old thing", ("u1", "say 1"))))
-        done(memory, [*put(old, new, fact("c", "mine")), Write(text, "w")])
+        done(memory, [*put(old, new, fact("c", "mine")), WriteSection(text, "w")])
         before = everything(memory, ADA)
         told = memory.forget(ADA, selection, now=LATER, dry_run=True)
         assert everything(memory, ADA) == before
@@ -587,9 +609,9 @@ class ForgetContract:
             memory,
             put(fact("a", told), replace(fact("b", f"I know that {told}."), status="expired")),
         )
-        done(memory, [Write(Section("workContext", f"Note: {told}."), "w")])
-        done(memory, [Put(fact("c", "Fine"), f"not {told}"), Drop(FactId("b"), "w")])
-        commit(memory, [Put(fact("d", "Fine, too"), "w")])
+        done(memory, [WriteSection(ProfileSection("workContext", f"Note: {told}."), "w")])
+        done(memory, [PutFact(fact("c", "Fine"), f"not {told}"), RemoveFact(FactId("b"), "w")])
+        commit(memory, [PutFact(fact("d", "Fine, too"), "w")])
         receipt = memory.forget(ADA, Selection(facts=(FactId("a"),)), now=LATER)
         assert receipt.facts == (FactId("a"), FactId("b"))
         assert "4711" not in repr(everything(memory, ADA))
@@ -679,7 +701,7 @@ class ForgetContract:
     def test_a_fact_that_was_dropped_is_forgotten_from_the_log(self, memory: MemoryStore) -> None:
         """It is in no list any more, but it is somewhere."""
         done(memory, put(fact("a", "Has four grey donkeys"), fact("b", "x")))
-        done(memory, [Drop(FactId("a"), "wrong")])
+        done(memory, [RemoveFact(FactId("a"), "wrong")])
         receipt = memory.forget(ADA, Selection(facts=(FactId("a"),)), now=LATER)
         assert (receipt.facts, receipt.operations) == ((FactId("a"),), 2)
         assert "donkey" not in repr(everything(memory, ADA))
@@ -694,7 +716,7 @@ class ForgetContract:
                 memory,
                 [
                     *put(fact("a", "Loves Rome", ("u1", "love"))),
-                    Write(Section("topOfMind", "Rome"), "w"),
+                    WriteSection(ProfileSection("topOfMind", "Rome"), "w"),
                 ],
                 scope=scope,
             )

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from thalweg.lab.evals.plan import TrialKey
-from thalweg.lab.evals.results import Outcome, Result, Tokens
-from thalweg.lab.evals.trace import Call, Request, Said, Trace, Turn
+from thalweg.lab.evals.results import Outcome, Result, TrialTokens
+from thalweg.lab.evals.trace import Request, Trace, TracedCall, TracedMessage, TracedTurn
 
 HOSTILE = (
     "</script><script>document.title='taken'</script><!-- <img src=x onerror=alert(1)> "
@@ -17,12 +17,12 @@ SIZES = (900, 1_900, 2_900, 700, 1_700, 2_700, 800)
 
 def a_request(number: int, tokens: int, *texts: str) -> Request:
     """Make a request: system, user, and a call with its result."""
-    calls = (Call("c1", "read_page", {"page": 3}),)
+    calls = (TracedCall("c1", "read_page", {"page": 3}),)
     messages = (
-        Said("system", "You are a clerk."),
-        *(Said("user", text) for text in texts),
-        Said("assistant", "", calls),
-        Said("tool", f"Page 3, read for request {number}", answers="c1", name="read_page"),
+        TracedMessage("system", "You are a clerk."),
+        *(TracedMessage("user", text) for text in texts),
+        TracedMessage("assistant", "", calls),
+        TracedMessage("tool", f"Page 3, read for request {number}", answers="c1", name="read_page"),
     )
     return Request(
         number=number,
@@ -32,7 +32,7 @@ def a_request(number: int, tokens: int, *texts: str) -> Request:
         messages=messages,
         tools=("read_page",),
         tokens=tokens,
-        answer=Said("assistant", "I do not know it."),
+        answer=TracedMessage("assistant", "I do not know it."),
     )
 
 
@@ -42,7 +42,7 @@ def a_trace(text: str = "hello", sizes: tuple[int, ...] = SIZES) -> Trace:
         a_request(k, size, *([f"The code is {CODE}."] if k < 3 else []), f"{text} {k}")
         for k, size in enumerate(sizes)
     ]
-    return Trace(requests, [Turn("main", text, "I do not know it.") for _ in sizes])
+    return Trace(requests, [TracedTurn("main", text, "I do not know it.") for _ in sizes])
 
 
 def a_result(
@@ -70,7 +70,7 @@ def a_result(
         why=whys[verdict],
         request=len(trace.requests) - 1 if trace.requests else None,
         compactions=len(trace.compactions()),
-        tokens=Tokens(sum(one.tokens for one in trace.requests), 0, 70),
+        tokens=TrialTokens(sum(one.tokens for one in trace.requests), 0, 70),
         cost=0.004,
         seconds=0.2,
         trace=trace,
@@ -95,8 +95,11 @@ def hostile() -> list[Result]:
             one,
             tools=(HOSTILE,),
             error=HOSTILE,
-            messages=(*one.messages, Said("tool", HOSTILE, (Call("c", HOSTILE, {HOSTILE: 1}),))),
-            answer=Said("assistant", HOSTILE, name=HOSTILE),
+            messages=(
+                *one.messages,
+                TracedMessage("tool", HOSTILE, (TracedCall("c", HOSTILE, {HOSTILE: 1}),)),
+            ),
+            answer=TracedMessage("assistant", HOSTILE, name=HOSTILE),
         )
         for one in made.trace.requests
     ]

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from thalweg.backends.container import IMAGE, ContainerBackend, check_runtime
-from thalweg.backends.local.process_limits import Limits
+from thalweg.backends.local.process_limits import ProcessLimits
 from thalweg.backends.protocol import ExecuteResponse
 from thalweg.errors import ConfigError
 
@@ -98,7 +98,7 @@ def test_a_command_is_confined_by_the_arguments_of_its_container(
     make: Make, stand_in: StandIn, runtime: str, tmp_path: Path
 ) -> None:
     """No network, no capabilities, a read-only image, limits, this user, one folder."""
-    make(limits=Limits(memory_mb=300, processes=40)).execute("echo $((6 * 7))")
+    make(limits=ProcessLimits(memory_mb=300, processes=40)).execute("echo $((6 * 7))")
     (call,) = stand_in.calls
 
     assert call[:4] == ["run", "--rm", "--init", "--name"]

@@ -11,13 +11,13 @@ from rich.console import Console
 from tests.unit.lab.replay.runs import a_run
 from thalweg.cli.replay_table import LEGEND, as_table
 from thalweg.lab.replay.oracle.base import Oracle
-from thalweg.lab.replay.results import Recall, Run
+from thalweg.lab.replay.results import NeedleRecall, ReplayRun
 
 LEAST = 55
 """Cells of a terminal below which lines wrap: thread, policy and what must be shown."""
 
 
-def lines_of(runs: list[Run], width: int | None = None) -> list[str]:
+def lines_of(runs: list[ReplayRun], width: int | None = None) -> list[str]:
     """Print the table of some runs."""
     table, _ = as_table(runs, width)
     file = StringIO()
@@ -142,7 +142,7 @@ def test_any_name_is_shown_as_text_on_one_line(name: str) -> None:
 
 def test_what_was_not_asked_is_no_figure() -> None:
     """No needles and no goals are not the same as none lost."""
-    quiet = replace(a_run(), recall=Recall(), goals_verbatim=0, goals_lost=0)
+    quiet = replace(a_run(), recall=NeedleRecall(), goals_verbatim=0, goals_lost=0)
 
     assert lines_of([quiet])[1].split()[-3:] == ["-", "-", "0"]
     assert lines_of([a_run()])[1].split()[-3:] == ["1/2/0", "0", "0"]

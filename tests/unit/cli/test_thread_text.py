@@ -3,13 +3,13 @@
 from dataclasses import replace
 from datetime import UTC
 
-from thalweg.archive.threads.branch import Line
-from thalweg.archive.threads.contexts import Context
-from thalweg.archive.threads.finding import Known
-from thalweg.archive.threads.journal import Page, Spent
-from thalweg.archive.threads.operations import Done
+from thalweg.archive.threads.branch import ThreadBranch
+from thalweg.archive.threads.contexts import TurnContext
+from thalweg.archive.threads.finding import ThreadOverview
+from thalweg.archive.threads.journal import AuxiliaryUsage, TurnRecord
+from thalweg.archive.threads.operations import OperationResult
 from thalweg.archive.threads.savings import Saved
-from thalweg.archive.threads.thread_history import Said, Taken
+from thalweg.archive.threads.thread_history import LoggedMessage, Taken
 from thalweg.cli.thread.text import (
     tell_done,
     tell_history,
@@ -39,23 +39,23 @@ FOLD = Fold(
 PIN = Pin(
     reason="asked for", turn=2, tokens_before=0, tokens_after=0, position=4, quote="never\n\x1b[1m"
 )
-PAGE = Page(
+PAGE = TurnRecord(
     kind="call",
     at=AT,
     length=9,
     parent=1,
-    line=Line.of(range(9)),
+    line=ThreadBranch.of(range(9)),
     model="openai:gpt",
     limit=5_000,
     tokens={"system": 10, "history": 1_240},
     edits=(*EVICTS, FOLD, PIN),
-    spent=Spent(calls=2, input=300, output=40, model="mini"),
+    spent=AuxiliaryUsage(calls=2, input=300, output=40, model="mini"),
 )
 
 
 def test_turns_are_told_with_what_was_edited_and_why() -> None:
     """Edits of one kind and reason together; a model where it is another one."""
-    end = Page(kind="end", at=AT, length=10, model="openai:gpt")
+    end = TurnRecord(kind="end", at=AT, length=10, model="openai:gpt")
     told = [*tell_turns([Taken(2, PAGE, Usage(1_300), is_current=True),
                          Taken(3, end, None, is_current=False)], UTC)]  # fmt: skip
 
@@ -126,7 +126,7 @@ def test_bounding_what_arrived_is_no_rewrite_to_be_told_of() -> None:
 
 def test_one_turn_is_told_by_section() -> None:
     """With what was folded and kept."""
-    context = Context(2, PAGE, (), None, ())
+    context = TurnContext(2, PAGE, (), None, ())
     told = [*tell_turn(context, Usage(1_300, 200, 50, 7), UTC)]
 
     assert told[:5] == [
@@ -140,7 +140,7 @@ def test_one_turn_is_told_by_section() -> None:
 
 def test_a_thread_without_a_journal_is_told_by_its_messages() -> None:
     """Nobody knows more."""
-    assert list(tell_threads([Known("名\x1b", 3, 0, None)], UTC))[1] == (
+    assert list(tell_threads([ThreadOverview("名\x1b", 3, 0, None)], UTC))[1] == (
         "       3      0          -  -                 名\\x1b"
     )
 
@@ -148,14 +148,14 @@ def test_a_thread_without_a_journal_is_told_by_its_messages() -> None:
 def test_messages_that_were_left_behind_are_marked() -> None:
     """With an x before the position."""
     hi = Message("user", (Text("hi"),))
-    assert [*tell_history([Said(4, hi, is_abandoned=True)])] == ["\n== x #4 user\nhi"]
+    assert [*tell_history([LoggedMessage(4, hi, is_abandoned=True)])] == ["\n== x #4 user\nhi"]
 
 
 def test_what_was_done_is_told_with_what_comes_of_it() -> None:
     """A request that is too large will be compacted again."""
-    assert tell_done("undo", Done(9, 4, 900, 1_000)) == (
+    assert tell_done("undo", OperationResult(9, 4, 900, 1_000)) == (
         "Turn 9: the compaction of turn 4 is undone; the next request begins from 900 of 1,000 "
         "tokens."
     )
-    assert "compacts again" in tell_done("undo", Done(9, 4, 1_001, 1_000))
-    assert "of 0" not in tell_done("pin", Done(9, 4, 900, 0))
+    assert "compacts again" in tell_done("undo", OperationResult(9, 4, 1_001, 1_000))
+    assert "of 0" not in tell_done("pin", OperationResult(9, 4, 900, 0))

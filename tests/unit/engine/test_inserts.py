@@ -14,7 +14,7 @@ from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.window.validity import check
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 
 
 def memory(text: str) -> Message:
@@ -110,7 +110,7 @@ def test_the_rest_of_a_request_is_what_it_is_without(uids: list[str], count: int
     assert {_uid(behind, uid) for uid in uids} == set(uids)
 
 
-def _uid(behind: dict[str, Item], uid: str) -> str:
+def _uid(behind: dict[str, WindowItem], uid: str) -> str:
     return behind[f"<memory>{uid}</memory>"].message.uid
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from thalweg.engine.edits import Evict, Fold, forecast_of, main_reason
-from thalweg.engine.pricing.savings import Change, Forecast, Saving, Savings, Sent
+from thalweg.engine.pricing.savings import ChargedRequest, Forecast, RequestChanges, Saving, Savings
 from thalweg.engine.pricing.tariff import Tariff, Tier
 from thalweg.engine.serialization import (
     edit_from_plain,
@@ -98,14 +98,16 @@ def test_edits_made_together_have_the_reason_of_the_fold() -> None:
 FLAT = Tariff(name="flat", read=0.1, write=1.25, minimum=1)
 
 
-def sent(tokens: int, same: int, cached: int, *, tariff: Tariff = FLAT) -> Sent:
+def sent(tokens: int, same: int, cached: int, *, tariff: Tariff = FLAT) -> ChargedRequest:
     """Send a request."""
-    return Sent(tariff=tariff, tokens=tokens, cached=cached, written=tokens - cached, same=same)
+    return ChargedRequest(
+        tariff=tariff, tokens=tokens, cached=cached, written=tokens - cached, same=same
+    )
 
 
-def changed(turn: int, freed: int, *took: int) -> Change:
+def changed(turn: int, freed: int, *took: int) -> RequestChanges:
     """Free some tokens before a call."""
-    return Change(turn=turn, reason="asked for", freed=freed, took=took)
+    return RequestChanges(turn=turn, reason="asked for", freed=freed, took=took)
 
 
 def test_a_cache_lost_in_part_is_paid_for_by_what_stood_behind_the_loss() -> None:
@@ -170,7 +172,7 @@ def test_a_prefix_too_short_for_the_cache_makes_every_call_dear() -> None:
     savings = Savings()
     savings.call(sent(2_000, 0, 0, tariff=tariff))
     for change in (changed(2, 1_000), None):
-        request = Sent(tariff=tariff, tokens=1_000, cached=0, written=0, same=1_000)
+        request = ChargedRequest(tariff=tariff, tokens=1_000, cached=0, written=0, same=1_000)
         savings.call(request, change)
     (line,) = savings.lines()
 

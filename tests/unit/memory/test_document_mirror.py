@@ -17,9 +17,17 @@ from thalweg.memory import Memory
 from thalweg.memory.base import MemoryStore, Operation, Selection
 from thalweg.memory.document_file import DocumentFile
 from thalweg.memory.document_mirror import DocumentMirror
-from thalweg.memory.facts.changes import Change, Drop, Put, Write
+from thalweg.memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Section, Trust, Turn
+from thalweg.memory.facts.values import (
+    Evidence,
+    Fact,
+    FactId,
+    ProfileSection,
+    Scope,
+    Statement,
+    Trust,
+)
 from thalweg.memory.opening import attach_document, mirror_of, open_memory
 
 ME = Scope("local")
@@ -63,7 +71,7 @@ def commit(memory: MemoryStore, *changes: Change, actor: str = "user") -> Operat
 
 
 def learn(memory: MemoryStore, *facts: Fact) -> None:
-    commit(memory, *(Put(one, "learned") for one in facts), actor="learned:m")
+    commit(memory, *(PutFact(one, "learned") for one in facts), actor="learned:m")
 
 
 def contents(memory: MemoryStore) -> list[str]:
@@ -89,7 +97,7 @@ def save(memory: MemoryStore, value: object) -> None:
 
 def test_what_is_learned_stands_in_the_document(memory: MemoryStore) -> None:
     learn(memory, fact("f1", "User drinks tea"))
-    commit(memory, Write(Section("topOfMind", "The garden"), "asked"))
+    commit(memory, WriteSection(ProfileSection("topOfMind", "The garden"), "asked"))
     assert told(memory) == ["User drinks tea"]
     assert body(memory)["userContext"]["topOfMind"] == "The garden"
 
@@ -154,7 +162,7 @@ def test_a_planner_that_read_before_an_edit_plans_again(memory: MemoryStore) -> 
     save(memory, edited)
     with pytest.raises(StaleWriteError):
         memory.commit(
-            ME, [Put(fact("f1", "User drinks tea"), "said again")], expected=version,
+            ME, [PutFact(fact("f1", "User drinks tea"), "said again")], expected=version,
             actor="learned:m", now=NOW,
         )  # fmt: skip
     assert contents(memory) == told(memory) == []
@@ -215,7 +223,7 @@ def test_what_was_taken_out_before_is_forgotten_in_the_document_too(memory: Memo
     edited = body(memory)
     edited["notes"] = f"Remember: {HIDDEN}!"
     save(memory, edited)
-    commit(memory, Drop(FactId("f1"), "asked"))
+    commit(memory, RemoveFact(FactId("f1"), "asked"))
     receipt = memory.forget(ME, Selection(words="flowerpot"), now=NOW)
     assert receipt.facts == (FactId("f1"),)
     folder = mirror(memory).path_of(ME).parent
@@ -236,7 +244,7 @@ def test_a_line_that_is_taken_out_hides_its_turns_from_the_next_reading(
     memory: MemoryStore,
 ) -> None:
     """Whatever is read first: a learner reads turns, and never asks for facts before them."""
-    said = Turn("thread-1", 0, "user", "I drink tea", NOW, Trust.USER, uid="u")
+    said = Statement("thread-1", 0, "user", "I drink tea", NOW, Trust.USER, uid="u")
     memory.capture(ME, "thread-1", [said])
     quote = Evidence("thread-1", "u", "I drink tea", NOW, Trust.USER)
     learn(memory, fact("f1", "User drinks tea", evidence=(quote,)))
@@ -255,7 +263,7 @@ def test_a_dry_run_changes_nothing(memory: MemoryStore) -> None:
 
 def test_deleting_the_document_empties_the_memory(memory: MemoryStore) -> None:
     learn(memory, fact("f1", "User drinks tea"))
-    commit(memory, Write(Section("topOfMind", "The garden"), "asked"))
+    commit(memory, WriteSection(ProfileSection("topOfMind", "The garden"), "asked"))
     mirror(memory).path_of(ME).unlink()
     done = mirror(memory).reload(ME)
     assert done is not None
@@ -315,7 +323,7 @@ def test_a_change_whose_writing_was_cut_off_is_written_by_the_next_process(
     learn(memory, fact("f1", "User drinks tea"))
     folder = mirror(memory).path_of(ME).parent
     with open_memory(folder / "thalweg.db") as bare:
-        change = Put(fact("f2", HIDDEN), "learned")
+        change = PutFact(fact("f2", HIDDEN), "learned")
         bare.commit(ME, [change], expected=bare.version(ME), actor="user", now=NOW)
     part = folder / ".memory.json.part"
     part.write_text("half of", "utf-8")
@@ -410,7 +418,11 @@ def test_dropping_and_editing_at_once_is_settled(memory: MemoryStore) -> None:
     edited["facts"][0]["content"] = "User drinks coffee"
     with open_memory(mirror(memory).path_of(ME).parent / "thalweg.db") as bare:
         bare.commit(
-            ME, [Drop(FactId("f1"), "asked")], expected=bare.version(ME), actor="user", now=NOW
+            ME,
+            [RemoveFact(FactId("f1"), "asked")],
+            expected=bare.version(ME),
+            actor="user",
+            now=NOW,
         )
     save(memory, edited)
     assert contents(memory) == told(memory) == ["User drinks coffee"]

@@ -9,7 +9,7 @@ import pytest
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, NoSuchFactError
 from thalweg.memory import Memory, MemorySettings, MemoryStore, Scope, open_memory
-from thalweg.memory.facts.values import Trust, Turn
+from thalweg.memory.facts.values import Statement, Trust
 
 NOW = "2026-03-01T10:00:00Z"
 
@@ -80,8 +80,8 @@ def test_a_thread_that_begins_recalls_what_shares_words_with_its_first_hits(
 ) -> None:
     """A question gets what it asks for; so does a thread under way."""
 
-    def said(text: str) -> Turn:
-        return Turn(text, 0, "user", text, NOW, Trust.USER)
+    def said(text: str) -> Statement:
+        return Statement(text, 0, "user", text, NOW, Trust.USER)
 
     for text in ("I bought a telescope from Piet", "Piet moved to Ghent", "I dislike coriander"):
         store.capture(Scope("ada"), text, [said(text)])

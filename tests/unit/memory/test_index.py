@@ -7,7 +7,7 @@ import pytest
 
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
-from thalweg.memory.search.index import MOST_WORDS, Entry, Index
+from thalweg.memory.search.index import MOST_WORDS, Index, IndexEntry
 from thalweg.memory.search.word_rows import hashed
 
 SECRET = b"fixed"
@@ -25,8 +25,8 @@ def db(tmp_path: Path) -> Iterator[SqliteRows]:
 def test_a_scope_finds_its_own_items_only(db: SqliteRows) -> None:
     """Two scopes with the same words know nothing of each other."""
     ours, theirs = Index(db, 1, SECRET), Index(db, 2, SECRET)
-    ours.add([Entry(["tea"])])
-    theirs.add([Entry(["tea"]), Entry(["tea", "coffee"])])
+    ours.add([IndexEntry(["tea"])])
+    theirs.add([IndexEntry(["tea"]), IndexEntry(["tea", "coffee"])])
 
     found = ours.find(["tea", "coffee"], 100)
 
@@ -39,22 +39,22 @@ def test_a_scope_finds_its_own_items_only(db: SqliteRows) -> None:
 def test_clearing_a_scope_leaves_the_others_and_gives_no_number_twice(db: SqliteRows) -> None:
     """What an old number named is not taken for what is said later."""
     ours, theirs = Index(db, 1, SECRET), Index(db, 2, SECRET)
-    ours.add([Entry(["tea"], thread=1), Entry(["tea"], thread=1, seq=1)])
-    theirs.add([Entry(["tea"])])
+    ours.add([IndexEntry(["tea"], thread=1), IndexEntry(["tea"], thread=1, seq=1)])
+    theirs.add([IndexEntry(["tea"])])
 
     ours.clear()
 
     assert ours.find(["tea"], 100).total == 0
     assert theirs.find(["tea"], 100).total == 1
-    assert ours.add([Entry(["tea"])]) == [3]
+    assert ours.add([IndexEntry(["tea"])]) == [3]
 
 
 def test_what_was_said_beside_is_of_the_same_thread(db: SqliteRows) -> None:
     """Threads that were said at the same time are not mixed; facts stand beside nothing."""
     index = Index(db, 1, SECRET)
-    first = [index.add([Entry(["a"], thread=1, seq=n), Entry(["b"], thread=2, seq=n)])[0]
+    first = [index.add([IndexEntry(["a"], thread=1, seq=n), IndexEntry(["b"], thread=2, seq=n)])[0]
              for n in range(6)]  # fmt: skip
-    facts = index.add([Entry(["c"]), Entry(["c"], seq=1)])
+    facts = index.add([IndexEntry(["c"]), IndexEntry(["c"], seq=1)])
 
     beside = index.beside([first[0], first[3], *facts], 2)
 
@@ -67,15 +67,15 @@ def test_what_was_said_beside_is_of_the_same_thread(db: SqliteRows) -> None:
 def test_the_pieces_of_a_long_turn_stand_beside_each_other(db: SqliteRows) -> None:
     """Reach is counted in pieces: of a long answer before, only its end is near."""
     index = Index(db, 1, SECRET)
-    index.add([Entry(["a"], thread=1, seq=0, start=n, stop=n + 1) for n in range(5)])
-    (after,) = index.add([Entry(["b"], thread=1, seq=1)])
+    index.add([IndexEntry(["a"], thread=1, seq=0, start=n, stop=n + 1) for n in range(5)])
+    (after,) = index.add([IndexEntry(["b"], thread=1, seq=1)])
 
     assert index.beside([after, 1], 2) == {after: [4, 5], 1: [2, 3]}
 
 
 def test_a_word_is_named_by_a_keyed_hash(db: SqliteRows) -> None:
     """Who has the file and not the secret cannot tell by its name whether a word is in it."""
-    Index(db, 1, SECRET).add([Entry(["zanzibar"])])
+    Index(db, 1, SECRET).add([IndexEntry(["zanzibar"])])
 
     assert hashed(SECRET, "zanzibar") != hashed(b"other", "zanzibar")
     assert -(1 << 63) <= hashed(SECRET, "zanzibar") < 1 << 63
@@ -84,7 +84,7 @@ def test_a_word_is_named_by_a_keyed_hash(db: SqliteRows) -> None:
 def test_no_word_of_an_item_is_in_the_file(db: SqliteRows, tmp_path: Path) -> None:
     """Neither while it is found nor afterwards."""
     index = Index(db, 1, SECRET)
-    (number,) = index.add([Entry(["zanzibar", "quetzalcoatl"])])
+    (number,) = index.add([IndexEntry(["zanzibar", "quetzalcoatl"])])
 
     assert index.find(["zanzibar"], 10).places["zanzibar"] == {number: 1}
     for file in tmp_path.iterdir():
@@ -96,7 +96,7 @@ def test_of_very_many_words_those_are_looked_up_that_few_items_have(db: SqliteRo
     """A long question costs no more than a question of moderate length."""
     index = Index(db, 1, SECRET)
     common = [f"common{n}" for n in range(MOST_WORDS + 8)]
-    index.add([Entry(common), Entry([*common, "rare"])])
+    index.add([IndexEntry(common), IndexEntry([*common, "rare"])])
 
     found = index.find([*common, "rare"], 10)
 

@@ -8,7 +8,7 @@ import pytest
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
 from thalweg.memory.search import nearest as nearest_module
-from thalweg.memory.search.index import Entry, Index
+from thalweg.memory.search.index import Index, IndexEntry
 
 pytest.importorskip("numpy", reason="vectors need NumPy")
 
@@ -18,7 +18,7 @@ def index() -> Iterator[Index]:
     """Give an index with three items that have vectors and one that has none."""
     connection = connect(":memory:", "memory", 1.0)
     index = Index(SqliteRows(connection), 1, b"fixed")
-    numbers = index.add([Entry([f"word{n}"]) for n in range(4)])
+    numbers = index.add([IndexEntry([f"word{n}"]) for n in range(4)])
     index.vectors.put({numbers[0]: vector(1, 0), numbers[1]: vector(0.6, 0.8)})
     index.vectors.put({numbers[2]: vector(0, 1)})
     yield index
@@ -81,7 +81,7 @@ def test_nothing_is_found_once_all_are_cleared(index: Index) -> None:
     index.clear()
     assert near(kept, index) == {}
 
-    (number,) = index.add([Entry(["word"])])
+    (number,) = index.add([IndexEntry(["word"])])
     index.vectors.put({number: vector(0, 1)})
     assert near(kept, index) == {number: 0.0}
 

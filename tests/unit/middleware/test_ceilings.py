@@ -3,14 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.engine.tokens import Calibration, Ledger
+from thalweg.engine.tokens import Calibration, TokenCounts
 from thalweg.engine.window.budget import MIN_LIMIT, Budget
-from thalweg.middleware.request.learned_limits import Ceilings, Refusal, Size
+from thalweg.middleware.request.learned_limits import Ceilings, RequestSize, SizeRefusal
 from thalweg.middleware.request.overflow import Kind, Overflow
 
 
-def ledger(tokens: int, size: int = 0, media: int = 0) -> Ledger:
-    made = Ledger.empty()
+def ledger(tokens: int, size: int = 0, media: int = 0) -> TokenCounts:
+    made = TokenCounts.empty()
     made.add("history", tokens, size, media)
     return made
 
@@ -58,24 +58,27 @@ def test_bytes_and_pictures_have_ceilings_of_their_own() -> None:
     assert media.under(budget).window == budget.window
 
 
-def refusal(kind: Kind, size: Size, limit: int | None = None) -> Refusal:
-    return Refusal("a:model", Overflow(kind, None, limit), size)
+def refusal(kind: Kind, size: RequestSize, limit: int | None = None) -> SizeRefusal:
+    return SizeRefusal("a:model", Overflow(kind, None, limit), size)
 
 
 def test_a_request_that_was_taken_raises_a_guess() -> None:
     """What was guessed too low is corrected by what the provider counted and took."""
     guess = Ceilings(window=10_000, bytes=70_000, media=20)
 
-    assert guess.raised(Size(12_000), 1_000) == Ceilings(13_000, 70_000, 20)
-    assert guess.raised(Size(8_000, 90_000, 30), 1_000) == Ceilings(10_000, 90_000, 30)
-    assert Ceilings().raised(Size(12_000, 1, 1), 1_000) == Ceilings()
+    assert guess.raised(RequestSize(12_000), 1_000) == Ceilings(13_000, 70_000, 20)
+    assert guess.raised(RequestSize(8_000, 90_000, 30), 1_000) == Ceilings(10_000, 90_000, 30)
+    assert Ceilings().raised(RequestSize(12_000, 1, 1), 1_000) == Ceilings()
 
 
 def test_what_was_refused_is_learned_and_not_what_was_taken() -> None:
     """A turn that had to shrink to next to nothing says little of the next one."""
     learned = Ceilings().learned(
-        [refusal("bytes", Size(90_000, 1_000_000)), refusal("bytes", Size(70_000, 800_000))],
-        Size(100, 343),
+        [
+            refusal("bytes", RequestSize(90_000, 1_000_000)),
+            refusal("bytes", RequestSize(70_000, 800_000)),
+        ],
+        RequestSize(100, 343),
         1_000,
     )
 
@@ -89,14 +92,16 @@ def test_what_was_refused_is_learned_and_not_what_was_taken() -> None:
 )
 def test_no_refusal_of_little_squeezes_later_turns(kind: Kind, refused: int, taken: int) -> None:
     """A proxy's 413 for a small request is about something in it."""
-    size = Size(refused // 5, refused, refused // 4_000)
-    learned = Ceilings().learned([refusal(kind, size)], Size(taken // 5, taken), 1_000)
+    size = RequestSize(refused // 5, refused, refused // 4_000)
+    learned = Ceilings().learned([refusal(kind, size)], RequestSize(taken // 5, taken), 1_000)
 
     assert learned == Ceilings()
 
 
 def test_a_limit_that_was_named_holds_for_later_turns() -> None:
     """However small the request was that was taken then."""
-    learned = Ceilings().learned([refusal("tokens", Size(90_000), 32_000)], Size(900), 1_000)
+    learned = Ceilings().learned(
+        [refusal("tokens", RequestSize(90_000), 32_000)], RequestSize(900), 1_000
+    )
 
     assert learned == Ceilings(window=32_000)

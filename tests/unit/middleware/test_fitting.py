@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.middleware.request.message_adaptation import (
     ASKED,
     Listener,
@@ -56,7 +56,9 @@ def written(to: Listener, *messages: BaseMessage) -> tuple[list[BaseMessage], Wo
     wording = Wording()
     wording.speak_to(to)
     items = [
-        Item(message, n, 10, section="system" if n == 0 and message.role == "system" else "history")
+        WindowItem(
+            message, n, 10, section="system" if n == 0 and message.role == "system" else "history"
+        )
         for n, message in enumerate(read_state(messages))
     ]
     return list(wording.write(items)), wording

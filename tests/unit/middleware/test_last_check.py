@@ -15,7 +15,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from thalweg.engine.wires.rules import RULES, Rules
+from thalweg.engine.wires.rules import RULES, WireRules
 from thalweg.middleware.request.last_check import LastCheck
 from thalweg.testing.model import ScriptedModel
 
@@ -50,7 +50,7 @@ def broken(position: int) -> AIMessage:
 
 
 def test_a_valid_request_leaves_as_the_objects_that_came() -> None:
-    for rules in (*RULES.values(), Rules()):
+    for rules in (*RULES.values(), WireRules()):
         messages = talk(3)
         checked = expecting(messages).check(rules, messages)
         assert all(a is b for a, b in zip(checked, messages, strict=True))

@@ -19,7 +19,7 @@ from thalweg.errors import ConfigError
 from thalweg.middleware.request.model_limits import (
     DEFAULT_WINDOW,
     MOST_OUTPUT,
-    Limits,
+    ModelLimits,
     is_stand_in,
     limits_of,
     model_name,
@@ -70,7 +70,7 @@ def claude(model: str, **settings: Any) -> ChatAnthropic:  # noqa: ANN401
 def test_claude_keeps_free_what_its_client_asks_for() -> None:
     """Anthropic refuses a request whose input and `max_tokens` are more than the window."""
     found = limits_of(claude("claude-sonnet-4-5"))
-    assert found == Limits(200_000, 64_000, "anthropic:claude-sonnet-4-5", "profile")
+    assert found == ModelLimits(200_000, 64_000, "anthropic:claude-sonnet-4-5", "profile")
     assert found.input == 136_000
     assert limits_of(claude("claude-sonnet-4-5", max_tokens=4_096)).input == 195_904
 
@@ -140,7 +140,7 @@ def test_ollama_serves_a_small_window_unless_told() -> None:
 
 def test_what_the_caller_gives_counts_most() -> None:
     found = limits_of(claude("claude-sonnet-4-5"), window=50_000, max_output=2_000)
-    assert found == Limits(50_000, 2_000, "anthropic:claude-sonnet-4-5", "given")
+    assert found == ModelLimits(50_000, 2_000, "anthropic:claude-sonnet-4-5", "given")
 
 
 def test_an_answer_as_large_as_the_window_is_mended_and_said() -> None:

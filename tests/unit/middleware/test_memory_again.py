@@ -7,20 +7,20 @@ import pytest
 
 from tests.e2e.test_user_memory import ADA, AT, fact, known, learn
 from thalweg.memory import Memory, MemoryStore
-from thalweg.memory.facts.changes import Drop, Write
+from thalweg.memory.facts.changes import RemoveFact, WriteSection
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Fact, FactId, Section
+from thalweg.memory.facts.values import Fact, FactId, ProfileSection
 from thalweg.middleware.memory.rendering import Teller
-from thalweg.middleware.memory.shown import IN_PROMPT, Shown
+from thalweg.middleware.memory.shown import IN_PROMPT, ShownMemory
 
 TEA = fact("tea", "Ada drinks green tea")
 
 
-def tell(store: MemoryStore, uid: str = "m1", **more: Any) -> str:  # noqa: ANN401 (of `Shown`)
+def tell(store: MemoryStore, uid: str = "m1", **more: Any) -> str:  # noqa: ANN401 (of `ShownMemory`)
     """Write what was told when the memory was as `at` says."""
     given: dict[str, Any] = {"at": 1, "facts": (FactId("tea"), FactId("pot")), **more}
     memory = Memory(store, ADA, settings=MemorySettings(max_injection_tokens=100))
-    return Teller().tell(memory, [Shown(uid, **given)]).get(uid, "")
+    return Teller().tell(memory, [ShownMemory(uid, **given)]).get(uid, "")
 
 
 def stored() -> tuple[MemoryStore, str]:
@@ -61,7 +61,7 @@ def test_what_a_person_took_out_or_doubts_is_gone() -> None:
     learn(store, replace(TEA, status="quarantined"))
     assert tell(store).splitlines() == [one for one in before.splitlines() if "tea" not in one]
     version = store.version(ADA)
-    store.commit(ADA, [Drop(FactId("pot"), "wrong")], expected=version, actor="user", now=AT)
+    store.commit(ADA, [RemoveFact(FactId("pot"), "wrong")], expected=version, actor="user", now=AT)
 
     assert tell(store) == ""
 
@@ -71,7 +71,7 @@ def test_the_profile_reads_as_it_did() -> None:
     store, _ = stored()
 
     def write(text: str, actor: str) -> None:
-        section = Write(Section("workContext", text, AT), "written")
+        section = WriteSection(ProfileSection("workContext", text, AT), "written")
         store.commit(ADA, [section], expected=store.version(ADA), actor=actor, now=AT)
 
     write("Ada paints.", "learned:m")
@@ -88,7 +88,7 @@ def test_the_profile_reads_as_it_did() -> None:
 def test_the_system_prompt_has_the_seeds_block_within_its_limit() -> None:
     """User context first, then facts; what is too much is cut and says so."""
     store = known(**{f"f{n}": f"Ada owns thing number {n}" for n in range(20)})
-    section = Write(Section("workContext", "Ada paints.", AT), "written")
+    section = WriteSection(ProfileSection("workContext", "Ada paints.", AT), "written")
     store.commit(ADA, [section], expected=store.version(ADA), actor="user", now=AT)
     facts = tuple(FactId(f"f{n}") for n in range(20))
     text = tell(store, IN_PROMPT, facts=facts, sections=("workContext",))

@@ -7,8 +7,8 @@ from thalweg.memory.facts.values import FactId
 from thalweg.middleware.memory.shown import (
     ALLOWED,
     COLD_S,
-    Meter,
-    Shown,
+    MemoryRewrites,
+    ShownMemory,
     Wanted,
     from_plain,
     plan_telling,
@@ -22,9 +22,9 @@ wanteds = st.lists(
 )
 
 
-def shown(uid: str, *facts: str, tokens: int = 100) -> Shown:
+def shown(uid: str, *facts: str, tokens: int = 100) -> ShownMemory:
     """Make what stands before a message."""
-    return Shown(uid, facts=tuple(map(FactId, facts)), tokens=tokens)
+    return ShownMemory(uid, facts=tuple(map(FactId, facts)), tokens=tokens)
 
 
 @given(st.lists(wanteds, max_size=8), st.booleans())
@@ -33,7 +33,7 @@ def test_nothing_is_told_twice_and_never_more_than_there_is_room_for(
     may: bool,  # noqa: FBT001
 ) -> None:
     """However many runs a thread has."""
-    live: list[Shown] = []
+    live: list[ShownMemory] = []
     for n, wanted in enumerate(runs):
         decision = plan_telling(wanted, live, most=MOST, frame=FRAME, may_begin_anew=may)
         live = [] if decision.begins_anew else live
@@ -43,7 +43,7 @@ def test_nothing_is_told_twice_and_never_more_than_there_is_room_for(
             facts = tuple(FactId(key) for key in decision.told if isinstance(key, str))
             pieces = tuple(key for key in decision.told if isinstance(key, int))
             assert size <= decision.room
-            live.append(Shown(f"m{n}", facts=facts, pieces=pieces, tokens=size))
+            live.append(ShownMemory(f"m{n}", facts=facts, pieces=pieces, tokens=size))
 
         told = [key for one in live for key in (*one.facts, *one.pieces)]
         assert len(told) == len(set(told))
@@ -83,7 +83,7 @@ def test_early_questions_leave_room_for_later_ones() -> None:
 @given(st.lists(st.integers(500, 60_000), min_size=1, max_size=200))
 def test_a_thread_rewrites_no_more_for_memory_than_the_meter_allows(sizes: list[int]) -> None:
     """Even if every single run would."""
-    meter, now = Meter(), 1.0
+    meter, now = MemoryRewrites(), 1.0
     for size in sizes:
         meter = meter.after(size, now)
         if meter.allows(MOST, now):
@@ -94,7 +94,7 @@ def test_a_thread_rewrites_no_more_for_memory_than_the_meter_allows(sizes: list[
 
 def test_what_the_provider_has_lost_anyway_costs_nothing() -> None:
     """After a long pause everything may be told anew."""
-    meter = Meter(sent=50_000, lost=10_000, size=20_000, at=100.0)
+    meter = MemoryRewrites(sent=50_000, lost=10_000, size=20_000, at=100.0)
 
     assert not meter.allows(MOST, 200.0)
     assert meter.allows(MOST, 101.0 + COLD_S)
@@ -103,7 +103,11 @@ def test_what_the_provider_has_lost_anyway_costs_nothing() -> None:
 
 def test_a_state_keeps_ids_as_plain_values() -> None:
     """And reads them back; of what is no such list, nothing."""
-    some = [shown("m1", "a", "b"), Shown("m2", 7, (), (1, 2), ("workContext",), 9), Shown("")]
+    some = [
+        shown("m1", "a", "b"),
+        ShownMemory("m2", 7, (), (1, 2), ("workContext",), 9),
+        ShownMemory(""),
+    ]
 
     assert from_plain(to_plain(some)) == some
     assert from_plain(None) == []

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from tests.unit.archive.threads.driver import KEY
 from thalweg.archive import SqliteArchive, ThreadKey
-from thalweg.archive.threads.journal import Page
-from thalweg.archive.threads.session import Session
+from thalweg.archive.threads.journal import TurnRecord
+from thalweg.archive.threads.session import ThreadSession
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine
 from thalweg.engine.pricing.table import TARIFFS
@@ -39,7 +39,9 @@ def opened(archive: SqliteArchive) -> OpenThread:
     """Open a new thread."""
     policy = RentOrBuy(PRICES)
     engine = Engine(Budget(window=2_000, max_output=0), policy, exact_counter(), "{}-{}".format)
-    return OpenThread(Session(archive, KEY, engine, Page(kind="call", at=0.0, length=0)))
+    return OpenThread(
+        ThreadSession(archive, KEY, engine, TurnRecord(kind="call", at=0.0, length=0))
+    )
 
 
 def test_a_prompt_that_changes_every_time_is_not_kept_in_memory() -> None:

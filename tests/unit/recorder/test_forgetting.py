@@ -8,7 +8,7 @@ from tests.unit.recorder.sessions import KEY, compacted, import_one, user, write
 from thalweg.archive import open_archive
 from thalweg.recorder import import_sessions
 from thalweg.recorder.forgetting import forget, plan_forgetting
-from thalweg.recorder.forgotten import Forgotten
+from thalweg.recorder.forgotten import ForgottenNames
 from thalweg.recorder.searching import SearchFilter
 from thalweg.server.checkpoints.erasure import erase_file
 
@@ -16,7 +16,7 @@ WORDS = "the heron of Malta"
 
 
 def test_what_is_forgotten_leaves_no_byte_and_does_not_come_back(tmp_path: Path) -> None:
-    place, forgotten = tmp_path / "a.db", Forgotten(tmp_path / "home")
+    place, forgotten = tmp_path / "a.db", ForgottenNames(tmp_path / "home")
     long = f"{WORDS} " * 400
     path = write(tmp_path, [user(1, f"Find {WORDS}"), user(2, long), *compacted(3, WORDS)])
     with open_archive(place) as archive:

@@ -27,7 +27,7 @@ from thalweg.archive import Archive, open_archive
 from thalweg.archive.threads.journal import read_pages
 from thalweg.archive.threads.thread_history import history
 from thalweg.recorder import import_sessions, list_sessions
-from thalweg.recorder.forgotten import Forgotten
+from thalweg.recorder.forgotten import ForgottenNames
 
 SECRET = "ghp_" + "a1B2" * 9
 
@@ -182,7 +182,7 @@ def test_a_project_is_excluded_by_its_path(archive: Archive, tmp_path: Path) -> 
 
 
 def test_what_was_forgotten_is_not_imported_again(archive: Archive, tmp_path: Path) -> None:
-    forgotten = Forgotten(tmp_path / "home")
+    forgotten = ForgottenNames(tmp_path / "home")
     forgotten.add([KEY.thread])
     path = write(tmp_path, numbered([1]))
     (one,) = import_sessions(archive, [path], forgotten=forgotten)

@@ -45,7 +45,7 @@ def merge_hooks(middleware: Sequence[Middleware]) -> list[Middleware]:
         ("after_agent", range(len(merged) - 1, -1, -1)),
     ):
         for first, *others in _neighbours(merged, hook, places):
-            step = _Step.of([merged[place] for place in (first, *others)], hook)
+            step = _HookSequence.of([merged[place] for place in (first, *others)], hook)
             merged[first] = copy(merged[first])
             setattr(merged[first], hook, step.run)
             setattr(merged[first], f"a{hook}", step.arun)
@@ -93,14 +93,14 @@ def _class_without(kind: type, hook: str) -> type[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _HookSequence:
     """Hooks that run one after the other."""
 
     hooks: tuple[Callable[..., Update], ...]
     ahooks: tuple[Callable[..., Awaitable[Update]], ...]
 
     @classmethod
-    def of(cls, middleware: Sequence[Middleware], hook: str) -> "_Step":
+    def of(cls, middleware: Sequence[Middleware], hook: str) -> "_HookSequence":
         """Make a step of the hooks of some middleware, in the order in which they run."""
         return cls(
             tuple(_with_config(getattr(one, hook)) for one in middleware),

@@ -144,13 +144,13 @@ def create_small_agent(
         'Hi.'
     """
     # LangChain takes seconds to import: not before an agent is made.
-    from thalweg.agent.graph.small_stack import Parts, build_small  # noqa: PLC0415
+    from thalweg.agent.graph.small_stack import AgentArguments, build_small  # noqa: PLC0415
     from thalweg.agent.tools.rights import rights  # noqa: PLC0415
     from thalweg.middleware.arguments import NEWEST, as_policy  # noqa: PLC0415
     from thalweg.middleware.request.model_limits import limits_of  # noqa: PLC0415
 
     window = limits_of(model).window
-    parts = Parts(
+    parts = AgentArguments(
         window=window,
         calls=calls_tools(model),
         policy=small_policy(None if context is None else as_policy(context)),

@@ -47,7 +47,7 @@ _STEPS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class AgentArguments:
     """The arguments of the agent; `create_small_agent` documents each."""
 
     window: int
@@ -66,7 +66,7 @@ class Parts:
 
 
 def build_small(
-    parts: Parts,
+    parts: AgentArguments,
     model: BaseChatModel,
     tools: Sequence[BaseTool | Callable[..., Any] | dict[str, Any]],
     system_prompt: str | SystemMessage | None,
@@ -84,11 +84,11 @@ def build_small(
     return graph.with_config({"recursion_limit": _STEPS})
 
 
-def _words(parts: Parts) -> str:
+def _words(parts: AgentArguments) -> str:
     return prompt("small_agent" if parts.calls else "small_agent_plain").text
 
 
-def _stack(parts: Parts) -> list[Middleware]:
+def _stack(parts: AgentArguments) -> list[Middleware]:
     backend = StateBackend() if parts.backend is None else as_backend(parts.backend)
     ours: list[Middleware] = [
         RunContextMiddleware(backend=backend, uploads=UPLOADS if parts.backend else None),
@@ -112,7 +112,7 @@ def _stack(parts: Parts) -> list[Middleware]:
     return arrange(ours, with_approvals((), asked))
 
 
-def _files(parts: Parts, backend: BackendProtocol) -> FilesystemMiddleware:
+def _files(parts: AgentArguments, backend: BackendProtocol) -> FilesystemMiddleware:
     return FilesystemMiddleware(
         backend=backend,
         permissions=parts.permissions,
@@ -124,7 +124,7 @@ def _files(parts: Parts, backend: BackendProtocol) -> FilesystemMiddleware:
     )
 
 
-def _context(parts: Parts) -> ContextMiddleware:
+def _context(parts: AgentArguments) -> ContextMiddleware:
     """Return the context middleware, whose only tool is `recall` with a short description."""
     middleware = ContextMiddleware(
         parts.policy, archive=parts.archive, owner=parts.owner, state=parts.state

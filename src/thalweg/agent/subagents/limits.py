@@ -7,13 +7,13 @@ from thalweg.agent.subagents.bounds import Bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits(Bounds):
+class SubagentLimits(Bounds):
     """Limits of one run of a subagent; `None` is unlimited.
 
     The first limit reached ends the run with a partial report.
 
     Example:
-        >>> Limits(turns=20).lowered(turns=5).turns
+        >>> SubagentLimits(turns=20).lowered(turns=5).turns
         5
     """
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 
-from thalweg.agent.subagents.limits import Limits
+from thalweg.agent.subagents.limits import SubagentLimits
 
 ACTIVE: ContextVar["Progress | None"] = ContextVar("thalweg_subagent", default=None)
 """The subagent whose run the code is in; `None` in a main agent."""
@@ -25,7 +25,7 @@ CALL_CHARS = 140
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SubagentCall:
     """One tool call of a subagent, and its result."""
 
     tool: str
@@ -41,13 +41,13 @@ class Call:
 class Progress:
     """Progress of a subagent's run, updated by the reader of its stream."""
 
-    limits: Limits = field(default_factory=Limits)
+    limits: SubagentLimits = field(default_factory=SubagentLimits)
     parent: "Progress | None" = None
     is_fork: bool = False
     turns: int = 0
     tokens: int = 0
     texts: list[str] = field(default_factory=list)
-    calls: dict[str, Call] = field(default_factory=dict)
+    calls: dict[str, SubagentCall] = field(default_factory=dict)
     files: dict[str, None] = field(default_factory=dict)
     """Paths that its tools changed, in order."""
     unwritten: dict[str, str] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class Progress:
         for call in message.tool_calls:
             name, args = str(call["id"]), call["args"]
             self.calls.pop(name, None)
-            self.calls[name] = Call(call["name"], _in_brief(args))
+            self.calls[name] = SubagentCall(call["name"], _in_brief(args))
             if call["name"] in WRITES:
                 self._paths[name] = str(args.get("file_path") or args.get("path") or "")
         while len(self.calls) > DONE and (first := next(iter(self.calls))):
@@ -129,7 +129,7 @@ class Progress:
         elif path:
             self.unwritten[path] = answer
         if call is not None:
-            self.calls[message.tool_call_id] = Call(call.tool, call.told, went_well, answer)
+            self.calls[message.tool_call_id] = SubagentCall(call.tool, call.told, went_well, answer)
 
     def spend(self, tokens: int) -> None:
         """Add tokens to this run and to all runs that contain it."""

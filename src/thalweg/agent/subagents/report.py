@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from thalweg.agent.subagents.ledger import Status
-from thalweg.agent.subagents.progress import Call, Progress, newest
+from thalweg.agent.subagents.progress import Progress, SubagentCall, newest
 from thalweg.engine.prompts import prompt
 
 PATHS = 30
@@ -17,7 +17,7 @@ PATHS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SubagentReport:
     """How a run of a subagent ended."""
 
     subagent: str
@@ -92,7 +92,7 @@ def account(progress: Progress, files: Sequence[str]) -> str:
     return "\n\n".join(parts) or prompt("task_nothing").render()
 
 
-def _told(call: Call) -> str:
+def _told(call: SubagentCall) -> str:
     ended = {None: "not ended", True: "ok", False: "FAILED"}[call.ended]
     answer = f": {call.answer}" if call.answer else ""
     return f"{call.tool}({call.told}) → {ended}{answer}"

@@ -26,7 +26,7 @@ CONFIG: RunnableConfig = {"configurable": {**_KIND}}
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SubagentRun:
     """A subagent, and all that its run needs."""
 
     child: Runnable[Any, Any]
@@ -50,7 +50,7 @@ def inside(progress: Progress) -> Iterator[None]:
         ACTIVE.reset(token)
 
 
-def run_child(run: Run) -> None:
+def run_child(run: SubagentRun) -> None:
     """Run a subagent to its end or to a limit, in this thread.
 
     At the limit of seconds this returns; the subagent itself stops between two of its steps.
@@ -81,7 +81,7 @@ def run_child(run: Run) -> None:
             raise failure[0]
 
 
-def _read(run: Run) -> None:
+def _read(run: SubagentRun) -> None:
     if not is_graph(run.child):
         run.progress.values = run.child.invoke(run.inputs, run.config)
         return
@@ -91,7 +91,7 @@ def _read(run: Run) -> None:
                 return
 
 
-async def arun_child(run: Run) -> None:
+async def arun_child(run: SubagentRun) -> None:
     """Run a subagent as `run_child` does; its time limit cancels work in progress."""
     with inside(run.progress):
         limit = asyncio.timeout(run.progress.limits.seconds)
@@ -104,7 +104,7 @@ async def arun_child(run: Run) -> None:
             run.progress.stopped = "seconds"
 
 
-async def _aread(run: Run) -> None:
+async def _aread(run: SubagentRun) -> None:
     if not is_graph(run.child):
         run.progress.values = await run.child.ainvoke(run.inputs, run.config)
         return
@@ -114,7 +114,7 @@ async def _aread(run: Run) -> None:
                 return
 
 
-def _ends(run: Run, kind: str, told: Any) -> bool:  # noqa: ANN401
+def _ends(run: SubagentRun, kind: str, told: Any) -> bool:  # noqa: ANN401
     if run.progress.is_over:
         return True
     if run.progress.see(kind, told):

@@ -12,7 +12,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from typing_extensions import TypedDict
 
-from thalweg.agent.subagents.limits import Limits
+from thalweg.agent.subagents.limits import SubagentLimits
 from thalweg.engine.sections import nearest
 from thalweg.errors import SpecError
 
@@ -52,7 +52,7 @@ class SubAgent(TypedDict):
     """The form of its answer, which the parent then gets as JSON."""
     mode: NotRequired[Literal["isolated", "fork"]]
     """`isolated` (the default) sees only its task; `fork` continues its parent's conversation."""
-    limits: NotRequired[Mapping[str, float | None] | Limits]
+    limits: NotRequired[Mapping[str, float | None] | SubagentLimits]
     """Limits of one run: `turns`, `tokens`, `seconds`, `depth`."""
 
 
@@ -71,7 +71,7 @@ class CompiledSubAgent(TypedDict):
     """The runnable to call. Limits of turns and tokens, and progress, need a LangGraph graph."""
     mode: NotRequired[Literal["isolated", "fork"]]
     """As `SubAgent.mode`; the runnable keeps its own prompt."""
-    limits: NotRequired[Mapping[str, float | None] | Limits]
+    limits: NotRequired[Mapping[str, float | None] | SubagentLimits]
     """As `SubAgent.limits`."""
 
 
@@ -82,7 +82,7 @@ class Spec:
     name: str
     description: str
     given: SubAgent | CompiledSubAgent
-    limits: Limits
+    limits: SubagentLimits
     is_fork: bool
 
     @property
@@ -97,7 +97,7 @@ _MODES = (None, "isolated", "fork")
 
 
 def read_specs(
-    given: Sequence[SubAgent | CompiledSubAgent], limits: Limits, needs: Sequence[str] = ()
+    given: Sequence[SubAgent | CompiledSubAgent], limits: SubagentLimits, needs: Sequence[str] = ()
 ) -> dict[str, Spec]:
     """Validate specifications and return them by name, in their order.
 
@@ -121,7 +121,7 @@ def read_specs(
     return specs
 
 
-def _read(given: SubAgent | CompiledSubAgent, limits: Limits, needs: Sequence[str]) -> Spec:
+def _read(given: SubAgent | CompiledSubAgent, limits: SubagentLimits, needs: Sequence[str]) -> Spec:
     keys = CompiledSubAgent if "runnable" in given else SubAgent
     allowed = keys.__annotations__
     for key in ("name", "description"):
@@ -144,5 +144,5 @@ def _read(given: SubAgent | CompiledSubAgent, limits: Limits, needs: Sequence[st
     for key in needs if "runnable" not in given else ():
         if key not in given:
             raise SpecError("subagents", f"SubAgent '{name}' must specify '{key}'", "add it")
-    own = Limits.of(given.get("limits"), limits)
+    own = SubagentLimits.of(given.get("limits"), limits)
     return Spec(name, given["description"], given, own, is_fork=mode == "fork")

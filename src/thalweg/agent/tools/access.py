@@ -13,7 +13,7 @@ from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import BackendProtocol, LsResult
 
 
-class RefusedError(Exception):
+class ToolRefusedError(Exception):
     """Raised for a call that a tool does not make; the model receives the reason."""
 
 
@@ -74,7 +74,7 @@ class Access:
         folds = folds_case(self.backend)
         try:
             names = self.names(path)
-        except RefusedError:
+        except ToolRefusedError:
             return "deny"
         return strictest(self.rights.verdict(operation, n, folds_case=folds) for n in names)
 
@@ -102,7 +102,7 @@ class Access:
             return real_path(self.backend, path)
         except (ValueError, OSError, RuntimeError):
             told = f"Error: cannot resolve {path}"
-            raise RefusedError(told) from None
+            raise ToolRefusedError(told) from None
 
 
 def valid(path: str) -> str:
@@ -115,11 +115,11 @@ def valid(path: str) -> str:
         return validate_path(path)
     except ValueError as error:
         told = f"Error: {error}"
-        raise RefusedError(told) from None
+        raise ToolRefusedError(told) from None
 
 
-def _denied(operation: FilesystemOperation, path: str, why: str) -> RefusedError:
-    return RefusedError(f"Error: permission denied for {operation} on {path}{why}")
+def _denied(operation: FilesystemOperation, path: str, why: str) -> ToolRefusedError:
+    return ToolRefusedError(f"Error: permission denied for {operation} on {path}{why}")
 
 
 def _may_be_folder(path: str) -> Steps[bool]:

@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 from langchain_core.messages import ToolMessage
 
-from thalweg.agent.tools.access import RefusedError
-from thalweg.agent.tools.asking import BusyError, OutOfTimeError, Steps
+from thalweg.agent.tools.access import ToolRefusedError
+from thalweg.agent.tools.asking import OutOfTimeError, Steps, TooManyCallsError
 from thalweg.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     """The result or the error of a tool call."""
 
     content: str | list[str | dict[Any, Any]]
@@ -35,12 +35,12 @@ class Answer:
         )
 
 
-def refuse(problem: str) -> Answer:
+def refuse(problem: str) -> ToolAnswer:
     """Return an error result."""
-    return Answer(problem, status="error")
+    return ToolAnswer(problem, status="error")
 
 
-def answered(name: str, steps: Steps[Answer]) -> Steps[Answer]:
+def answered(name: str, steps: Steps[ToolAnswer]) -> Steps[ToolAnswer]:
     """Run a tool's steps; errors become results.
 
     Args:
@@ -49,13 +49,13 @@ def answered(name: str, steps: Steps[Answer]) -> Steps[Answer]:
     """
     try:
         return (yield from steps)
-    except RefusedError as refused:
+    except ToolRefusedError as refused:
         return refuse(str(refused))
     except NotImplementedError as missing:
         if isinstance(missing, ConfigError):
             raise
         return refuse(f"Error: this backend cannot {name}. Use another tool. {missing}".rstrip())
-    except BusyError:
+    except TooManyCallsError:
         return refuse(
             f"Error: too many {name} calls are already running. "
             "Try again later with a more specific pattern or a narrower path."

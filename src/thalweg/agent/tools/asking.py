@@ -1,7 +1,7 @@
 """Calls of a tool to its backend, written once for sync and async.
 
-A tool is a generator: it yields backend calls (`Ask`) and returns its result. `run` and `arun`
-perform the calls with the blocking and the awaited methods of the backend.
+A tool is a generator: it yields backend calls (`BackendRequest`) and returns its result. `run` and
+`arun` perform the calls with the blocking and the awaited methods of the backend.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from thalweg.backends.protocol import BackendProtocol
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class BackendRequest:
     """A backend call that a tool requests."""
 
     method: str
@@ -31,19 +31,19 @@ class Ask:
     """The object to call, if it is not the backend of the tool."""
 
 
-Steps = Generator[Ask, Any, Result]
-"""The steps to a result; the value sent in is the result of the yielded `Ask`."""
+Steps = Generator[BackendRequest, Any, Result]
+"""The steps to a result; the value sent in is the result of the yielded `BackendRequest`."""
 
 
 class OutOfTimeError(Exception):
-    """Raised when no answer came within `Ask.within_s`."""
+    """Raised when no answer came within `BackendRequest.within_s`."""
 
 
-class BusyError(Exception):
+class TooManyCallsError(Exception):
     """Raised when too many timed-out calls are still running."""
 
 
-_TOLD = (OSError, ValueError, NotImplementedError, OutOfTimeError, BusyError)
+_TOLD = (OSError, ValueError, NotImplementedError, OutOfTimeError, TooManyCallsError)
 """Errors that a backend may raise although it should not; a tool reports them to the model."""
 
 
@@ -57,7 +57,7 @@ def ask(result: type[Result], method: str, *args: object, **named: object) -> St
         named: Its keyword arguments.
     """
     del result
-    return cast("Result", (yield Ask(method, args, named)))
+    return cast("Result", (yield BackendRequest(method, args, named)))
 
 
 def run(
@@ -74,12 +74,14 @@ def run(
     return go(steps, lambda wanted: _answer(wanted, backend, slots), _TOLD)
 
 
-def _answer(wanted: Ask, backend: BackendProtocol, slots: threading.Semaphore | None) -> object:
+def _answer(
+    wanted: BackendRequest, backend: BackendProtocol, slots: threading.Semaphore | None
+) -> object:
     call = _call(wanted, backend, wanted.method)
     if wanted.within_s is None:
         return call()
     if slots is not None and not slots.acquire(blocking=False):
-        raise BusyError
+        raise TooManyCallsError
     executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="thalweg-files")
     future = executor.submit(contextvars.copy_context().run, call)
     if slots is not None:
@@ -95,7 +97,7 @@ async def arun(steps: Steps[Result], backend: BackendProtocol) -> Result:
     return await ago(steps, lambda wanted: _awaited(wanted, backend), _TOLD)
 
 
-async def _awaited(wanted: Ask, backend: BackendProtocol) -> object:
+async def _awaited(wanted: BackendRequest, backend: BackendProtocol) -> object:
     call = _call(wanted, backend, f"a{wanted.method}")
     if wanted.within_s is None:
         return await call()
@@ -109,5 +111,5 @@ async def _awaited(wanted: Ask, backend: BackendProtocol) -> object:
         raise  # the backend's own timeout
 
 
-def _call(wanted: Ask, backend: BackendProtocol, method: str) -> Callable[[], Any]:
+def _call(wanted: BackendRequest, backend: BackendProtocol, method: str) -> Callable[[], Any]:
     return partial(getattr(wanted.of or backend, method), *wanted.args, **wanted.named)

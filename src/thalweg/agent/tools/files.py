@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from threading import Semaphore
 
 from thalweg.agent.tools.access import Access
-from thalweg.agent.tools.answers import Answer, refuse
-from thalweg.agent.tools.asking import Ask, Steps, ask
+from thalweg.agent.tools.answers import ToolAnswer, refuse
+from thalweg.agent.tools.asking import BackendRequest, Steps, ask
 from thalweg.agent.tools.schemas import OutputMode
 from thalweg.backends.protocol import (
     BackendProtocol,
@@ -38,7 +38,7 @@ LONG_LINE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class FileToolContext:
     """What the tools of one agent share."""
 
     backend: BackendProtocol
@@ -58,7 +58,7 @@ class Desk:
     """Whether `read_file` returns frames of a video; else it returns the video unchanged."""
 
 
-def ls(desk: Desk, path: str) -> Steps[Answer]:
+def ls(desk: FileToolContext, path: str) -> Steps[ToolAnswer]:
     """List a folder."""
     path = desk.access.checked("read", path)
     found = yield from ask(LsResult, "ls", path)
@@ -67,64 +67,64 @@ def ls(desk: Desk, path: str) -> Steps[Answer]:
         # A partial listing helps more than the error alone.
         rest = f"\n\nThe rest of the folder:\n{_listed(shown)}" if shown else ""
         return refuse(f"Error: {truncate_if_too_long(found.error)}{rest}")
-    return Answer(_listed(shown))
+    return ToolAnswer(_listed(shown))
 
 
-def write_file(desk: Desk, file_path: str, content: str) -> Steps[Answer]:
+def write_file(desk: FileToolContext, file_path: str, content: str) -> Steps[ToolAnswer]:
     """Write a whole file."""
     path = desk.access.checked("write", file_path)
     done = yield from ask(WriteResult, "write", path, content)
-    return refuse(done.error) if done.error else Answer(f"Updated file {done.path}")
+    return refuse(done.error) if done.error else ToolAnswer(f"Updated file {done.path}")
 
 
 def edit_file(
-    desk: Desk,
+    desk: FileToolContext,
     file_path: str,
     old_string: str,
     new_string: str,
     replace_all: bool = False,  # noqa: FBT001, FBT002  # the schema's
-) -> Steps[Answer]:
+) -> Steps[ToolAnswer]:
     """Replace a text in a file."""
     path = desk.access.checked("write", file_path)
     done = yield from ask(EditResult, "edit", path, old_string, new_string, replace_all=replace_all)
     if done.error:
         return refuse(done.error)
-    return Answer(
+    return ToolAnswer(
         f"Successfully replaced {done.occurrences} instance(s) of the string in '{done.path}'"
     )
 
 
-def delete(desk: Desk, file_path: str) -> Steps[Answer]:
+def delete(desk: FileToolContext, file_path: str) -> Steps[ToolAnswer]:
     """Delete a file, or a folder with everything in it."""
     path = yield from desk.access.deletable(file_path)
     done = yield from ask(DeleteResult, "delete", path)
-    return refuse(done.error) if done.error else Answer(f"Deleted {done.path}")
+    return refuse(done.error) if done.error else ToolAnswer(f"Deleted {done.path}")
 
 
-def glob(desk: Desk, pattern: str, path: str | None = None) -> Steps[Answer]:
+def glob(desk: FileToolContext, pattern: str, path: str | None = None) -> Steps[ToolAnswer]:
     """Find files by their paths."""
     hint = GLOB_PATHLESS_DENIED_HINT if path is None else ""
     root = desk.access.checked("read", "/" if path is None else path, hint)
     within_s = desk.glob_within_s()
     named: dict[str, object] = {"path": None if path is None else root}
-    found: GlobResult = yield Ask("glob", (pattern,), named, within_s)
+    found: GlobResult = yield BackendRequest("glob", (pattern,), named, within_s)
     if found.error:
         return refuse(f"Error: {found.error}")
     told = _listed(desk.access.shown(entry["path"] for entry in found.matches or []))
     if found.truncated:
         unreadable = found.truncation_reason == "unreadable"
         told = f"{told}\n\n{GLOB_UNREADABLE_NOTE if unreadable else GLOB_TRUNCATION_NOTE}"
-    return Answer(told)
+    return ToolAnswer(told)
 
 
 def grep(
-    desk: Desk,
+    desk: FileToolContext,
     pattern: str,
     path: str | None = None,
     glob: str | None = None,
     output_mode: OutputMode = "files_with_matches",
     max_count: int | None = None,
-) -> Steps[Answer]:
+) -> Steps[ToolAnswer]:
     """Find lines that contain a text."""
     if path is not None:
         path = desk.access.checked("read", path)
@@ -134,7 +134,9 @@ def grep(
     return _matches(desk, cap_matches(found, most), output_mode, pattern)
 
 
-def _matches(desk: Desk, found: GrepResult, mode: OutputMode, pattern: str) -> Answer:
+def _matches(
+    desk: FileToolContext, found: GrepResult, mode: OutputMode, pattern: str
+) -> ToolAnswer:
     matches = found.matches or []
     readable = set(desk.access.shown(dict.fromkeys(match["path"] for match in matches)))
     shown = [match for match in matches if match["path"] in readable]
@@ -145,10 +147,10 @@ def _matches(desk: Desk, found: GrepResult, mode: OutputMode, pattern: str) -> A
     if found.error:
         return refuse(f"{truncate_if_too_long(found.error)}\n\nPartial matches:\n{told}")
     if found.truncated:
-        return Answer(f"{told}\n\n{GREP_TRUNCATION_NOTE}")
+        return ToolAnswer(f"{told}\n\n{GREP_TRUNCATION_NOTE}")
     if not matches and (hint := regex_literal_hint(pattern)):
-        return Answer(f"{told}\n\n{hint}")
-    return Answer(told)
+        return ToolAnswer(f"{told}\n\n{hint}")
+    return ToolAnswer(told)
 
 
 def _around(match: GrepMatch, pattern: str) -> GrepMatch:

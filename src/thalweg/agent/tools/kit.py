@@ -10,9 +10,9 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
 from thalweg.agent.tools import schemas
-from thalweg.agent.tools.answers import Answer, answered
+from thalweg.agent.tools.answers import ToolAnswer, answered
 from thalweg.agent.tools.asking import Steps, arun, run
-from thalweg.agent.tools.files import Desk, delete, edit_file, glob, grep, ls, write_file
+from thalweg.agent.tools.files import FileToolContext, delete, edit_file, glob, grep, ls, write_file
 from thalweg.agent.tools.ready import ReadyTool
 from thalweg.agent.tools.shell import execute
 from thalweg.agent.tools.viewing import read_file
@@ -36,7 +36,7 @@ _SCHEMAS: Mapping[FsToolName, type[BaseModel]] = {
     "execute": schemas.ExecuteSchema,
 }
 
-_STEPS: Mapping[FsToolName, Callable[..., Steps[Answer]]] = {
+_STEPS: Mapping[FsToolName, Callable[..., Steps[ToolAnswer]]] = {
     "ls": ls,
     "read_file": read_file,
     "write_file": write_file,
@@ -47,7 +47,7 @@ _STEPS: Mapping[FsToolName, Callable[..., Steps[Answer]]] = {
 }
 
 
-def file_tool(desk: Desk, name: FsToolName, description: str) -> BaseTool:
+def file_tool(desk: FileToolContext, name: FsToolName, description: str) -> BaseTool:
     """Create one of the tools.
 
     Args:
@@ -77,13 +77,15 @@ def file_tool(desk: Desk, name: FsToolName, description: str) -> BaseTool:
     )
 
 
-def _schema(desk: Desk, name: FsToolName) -> type[BaseModel]:
+def _schema(desk: FileToolContext, name: FsToolName) -> type[BaseModel]:
     if name == "read_file" and desk.samples_video:
         return schemas.ReadVideoFileSchema
     return _SCHEMAS[name]
 
 
-def _steps(desk: Desk, name: FsToolName, call_id: str | None) -> Callable[..., Steps[Answer]]:
+def _steps(
+    desk: FileToolContext, name: FsToolName, call_id: str | None
+) -> Callable[..., Steps[ToolAnswer]]:
     if name == "execute":
         return partial(execute, desk, call_id or "")
     return partial(_STEPS[name], desk)

@@ -14,7 +14,7 @@ READ_FILE_TRUNCATION_MSG = "\n\n" + prompt("read_cut").text
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class FilePage:
     """Some lines of a file."""
 
     lines: tuple[str, ...]
@@ -56,7 +56,7 @@ class Page:
         return told
 
 
-def page_of(read: ReadResult, content: str, offset: int) -> Page:
+def page_of(read: ReadResult, content: str, offset: int) -> FilePage:
     """Return the result of a backend's `read` as a page.
 
     A blank line at the end of a window is lost when its lines are joined: the window's numbers
@@ -71,19 +71,19 @@ def page_of(read: ReadResult, content: str, offset: int) -> Page:
     if lines[-1] == "":
         lines.pop()
     if read.start_line is None or read.end_line is None:
-        return Page(tuple(lines or [""]), max(offset, 0) + 1, None, follows=False)
+        return FilePage(tuple(lines or [""]), max(offset, 0) + 1, None, follows=False)
     lines += [""] * (read.end_line - read.start_line + 1 - len(lines))
     follows = read.next_offset is not None and read.total_lines != read.end_line
-    return Page(tuple(lines), read.start_line, read.total_lines, follows=follows)
+    return FilePage(tuple(lines), read.start_line, read.total_lines, follows=follows)
 
 
-def from_char(page: Page, skipped: int) -> Page:
+def from_char(page: FilePage, skipped: int) -> FilePage:
     """Drop the first characters of a page's first line."""
     first, *others = page.lines
     return replace(page, lines=(first[skipped:], *others), skipped=skipped)
 
 
-def within(page: Page, chars: int) -> Page:
+def within(page: FilePage, chars: int) -> FilePage:
     """Cut a page to a number of characters: between lines if a whole one fits.
 
     Args:
@@ -106,7 +106,7 @@ def within(page: Page, chars: int) -> Page:
     return replace(page, lines=(line[:chars],), follows=True, line_chars=whole)
 
 
-def rendered(page: Page, file_path: str, most: int, notices: Sequence[str] = ()) -> str:
+def rendered(page: FilePage, file_path: str, most: int, notices: Sequence[str] = ()) -> str:
     """Render a page within a total number of characters.
 
     Args:
@@ -127,5 +127,5 @@ def rendered(page: Page, file_path: str, most: int, notices: Sequence[str] = ())
     return cut.render(notices)
 
 
-def _overhead(page: Page, notices: Sequence[str]) -> int:
+def _overhead(page: FilePage, notices: Sequence[str]) -> int:
     return len(page.render(notices)) - len(page.text)

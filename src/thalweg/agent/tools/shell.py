@@ -2,9 +2,9 @@
 
 from typing import Protocol, runtime_checkable
 
-from thalweg.agent.tools.answers import Answer, refuse
-from thalweg.agent.tools.asking import Ask, Steps
-from thalweg.agent.tools.files import Desk
+from thalweg.agent.tools.answers import ToolAnswer, refuse
+from thalweg.agent.tools.asking import BackendRequest, Steps
+from thalweg.agent.tools.files import FileToolContext
 from thalweg.agent.tools.places import supports_execution
 from thalweg.agent.tools.previews import ContentPreview, result_stub
 from thalweg.backends.composite import CompositeBackend
@@ -35,7 +35,9 @@ class Capturing(Protocol):
         ...
 
 
-def execute(desk: Desk, call_id: str, command: str, timeout: int | None = None) -> Steps[Answer]:
+def execute(
+    desk: FileToolContext, call_id: str, command: str, timeout: int | None = None
+) -> Steps[ToolAnswer]:
     """Run a command."""
     if problem := _problem(desk, timeout):
         return refuse(problem)
@@ -44,21 +46,21 @@ def execute(desk: Desk, call_id: str, command: str, timeout: int | None = None) 
     sandbox = _capturing(desk.access.backend, path)
     try:
         if sandbox is None:
-            ran: ExecuteResponse = yield Ask("execute", (command,), limit)
-            return Answer(_printed(ran), artifact=_artifact(ran))
+            ran: ExecuteResponse = yield BackendRequest("execute", (command,), limit)
+            return ToolAnswer(_printed(ran), artifact=_artifact(ran))
         limit["max_inline_bytes"] = desk.read_chars
         kept: ExecuteOffloadResult
-        kept = yield Ask("execute_with_offload", (command, path), limit, of=sandbox)
+        kept = yield BackendRequest("execute_with_offload", (command, path), limit, of=sandbox)
     except NotImplementedError as missing:
         return refuse(prompt("shell_missing").render(problem=missing))
     except ValueError as wrong:
         return refuse(f"Error: Invalid parameter. {wrong}")
     if not kept.offloaded:
-        return Answer(_printed(kept.response), artifact=_artifact(kept.response))
-    return Answer(_filed(kept, path, call_id), artifact=_artifact(kept.response, path))
+        return ToolAnswer(_printed(kept.response), artifact=_artifact(kept.response))
+    return ToolAnswer(_filed(kept, path, call_id), artifact=_artifact(kept.response, path))
 
 
-def _problem(desk: Desk, timeout: int | None) -> str | None:
+def _problem(desk: FileToolContext, timeout: int | None) -> str | None:
     most = desk.max_execute_timeout_s
     if timeout is not None and timeout < 0:
         return f"Error: timeout must be non-negative, got {timeout}."

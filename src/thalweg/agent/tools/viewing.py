@@ -4,10 +4,10 @@ import mimetypes
 from pathlib import PurePosixPath
 from typing import Any
 
-from thalweg.agent.tools.answers import Answer, refuse
-from thalweg.agent.tools.asking import Ask, Steps, ask
-from thalweg.agent.tools.files import Desk
-from thalweg.agent.tools.reading import Page, from_char, page_of, rendered, within
+from thalweg.agent.tools.answers import ToolAnswer, refuse
+from thalweg.agent.tools.asking import BackendRequest, Steps, ask
+from thalweg.agent.tools.files import FileToolContext
+from thalweg.agent.tools.reading import FilePage, from_char, page_of, rendered, within
 from thalweg.agent.tools.schemas import DEFAULT_READ_LIMIT, DEFAULT_READ_OFFSET
 from thalweg.agent.tools.video import FRAMES_PER_SECOND, asample_frames, sample_frames
 from thalweg.backends.file_data import (
@@ -38,13 +38,13 @@ _UNKNOWN = "application/octet-stream"
 
 
 def read_file(
-    desk: Desk,
+    desk: FileToolContext,
     file_path: str,
     offset: int = DEFAULT_READ_OFFSET,
     limit: int = DEFAULT_READ_LIMIT,
     char_offset: int = 0,
     char_limit: int | None = None,
-) -> Steps[Answer]:
+) -> Steps[ToolAnswer]:
     """Read a page of a file."""
     path = desk.access.checked("read", file_path)
     if char_limit is not None and char_limit < 1:
@@ -54,7 +54,7 @@ def read_file(
         return _unread(path, read.error)
     content = read.file_data["content"]
     if _is_whole(read) and (check_empty_content(content) or content == EMPTY_CONTENT_WARNING):
-        return Answer(_blank(read, content, limit))
+        return ToolAnswer(_blank(read, content, limit))
     if desk.samples_video and read_file_type(path) == "video":
         return (yield from _video(path, read.file_data, offset, limit))
     kind = file_type(path)
@@ -63,25 +63,27 @@ def read_file(
     return _text(desk, path, page_of(read, content, offset), offset, char_offset, char_limit)
 
 
-def _unread(path: str, error: str | None) -> Answer:
+def _unread(path: str, error: str | None) -> ToolAnswer:
     if error is None:
         return refuse(f"Error: no data returned for '{path}'")
     is_text = _UNDECODABLE not in error
     return refuse(f"Error: {error}" if is_text else prompt("not_text").render(problem=error))
 
 
-def _video(path: str, file_data: FileData, offset: int, limit: int) -> Steps[Answer]:
+def _video(path: str, file_data: FileData, offset: int, limit: int) -> Steps[ToolAnswer]:
     """Return frames of a video; `offset` and `limit` are seconds."""
     if limit < 1:
         return refuse(prompt("video_no_seconds").render(path=path, limit=limit))
     content = file_data_to_bytes(file_data)
     window = {"offset_seconds": float(offset), "duration_seconds": float(limit)}
     named: dict[str, object] = {**window, "sampling_rate": FRAMES_PER_SECOND}
-    blocks: list[str | dict[Any, Any]] = yield Ask("sample", (content,), named, of=_SAMPLER)
+    blocks: list[str | dict[Any, Any]] = yield BackendRequest(
+        "sample", (content,), named, of=_SAMPLER
+    )
     header = prompt("video_window").render(path=path, first=offset, last=offset + limit)
     count = sum(isinstance(one, dict) and one["type"] == "image" for one in blocks)
     notes = {"read_file_path": path, "read_file_frame_count": count}
-    return Answer([{"type": "text", "text": header}, *blocks], notes=notes)
+    return ToolAnswer([{"type": "text", "text": header}, *blocks], notes=notes)
 
 
 class _Sampler:
@@ -110,8 +112,13 @@ def _read(path: str, offset: int, limit: int) -> Steps[ReadResult]:
 
 
 def _text(
-    desk: Desk, path: str, page: Page, offset: int, char_offset: int, char_limit: int | None
-) -> Answer:
+    desk: FileToolContext,
+    path: str,
+    page: FilePage,
+    offset: int,
+    char_offset: int,
+    char_limit: int | None,
+) -> ToolAnswer:
     chars = len(page.lines[0])
     if char_offset > chars:
         past = prompt("past_line")
@@ -121,7 +128,7 @@ def _text(
     if char_limit is not None:
         page = within(page, char_limit)
     notices = [prompt("before_start").render(offset=offset)] if offset < 0 else []
-    return Answer(rendered(page, path, desk.read_chars, notices))
+    return ToolAnswer(rendered(page, path, desk.read_chars, notices))
 
 
 def _is_whole(read: ReadResult) -> bool:
@@ -136,15 +143,15 @@ def _blank(read: ReadResult, content: str, limit: int) -> str:
     return EMPTY_CONTENT_WARNING
 
 
-def _medium(path: str, kind: str, content: str) -> Answer:
+def _medium(path: str, kind: str, content: str) -> ToolAnswer:
     mime_type = mimetypes.guess_type(f"file{PurePosixPath(path).suffix}")[0] or _UNKNOWN
     size = len(content) * 3 // 4
     if size > MAX_MEDIA_BYTES:
         told = prompt("media_too_large")
         return refuse(told.render(path=path, size=size, most=MAX_MEDIA_BYTES))
     if mime_type == _UNKNOWN:
-        return Answer(prompt("binary_file").render(path=path, size=size))
-    return Answer(
+        return ToolAnswer(prompt("binary_file").render(path=path, size=size))
+    return ToolAnswer(
         [{"type": kind, "base64": content, "mime_type": mime_type}],
         notes={"read_file_path": path, "read_file_media_type": mime_type},
     )

@@ -4,9 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 
 from thalweg.archive.base import ThreadPassage
-from thalweg.archive.search.index import BITS, ArchiveRows, Hits, Row, rows_of
-from thalweg.archive.search.question import Question
-from thalweg.archive.search.ranking import SHORTLIST, Scale, pack, rank, shortlist, surroundings
+from thalweg.archive.search.index import BITS, ArchiveRows, Hits, PassageRow, rows_of
+from thalweg.archive.search.question import SearchQuery
+from thalweg.archive.search.ranking import (
+    SHORTLIST,
+    PassageWeights,
+    pack,
+    rank,
+    shortlist,
+    surroundings,
+)
 from thalweg.archive.search.shapes import is_shape_word
 from thalweg.engine.tokens import Counter
 
@@ -24,7 +31,7 @@ UNBOUND = "0"
 def search(
     db: ArchiveRows,
     threads: Mapping[int, tuple[str, int]],
-    question: Question,
+    question: SearchQuery,
     *,
     max_tokens: int,
     count: Counter,
@@ -95,23 +102,23 @@ def _add(rows: dict[int, int], ids: Iterable[int], words: int) -> None:
         rows[row] = rows.get(row, 0) | words
 
 
-def _heaviest(question: Question, hits: Hits) -> Hits:
+def _heaviest(question: SearchQuery, hits: Hits) -> Hits:
     """Drop passages whose own words weigh too little for the shortlist."""
     if len(hits.rows) <= HEAVIEST:
         return hits
-    scale = Scale(question, hits)
+    scale = PassageWeights(question, hits)
     weights = {words: scale(words & scale.words) for words in set(hits.rows.values())}
     kept = nlargest(HEAVIEST, hits.rows.items(), key=lambda pair: (weights[pair[1]], pair[0]))
     return Hits(dict(kept), hits.counts, hits.total)
 
 
-def _rows(db: ArchiveRows, ids: Iterable[int]) -> dict[int, Row]:
+def _rows(db: ArchiveRows, ids: Iterable[int]) -> dict[int, PassageRow]:
     """Return passages of any thread."""
     wanted = sorted(ids)
     threads = sorted({row >> BITS for row in wanted})
     if db.bound == UNBOUND:
         return rows_of(db, wanted)
-    rows: dict[int, Row] = {}
+    rows: dict[int, PassageRow] = {}
     for (thread,) in _parts(db, threads):
         rows |= rows_of(db, [row for row in wanted if row >> BITS == thread])
     return rows

@@ -60,7 +60,7 @@ class ArchiveRows(Rows, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Posting:
+class IndexedMessage:
     """A message to index."""
 
     position: int
@@ -69,7 +69,7 @@ class Posting:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PassageRow:
     """A passage as the index stores it."""
 
     id: int
@@ -94,7 +94,7 @@ class Hits:
     """Passages of the thread."""
 
 
-def add(db: ArchiveRows, thread: int, first: int, postings: Iterable[Posting]) -> int:
+def add(db: ArchiveRows, thread: int, first: int, postings: Iterable[IndexedMessage]) -> int:
     """Index messages that follow those already indexed.
 
     Args:
@@ -249,12 +249,12 @@ def _id_of(db: ArchiveRows, low: int, high: int, position: int) -> int:
     return low
 
 
-def rows_of(db: ArchiveRows, ids: Iterable[int]) -> dict[int, Row]:
+def rows_of(db: ArchiveRows, ids: Iterable[int]) -> dict[int, PassageRow]:
     """Return passages by id; ids that do not exist are skipped."""
     return {row[0]: _row(*row) for row in db.rows_by(f"{_SELECT} id", sorted(ids))}
 
 
-def rows_between(db: ArchiveRows, first: int, end: int) -> list[Row]:
+def rows_between(db: ArchiveRows, first: int, end: int) -> list[PassageRow]:
     """Return passages by a range of ids, `end` excluded."""
     return [_row(*row) for row in db.rows(f"{_SELECT} id >= ? AND id < ?", (first, end))]
 
@@ -262,5 +262,5 @@ def rows_between(db: ArchiveRows, first: int, end: int) -> list[Row]:
 _SELECT = "SELECT id, position, start, about, speaker, text FROM archive_passage WHERE"
 
 
-def _row(row: int, position: int, start: int, about: int, who: bytes, text: bytes) -> Row:
-    return Row(row, position, start, about, decode(who), decode(text))
+def _row(row: int, position: int, start: int, about: int, who: bytes, text: bytes) -> PassageRow:
+    return PassageRow(row, position, start, about, decode(who), decode(text))

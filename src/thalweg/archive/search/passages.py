@@ -10,7 +10,7 @@ MAX_LINE_CHARS = 1_200
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPiece:
     """A piece of a text: some whole lines, or a part of a very long one."""
 
     start: int
@@ -18,7 +18,7 @@ class Piece:
     text: str
 
 
-def cut(text: str) -> list[Piece]:
+def cut(text: str) -> list[TextPiece]:
     """Split a text into passages that add up to it.
 
     A passage ends at an empty line if it is long enough by itself, else when it is full.
@@ -27,16 +27,16 @@ def cut(text: str) -> list[Piece]:
         >>> [piece.start for piece in cut("word " * 500)]
         [0, 1200, 2400]
     """
-    pieces: list[Piece] = []
+    pieces: list[TextPiece] = []
     start = end = lines = 0
     for line in _lines(text):
         full = end - start + len(line) > MAX_CHARS or lines == MAX_LINES
         if lines and (full or (not line.strip() and end - start > MAX_CHARS // 2)):
-            pieces.append(Piece(start, text[start:end]))
+            pieces.append(TextPiece(start, text[start:end]))
             start, lines = end, 0
         end += len(line)
         lines += 1
-    return [*pieces, Piece(start, text[start:end])] if lines else pieces
+    return [*pieces, TextPiece(start, text[start:end])] if lines else pieces
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -34,7 +34,7 @@ SHAPE = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SearchQuery:
     """A query, parsed."""
 
     words: tuple[str, ...]
@@ -60,7 +60,7 @@ class Question:
         return WEAK if word in WEAK_WORDS or word in self.speakers else 1.0
 
 
-def ask(query: str) -> Question:
+def ask(query: str) -> SearchQuery:
     """Parse a query. If all of its words are filler, they are used.
 
     Example:
@@ -73,7 +73,7 @@ def ask(query: str) -> Question:
     query = query[:MAX_CHARS]
     found = list(dict.fromkeys(words(query)))
     telling = [word for word in found if word not in STOP_WORDS]
-    return Question(
+    return SearchQuery(
         words=tuple((telling or found)[:MAX_WORDS]),
         phrases=tuple(phrase.lower() for phrase in _QUOTED.findall(query)),
         shapes=shapes_asked(query),

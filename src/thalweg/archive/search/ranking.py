@@ -1,8 +1,8 @@
 """Choose the passages that answer a query, and pack them into a budget.
 
-A pure function over candidates. The score of a passage is a sum of named features (`Features`),
-most of them a share of the total weight of the query's words, so that every choice can be
-explained.
+A pure function over candidates. The score of a passage is a sum of named features
+(`PassageFeatures`), most of them a share of the total weight of the query's words, so that every
+choice can be explained.
 """
 
 import math
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from thalweg.archive.base import Passage, Span, render_passages
 from thalweg.archive.search.excerpts import best_window, segments, widen
-from thalweg.archive.search.index import BITS, Hits, Row
-from thalweg.archive.search.question import Question
+from thalweg.archive.search.index import BITS, Hits, PassageRow
+from thalweg.archive.search.question import SearchQuery
 from thalweg.archive.search.shapes import SHAPE_WORDS, looks_like
 from thalweg.engine.tokens import Counter
 from thalweg.engine.words import Weights, find_tokens, rarity, token_words
@@ -38,7 +38,7 @@ LEAST_TOKENS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Features:
+class PassageFeatures:
     """Why a passage was chosen; the defaults are the weights in the score."""
 
     window: float = 1.0
@@ -76,27 +76,27 @@ class Features:
         )
 
 
-WEIGHTS = Features()
+WEIGHTS = PassageFeatures()
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PassageCandidate:
     """A passage that may be shown, and its features."""
 
-    row: Row
+    row: PassageRow
     first: int
     """First segment of the lines with the words."""
     last: int
-    features: Features
+    features: PassageFeatures
 
 
-class Scale(Weights):
+class PassageWeights(Weights):
     """Weighs sets of words: rare words weigh more, words that only shape a question less.
 
     Specific shapes of an answer count as words here, after those of the query.
     """
 
-    def __init__(self, question: Question, hits: Hits) -> None:
+    def __init__(self, question: SearchQuery, hits: Hits) -> None:
         super().__init__(
             [
                 rarity(count, hits.total) * question.importance(word)
@@ -126,9 +126,9 @@ class Scale(Weights):
         return found
 
 
-def shortlist(question: Question, hits: Hits) -> list[int]:
+def shortlist(question: SearchQuery, hits: Hits) -> list[int]:
     """Return the passages worth reading, by the words in them and in their neighbours."""
-    scale, rows = Scale(question, hits), hits.rows
+    scale, rows = PassageWeights(question, hits), hits.rows
 
     def score(row: int) -> tuple[float, int]:
         own = rows[row]
@@ -140,7 +140,7 @@ def shortlist(question: Question, hits: Hits) -> list[int]:
     return sorted(rows, key=score, reverse=True)[:SHORTLIST]
 
 
-def surroundings(rows: Iterable[Row], hits: Hits) -> set[int]:
+def surroundings(rows: Iterable[PassageRow], hits: Hits) -> set[int]:
     """Return the passages to read with some: neighbours, calls answered, results of calls."""
     found: set[int] = set()
     for row in rows:
@@ -157,9 +157,9 @@ def surroundings(rows: Iterable[Row], hits: Hits) -> set[int]:
 
 
 def choose(
-    question: Question,
+    question: SearchQuery,
     hits: Hits,
-    rows: Mapping[int, Row],
+    rows: Mapping[int, PassageRow],
     max_tokens: int,
     count: Counter,
     *,
@@ -180,29 +180,30 @@ def choose(
 
 
 def rank(
-    question: Question,
+    question: SearchQuery,
     hits: Hits,
-    rows: Mapping[int, Row],
+    rows: Mapping[int, PassageRow],
     within: Sequence[Span] | None = None,
-) -> list[Candidate]:
+) -> list[PassageCandidate]:
     """Rank the passages that contain words of the query, or whose answered calls do.
 
     Words next to a passage that has the shape of an answer count as well.
     """
-    scale = Scale(question, hits)
+    scale = PassageWeights(question, hits)
     possible = [
         row
         for row in rows.values()
         if row.start >= 0 and _is_spoken_for(row, scale, hits) and _is_within(row.position, within)
     ]
     shown = [
-        _Shown.of(row, scale, question, hits) for row in _promising(question, scale, hits, possible)
+        _ShownPassage.of(row, scale, question, hits)
+        for row in _promising(question, scale, hits, possible)
     ]
     traits = Counted(trait for one in shown for trait in one.traits)
     rare = {trait: rarity(count, len(shown)) for trait, count in traits.items()}
     last = max((one.row.position for one in shown), default=0) or 1
     found = [
-        Candidate(
+        PassageCandidate(
             one.row,
             one.first,
             one.last,
@@ -213,16 +214,18 @@ def rank(
     return sorted(found, key=lambda one: (-one.features.score, -one.row.id))
 
 
-def _is_spoken_for(row: Row, scale: "Scale", hits: Hits) -> bool:
+def _is_spoken_for(row: PassageRow, scale: "PassageWeights", hits: Hits) -> bool:
     own, about, near = _words(hits, row)
     return bool((own | about | (near if own else 0)) & scale.words)
 
 
-def _promising(question: Question, scale: "Scale", hits: Hits, rows: Sequence[Row]) -> list[Row]:
+def _promising(
+    question: SearchQuery, scale: "PassageWeights", hits: Hits, rows: Sequence[PassageRow]
+) -> list[PassageRow]:
     """Return the passages to evaluate, chosen without reading their lines."""
     speakers = Counted(_role(row) for row in rows)
 
-    def score(row: Row) -> tuple[float, int]:
+    def score(row: PassageRow) -> tuple[float, int]:
         own, about, near = _words(hits, row)
         total = scale(own) + WEIGHTS.about * scale(about & scale.words)
         total += WEIGHTS.around * scale(near & scale.words)
@@ -233,18 +236,18 @@ def _promising(question: Question, scale: "Scale", hits: Hits, rows: Sequence[Ro
     return sorted(rows, key=score, reverse=True)[:CLOSE_LOOKS]
 
 
-def _role(row: Row) -> str:
+def _role(row: PassageRow) -> str:
     return row.speaker.split(" ")[0]
 
 
-def _words(hits: Hits, row: Row) -> tuple[int, int, int]:
+def _words(hits: Hits, row: PassageRow) -> tuple[int, int, int]:
     """Return the words in a passage, those only in its call, those only in its neighbours."""
     own = hits.rows.get(row.id, 0)
     about = hits.rows.get(row.about, 0) & ~own
     return own, about, _near(hits, row) & ~own & ~about
 
 
-def _near(hits: Hits, row: Row) -> int:
+def _near(hits: Hits, row: PassageRow) -> int:
     """Return the words next to a passage; for a result also those before its call."""
     near = hits.rows.get(row.id - 1, 0) | hits.rows.get(row.id + 1, 0)
     return near | hits.rows.get(row.about - 1, 0) if row.about else near
@@ -255,10 +258,10 @@ def _is_within(position: int, within: Sequence[Span] | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _ShownPassage:
     """A passage with its lines to show."""
 
-    row: Row
+    row: PassageRow
     first: int
     last: int
     window: int
@@ -269,7 +272,9 @@ class _Shown:
     """Common shapes of an answer in it, and its speaker if the query names that one."""
 
     @classmethod
-    def of(cls, row: Row, scale: "Scale", question: Question, hits: Hits) -> "_Shown":
+    def of(
+        cls, row: PassageRow, scale: "PassageWeights", question: SearchQuery, hits: Hits
+    ) -> "_ShownPassage":
         """Choose the lines of a passage to show."""
         lines = segments(row.text)
         found = [scale.words_in(row.text[start:end]) for start, end in lines]
@@ -287,21 +292,21 @@ class _Shown:
 
 
 def _features(
-    question: Question,
-    scale: Scale,
+    question: SearchQuery,
+    scale: PassageWeights,
     hits: Hits,
-    one: _Shown,
+    one: _ShownPassage,
     *,
     rare: Mapping[str, float],
     last_position: int,
-) -> Features:
+) -> PassageFeatures:
     row, whole, window = one.row, one.whole & scale.words, one.window & scale.words
     about = hits.rows.get(row.about, 0) & ~whole & scale.words
     near = _near(hits, row) & ~whole & ~about & scale.words
     text = row.text.lower() if question.phrases else ""
     said = [phrase in text for phrase in question.phrases]
     place = row.position / last_position
-    return Features(
+    return PassageFeatures(
         window=scale(window) / scale.all,
         passage=scale(whole & ~window) / scale.all,
         about=scale(about) / scale.all,
@@ -320,7 +325,10 @@ def _weight(traits: Iterable[str], rare: Mapping[str, float]) -> float:
 
 
 def pack(
-    candidates: Sequence[Candidate], rows: Mapping[int, Row], max_tokens: int, count: Counter
+    candidates: Sequence[PassageCandidate],
+    rows: Mapping[int, PassageRow],
+    max_tokens: int,
+    count: Counter,
 ) -> list[tuple[int, Passage]]:
     """Return excerpts of ranked passages, as many different ones as fit, with row ids."""
     chosen: list[tuple[int, Passage]] = []
@@ -363,7 +371,11 @@ def _lines(text: str) -> set[str]:
 
 
 def _excerpt(
-    candidate: Candidate, rows: Mapping[int, Row], width: int, *, with_about: bool = True
+    candidate: PassageCandidate,
+    rows: Mapping[int, PassageRow],
+    width: int,
+    *,
+    with_about: bool = True,
 ) -> Passage:
     """Return the lines with the words, and adjacent ones, across passages."""
     row = candidate.row

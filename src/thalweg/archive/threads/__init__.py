@@ -9,16 +9,23 @@ from typing import TYPE_CHECKING
 from thalweg.engine.lazy import lazily
 
 if TYPE_CHECKING:
-    from thalweg.archive.threads.contexts import Context, context_at
-    from thalweg.archive.threads.operations import Done, compact, pin, rewind, undo, unpin
+    from thalweg.archive.threads.contexts import TurnContext, context_at
+    from thalweg.archive.threads.operations import (
+        OperationResult,
+        compact,
+        pin,
+        rewind,
+        undo,
+        unpin,
+    )
     from thalweg.archive.threads.thread_export import export
-    from thalweg.archive.threads.thread_history import Said, Taken, history, turns
+    from thalweg.archive.threads.thread_history import LoggedMessage, Taken, history, turns
 
 __all__ = [
-    "Context",
-    "Done",
-    "Said",
+    "LoggedMessage",
+    "OperationResult",
     "Taken",
+    "TurnContext",
     "compact",
     "context_at",
     "export",
@@ -33,9 +40,9 @@ __all__ = [
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "Context": "thalweg.archive.threads.contexts",
-        "Done": "thalweg.archive.threads.operations",
-        "Said": "thalweg.archive.threads.thread_history",
+        "TurnContext": "thalweg.archive.threads.contexts",
+        "OperationResult": "thalweg.archive.threads.operations",
+        "LoggedMessage": "thalweg.archive.threads.thread_history",
         "Taken": "thalweg.archive.threads.thread_history",
         "compact": "thalweg.archive.threads.operations",
         "context_at": "thalweg.archive.threads.contexts",

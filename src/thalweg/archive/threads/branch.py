@@ -13,11 +13,11 @@ from thalweg.engine.entries import Message
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ThreadBranch:
     """Positions in ascending order, as spans that do not touch.
 
     Example:
-        >>> line = Line.of([0, 1, 2]).add(7).add(8)
+        >>> line = ThreadBranch.of([0, 1, 2]).add(7).add(8)
         >>> line.spans
         (Span(first=0, last=2), Span(first=7, last=8))
         >>> line.before(8).last, len(line), 5 in line
@@ -27,28 +27,28 @@ class Line:
     spans: tuple[Span, ...] = ()
 
     @classmethod
-    def of(cls, positions: Iterable[int]) -> "Line":
+    def of(cls, positions: Iterable[int]) -> "ThreadBranch":
         """Return the branch of these positions, in ascending order."""
         return cls(spans_of(positions))
 
-    def add(self, position: int) -> "Line":
+    def add(self, position: int) -> "ThreadBranch":
         """Append a position after the last one."""
         if self.spans and self.spans[-1].last + 1 == position:
             last = Span(self.spans[-1].first, position)
-            return Line((*self.spans[:-1], last))
-        return Line((*self.spans, Span(position, position)))
+            return ThreadBranch((*self.spans[:-1], last))
+        return ThreadBranch((*self.spans, Span(position, position)))
 
-    def before(self, position: int) -> "Line":
+    def before(self, position: int) -> "ThreadBranch":
         """Return the part before a position."""
         kept = [span for span in self.spans if span.first < position]
-        return Line(tuple(Span(s.first, min(s.last, position - 1)) for s in kept))
+        return ThreadBranch(tuple(Span(s.first, min(s.last, position - 1)) for s in kept))
 
-    def after(self, position: int) -> "Line":
+    def after(self, position: int) -> "ThreadBranch":
         """Return the part after a position."""
         kept = [span for span in self.spans if span.last > position]
-        return Line(tuple(Span(max(s.first, position + 1), s.last) for s in kept))
+        return ThreadBranch(tuple(Span(max(s.first, position + 1), s.last) for s in kept))
 
-    def without(self, positions: Collection[int]) -> "Line":
+    def without(self, positions: Collection[int]) -> "ThreadBranch":
         """Return the branch without some positions."""
         if not positions:
             return self
@@ -100,7 +100,9 @@ def spans_of(positions: Iterable[int]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def read_line(archive: Archive, key: ThreadKey, line: Line) -> Iterator[tuple[int, Message]]:
+def read_line(
+    archive: Archive, key: ThreadKey, line: ThreadBranch
+) -> Iterator[tuple[int, Message]]:
     """Yield the messages of a branch with their positions, oldest first."""
     for span in line.spans:
         yield from enumerate(archive.messages(key, span.first, span.last), span.first)

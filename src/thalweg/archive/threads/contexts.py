@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from thalweg.archive import Archive, Span, ThreadKey
-from thalweg.archive.threads.branch import Line
-from thalweg.archive.threads.journal import Page, read_page, standing_at
+from thalweg.archive.threads.branch import ThreadBranch
+from thalweg.archive.threads.journal import TurnRecord, read_page, standing_at
 from thalweg.archive.threads.opening import live_messages
 from thalweg.engine.additions import Listed
 from thalweg.engine.compaction.policy import RentOrBuy
@@ -17,21 +17,21 @@ from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.snapshot import Standing
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import MIN_LIMIT, Budget
-from thalweg.engine.window.window import Beside, Item
+from thalweg.engine.window.window import Beside, WindowItem
 from thalweg.errors import ArchiveError
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class TurnContext:
     """What one turn sent, or, for a turn without a request, the view when it was added.
 
     What other middleware changed or added for one call alone is in no log, and not included.
     """
 
     turn: int
-    page: Page
+    page: TurnRecord
     """The turn's record in the journal: time, model, limit, tokens by section."""
-    items: tuple[Item, ...]
+    items: tuple[WindowItem, ...]
     """The messages in the order they were sent, each with its position."""
     system: Message | None
     """The system prompt of the request."""
@@ -49,7 +49,7 @@ class Context:
         return [item.message for item in self.items]
 
 
-def context_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Context:
+def context_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> TurnContext:
     """Rebuild the request of a turn, as it was sent.
 
     Args:
@@ -63,7 +63,7 @@ def context_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Con
     number, page = page_at(archive, key, turn)
     engine = engine_at(archive, key, page, standing_at(archive, key, number, page))
     system = archive.attachment(key, page.system) if page.system else ""
-    return Context(
+    return TurnContext(
         turn=number,
         page=page,
         items=tuple(engine.window.items),
@@ -72,7 +72,7 @@ def context_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Con
     )
 
 
-def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[int, Page]:
+def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[int, TurnRecord]:
     """Return a turn record with its number; by default the newest.
 
     Raises:
@@ -87,7 +87,7 @@ def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[
     return newest, read_page(archive, key, newest)
 
 
-def tools_of(archive: Archive, key: ThreadKey, page: Page) -> Sequence[dict[str, Any]]:
+def tools_of(archive: Archive, key: ThreadKey, page: TurnRecord) -> Sequence[dict[str, Any]]:
     """Return the tool schemas of a turn's request."""
     if not page.tools:
         return ()
@@ -96,7 +96,11 @@ def tools_of(archive: Archive, key: ThreadKey, page: Page) -> Sequence[dict[str,
 
 
 def engine_at(
-    archive: Archive, key: ThreadKey, page: Page, standing: Standing, line: Line | None = None
+    archive: Archive,
+    key: ThreadKey,
+    page: TurnRecord,
+    standing: Standing,
+    line: ThreadBranch | None = None,
 ) -> Engine:
     """Return the engine as a turn ended, with the budget recorded in the journal.
 
@@ -122,7 +126,7 @@ def engine_at(
     return engine
 
 
-def budget_of(page: Page) -> Budget:
+def budget_of(page: TurnRecord) -> Budget:
     """Return the budget of a turn: the recorded limit, or else its own size."""
     known = page.limit or page.window or sum(page.tokens.values())
     return Budget(window=max(known, MIN_LIMIT), max_output=0)

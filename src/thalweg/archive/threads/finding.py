@@ -4,30 +4,30 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.journal import Page, read_page
+from thalweg.archive.threads.journal import TurnRecord, read_page
 from thalweg.errors import ArchiveError
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ThreadOverview:
     """Overview of one thread of an owner."""
 
     thread: str
     length: int
     """Messages in its log."""
     turns: int
-    newest: Page | None
+    newest: TurnRecord | None
     """The newest turn; `None` if the thread has no journal."""
 
 
-def known_threads(archive: Archive, owner: str) -> list[Known]:
+def known_threads(archive: Archive, owner: str) -> list[ThreadOverview]:
     """Return an owner's threads, oldest first."""
     found = []
     for thread in archive.threads(owner):
         key = ThreadKey(owner, thread)
         count = archive.turn_count(key)
         newest = read_page(archive, key, count - 1) if count else None
-        found.append(Known(thread, archive.length(key), count, newest))
+        found.append(ThreadOverview(thread, archive.length(key), count, newest))
     return found
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any, Literal
 
-from thalweg.archive import Archive, Logged, Span, ThreadKey, Turn
-from thalweg.archive.threads.branch import Line
+from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow
+from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.engine.additions import Listed
 from thalweg.engine.compaction.structured_summary import Quote
 from thalweg.engine.edits import Edit, Fold, Pin, Repair, Strip, Unpin
@@ -34,7 +34,7 @@ BY_HAND = frozenset[Kind]({"undo", "rewind", "pin", "unpin", "compact"})
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class AuxiliaryUsage:
     """Usage of models besides the thread's own calls: by compaction in a turn, by a job."""
 
     calls: int = 0
@@ -44,8 +44,8 @@ class Spent:
     output: int = 0
     model: str = ""
 
-    def __add__(self, other: "Spent") -> "Spent":
-        return Spent(
+    def __add__(self, other: "AuxiliaryUsage") -> "AuxiliaryUsage":
+        return AuxiliaryUsage(
             calls=self.calls + other.calls,
             input=self.input + other.input,
             cached=self.cached + other.cached,
@@ -66,7 +66,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class TurnRecord:
     """The turn record (journal row)."""
 
     kind: Kind
@@ -79,7 +79,7 @@ class Page:
     the first compaction."""
     length: int
     """Length of the log."""
-    line: Line = field(default_factory=Line)
+    line: ThreadBranch = field(default_factory=ThreadBranch)
     """The visible positions of the thread."""
     held: tuple[Span, ...] = ()
     """Those also stored in the state of the agent's graph, in its order."""
@@ -106,7 +106,7 @@ class Page:
     is_cold: bool = False
     """Whether the provider's cache could no longer have them."""
     edits: tuple[Edit, ...] = ()
-    spent: Spent | None = None
+    spent: AuxiliaryUsage | None = None
     note: str = ""
     """Further information: why a summary was refused, a person's comment."""
     repairs: tuple[Repair, ...] = ()
@@ -131,17 +131,17 @@ class Page:
         return len(self.line) - sum(count for count in both if count > 0)
 
 
-def page_to_json(page: Page) -> str:
+def page_to_json(page: TurnRecord) -> str:
     """Serialize a turn record as a line of JSON; `page_from_json` parses it.
 
     Example:
-        >>> page = Page(kind="call", at=1.5, length=3, line=Line.of([0, 1, 2]))
+        >>> page = TurnRecord(kind="call", at=1.5, length=3, line=ThreadBranch.of([0, 1, 2]))
         >>> page_from_json(page_to_json(page)) == page
         True
     """
     plain: dict[str, Any] = {
         name: value
-        for name in Page.__dataclass_fields__
+        for name in TurnRecord.__dataclass_fields__
         if (value := getattr(page, name)) not in (None, 0, "", (), {})
     }
     plain["line"] = [[s.first, s.last] for s in page.line.spans]
@@ -157,10 +157,10 @@ def page_to_json(page: Page) -> str:
     return json.dumps(plain, separators=(",", ":"))
 
 
-def page_from_json(text: str) -> Page:
+def page_from_json(text: str) -> TurnRecord:
     """Parse the output of `page_to_json`."""
     plain = json.loads(text)
-    plain["line"] = Line(tuple(Span(first, last) for first, last in plain["line"]))
+    plain["line"] = ThreadBranch(tuple(Span(first, last) for first, last in plain["line"]))
     plain["held"] = tuple(Span(first, last) for first, last in plain["held"])
     plain["edits"] = tuple(edit_from_plain(edit) for edit in plain["edits"])
     plain["repairs"] = tuple(Repair(**repair) for repair in plain.get("repairs", ()))
@@ -168,11 +168,11 @@ def page_from_json(text: str) -> Page:
     known = plain.get("calibration", {})
     plain["calibration"] = {model: (factor, seen) for model, (factor, seen) in known.items()}
     if "spent" in plain:
-        plain["spent"] = Spent(**plain["spent"])
-    return Page(**{"at": 0.0, "length": 0, **plain})
+        plain["spent"] = AuxiliaryUsage(**plain["spent"])
+    return TurnRecord(**{"at": 0.0, "length": 0, **plain})
 
 
-def read_page(archive: Archive, key: ThreadKey, turn: int) -> Page:
+def read_page(archive: Archive, key: ThreadKey, turn: int) -> TurnRecord:
     """Return one turn record.
 
     Raises:
@@ -187,13 +187,13 @@ def read_page(archive: Archive, key: ThreadKey, turn: int) -> Page:
 
 def read_pages(
     archive: Archive, key: ThreadKey, first: int = 0, last: int | None = None
-) -> dict[int, Page]:
+) -> dict[int, TurnRecord]:
     """Return turn records by number, `last` included."""
     bodies = archive.turns(key, first, last)
     return {number: page_from_json(body) for number, body in enumerate(bodies, first)}
 
 
-def ancestry(pages: Mapping[int, Page], number: int | None) -> Iterator[int]:
+def ancestry(pages: Mapping[int, TurnRecord], number: int | None) -> Iterator[int]:
     """Yield the numbers of a turn and its ancestors, as far as the records go."""
     while number is not None and number in pages:
         yield number
@@ -203,13 +203,13 @@ def ancestry(pages: Mapping[int, Page], number: int | None) -> Iterator[int]:
 def enter_page(
     archive: Archive,
     key: ThreadKey,
-    page: Page,
-    parent: Page | None,
+    page: TurnRecord,
+    parent: TurnRecord | None,
     engine: Engine,
     log: Sequence[Logged] = (),
     *,
     length: int | None = None,
-) -> tuple[int, Page]:
+) -> tuple[int, TurnRecord]:
     """Append a turn to the journal, with an engine snapshot if it compacted.
 
     Args:
@@ -233,10 +233,10 @@ def enter_page(
     page = replace(page, base=THIS if folded else before)
     state = standing_to_bytes(engine.standing()) if folded else b""
     seen = page.length - len(log) if length is None else length
-    return archive.add_turn(key, Turn(page_to_json(page), state), length=seen, log=log), page
+    return archive.add_turn(key, TurnRow(page_to_json(page), state), length=seen, log=log), page
 
 
-def standing_at(archive: Archive, key: ThreadKey, turn: int, page: Page) -> Standing:
+def standing_at(archive: Archive, key: ThreadKey, turn: int, page: TurnRecord) -> Standing:
     """Return the engine snapshot after a turn.
 
     Args:

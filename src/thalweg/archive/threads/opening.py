@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from thalweg.archive import Archive, Span, ThreadKey
-from thalweg.archive.threads.branch import Line, read_line
+from thalweg.archive.threads.branch import ThreadBranch, read_line
 from thalweg.archive.threads.journal import (
     BY_HAND,
     THIS,
-    Page,
+    TurnRecord,
     read_page,
     read_pages,
     standing_at,
 )
-from thalweg.archive.threads.session import Held, Session, common, is_same
+from thalweg.archive.threads.session import Held, ThreadSession, common, is_same
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.token_factors import first_calibration
@@ -33,7 +33,7 @@ def open_session(
     by_hand: "ByHand | None" = None,
     *,
     cuts: bool = False,
-) -> Session:
+) -> ThreadSession:
     """Open a thread as a state recorded it.
 
     A message that a person removed from the state or changed there is removed from the branch (see
@@ -55,7 +55,7 @@ def open_session(
         ConflictError: Another process appended at the same time; open the thread again.
     """
     number, page = mark, _BLANK if mark is None else read_page(archive, key, mark)
-    held = list(read_line(archive, key, Line(page.held)))
+    held = list(read_line(archive, key, ThreadBranch(page.held)))
     alignment = plan_alignment([message for _, message in held], said)
     kept = [held[k] for k in alignment.kept]
     dropped = {held[k][0] for k in alignment.dropped}
@@ -79,7 +79,7 @@ def open_session(
     engine.resume(standing, live_messages(archive, key, line, standing))
     engine.turn = page.turn
     engine.policy.memory.update(page.policy)
-    session = Session(
+    session = ThreadSession(
         archive=archive,
         key=key,
         engine=engine,
@@ -152,7 +152,7 @@ def plan_alignment(held: Sequence[Message], said: Sequence[Message]) -> Alignmen
     return Alignment(tuple(kept), dropped, first, is_cleared=first == len(held))
 
 
-_BLANK = Page(kind="call", at=0.0, length=0)
+_BLANK = TurnRecord(kind="call", at=0.0, length=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class ByHand:
 
     number: int
     """Number of the newest manual turn."""
-    page: Page
+    page: TurnRecord
     is_rewound: bool
     """Whether they include a rewind."""
 
@@ -188,7 +188,7 @@ def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand |
     return ByHand(done[-1], later[done[-1]], is_rewound)
 
 
-def _went_on(pages: Mapping[int, Page], number: int) -> bool:
+def _went_on(pages: Mapping[int, TurnRecord], number: int) -> bool:
     """Return whether an answered run continued from a turn: its state includes that turn."""
     after = {number}
     for k, page in pages.items():
@@ -205,7 +205,7 @@ def _logged_already(
 ) -> list[tuple[int, Message]]:
     """Return messages logged by a run that failed before it saved a state."""
     found: list[tuple[int, Message]] = []
-    for position, message in read_line(archive, key, Line((since,))):
+    for position, message in read_line(archive, key, ThreadBranch((since,))):
         if len(found) < len(new) and is_same(message, new[len(found)]):
             found.append((position, message))
     return found
@@ -219,7 +219,7 @@ def _before_newest_request(new: Sequence[Message]) -> Sequence[Message]:
 
 
 def live_messages(
-    archive: Archive, key: ThreadKey, line: Line, standing: Standing
+    archive: Archive, key: ThreadKey, line: ThreadBranch, standing: Standing
 ) -> Iterator[tuple[int, Message]]:
     """Yield the messages of a branch that are not compacted, with positions, oldest first."""
     fold = standing.fold
@@ -227,13 +227,13 @@ def live_messages(
         yield from read_line(archive, key, line)
         return
     early = sorted({*range(standing.systems), *fold.kept})
-    yield from read_line(archive, key, Line.of(p for p in early if p in line))
+    yield from read_line(archive, key, ThreadBranch.of(p for p in early if p in line))
     yield from read_line(archive, key, line.after(fold.last))
 
 
 def _standing_before(
-    archive: Archive, key: ThreadKey, number: int | None, page: Page, dropped: Collection[int]
-) -> tuple[int | None, Page, Standing]:
+    archive: Archive, key: ThreadKey, number: int | None, page: TurnRecord, dropped: Collection[int]
+) -> tuple[int | None, TurnRecord, Standing]:
     """Return the last turn whose compaction includes no dropped message."""
     while number is not None:
         standing = standing_at(archive, key, number, page)

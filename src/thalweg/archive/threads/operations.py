@@ -11,18 +11,18 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.branch import Line
+from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.contexts import engine_at, page_at
 from thalweg.archive.threads.journal import (
+    AuxiliaryUsage,
     Kind,
-    Spent,
     ancestry,
     enter_page,
     read_page,
     read_pages,
     standing_at,
 )
-from thalweg.archive.threads.retry import Tries
+from thalweg.archive.threads.retry import Retry
 from thalweg.engine.compaction.structured_summary import Quote
 from thalweg.engine.edits import Edit, Fold, Pin, Unpin
 from thalweg.engine.engine import Engine
@@ -31,7 +31,7 @@ from thalweg.errors import ArchiveError, ConflictError, PinError
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class OperationResult:
     """The result of a manual operation."""
 
     turn: int
@@ -56,12 +56,12 @@ class _Deed:
     kind: Kind
     about: int
     parent: int | None
-    line: Line
+    line: ThreadBranch
     length: int
     turn: int
     policy: Mapping[str, float] = field(default_factory=dict)
     act: Callable[[Engine], None] = lambda _: None
-    spent: Callable[[], Spent | None] = lambda: None
+    spent: Callable[[], AuxiliaryUsage | None] = lambda: None
     """Returns the cost of the models that `act` called."""
 
 
@@ -69,16 +69,16 @@ class Better(Protocol):
     """Has a model write a narrative summary for a compaction; see `compact`."""
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> AuxiliaryUsage:
         """Its cost so far."""
         ...
 
-    def __call__(self, engine: Engine, fold: Fold, line: Line) -> Fold:
+    def __call__(self, engine: Engine, fold: Fold, line: ThreadBranch) -> Fold:
         """Return the compaction with a summary, or unchanged."""
         ...
 
 
-def compact(archive: Archive, key: ThreadKey, better: Better | None = None) -> Done:
+def compact(archive: Archive, key: ThreadKey, better: Better | None = None) -> OperationResult:
     """Compact as much as possible, independent of savings.
 
     If nothing can be compacted, no turn is added.
@@ -108,7 +108,7 @@ def compact(archive: Archive, key: ThreadKey, better: Better | None = None) -> D
     _commit_each(engine, settle)
     edits = [edit for batch in batches for edit in batch]
     if not edits:
-        return Done(number, newest.line.last, engine.window.tokens, newest.limit)
+        return OperationResult(number, newest.line.last, engine.window.tokens, newest.limit)
 
     def deed() -> _Deed:
         if page_at(archive, key)[0] != number:
@@ -139,7 +139,7 @@ def _commit_each(engine: Engine, settle: Callable[[Sequence[Edit]], Sequence[Edi
             batch = steps.send(settle(batch))
 
 
-def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Done:
+def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> OperationResult:
     """Undo a compaction: its messages are shown again from the next request on.
 
     Only as far as they fit: the rest is compacted again at once. Words that were pinned since
@@ -193,7 +193,7 @@ def _pin_again(engine: Engine, edits: Sequence[Edit]) -> None:
             engine.unpin(edit.position, edit.quote)
 
 
-def rewind(archive: Archive, key: ThreadKey, turn: int) -> Done:
+def rewind(archive: Archive, key: ThreadKey, turn: int) -> OperationResult:
     """Reset the thread to the state before the answer of a turn.
 
     Later messages remain in the log, and are in no context.
@@ -222,7 +222,7 @@ def rewind(archive: Archive, key: ThreadKey, turn: int) -> Done:
     return _entered(archive, key, deed)
 
 
-def pin(archive: Archive, key: ThreadKey, position: int, quote: str) -> Done:
+def pin(archive: Archive, key: ThreadKey, position: int, quote: str) -> OperationResult:
     """Keep a user's words verbatim in every context, through all compactions.
 
     Args:
@@ -243,7 +243,7 @@ def pin(archive: Archive, key: ThreadKey, position: int, quote: str) -> Done:
     return _pinning(archive, key, "pin", position, act)
 
 
-def unpin(archive: Archive, key: ThreadKey, position: int, quote: str) -> Done:
+def unpin(archive: Archive, key: ThreadKey, position: int, quote: str) -> OperationResult:
     """Release words that were pinned.
 
     Raises:
@@ -261,7 +261,7 @@ def unpin(archive: Archive, key: ThreadKey, position: int, quote: str) -> Done:
 
 def _pinning(
     archive: Archive, key: ThreadKey, kind: Kind, position: int, act: Callable[[Engine], None]
-) -> Done:
+) -> OperationResult:
     def deed() -> _Deed:
         number, newest = page_at(archive, key)
         return _Deed(
@@ -278,8 +278,8 @@ def _pinning(
     return _entered(archive, key, deed)
 
 
-def _entered(archive: Archive, key: ThreadKey, decide: Callable[[], _Deed]) -> Done:
-    tries = Tries()
+def _entered(archive: Archive, key: ThreadKey, decide: Callable[[], _Deed]) -> OperationResult:
+    tries = Retry()
     while True:
         length = archive.length(key)
         try:
@@ -288,7 +288,7 @@ def _entered(archive: Archive, key: ThreadKey, decide: Callable[[], _Deed]) -> D
             tries.spend(conflict)
 
 
-def _enter(archive: Archive, key: ThreadKey, deed: _Deed, length: int) -> Done:
+def _enter(archive: Archive, key: ThreadKey, deed: _Deed, length: int) -> OperationResult:
     _, newest = page_at(archive, key)
     standing, parent = Standing(), None
     if deed.parent is not None:
@@ -311,4 +311,4 @@ def _enter(archive: Archive, key: ThreadKey, deed: _Deed, length: int) -> Done:
         note=str(deed.about),
     )
     number, _ = enter_page(archive, key, page, parent, engine, length=length)
-    return Done(number, deed.about, engine.window.tokens, newest.limit)
+    return OperationResult(number, deed.about, engine.window.tokens, newest.limit)

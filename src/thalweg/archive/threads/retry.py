@@ -14,11 +14,11 @@ random, so that two runs do not conflict repeatedly."""
 
 
 @dataclass(slots=True)
-class Tries:
+class Retry:
     """The remaining attempts of one operation on a thread.
 
     Example:
-        >>> tries = Tries(2)
+        >>> tries = Retry(2)
         >>> def append() -> str:
         ...     if tries.left == 2:
         ...         raise ConflictError("t1", 0, 1)

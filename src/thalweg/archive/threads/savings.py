@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.journal import Page, ancestry
-from thalweg.archive.threads.thread_history import Said, Taken
+from thalweg.archive.threads.journal import TurnRecord, ancestry
+from thalweg.archive.threads.thread_history import LoggedMessage, Taken
 from thalweg.engine.compaction.plan import RECALL
 from thalweg.engine.edits import Edit, Fold, Pin, Strip, Unpin, forecast_of, main_reason
 from thalweg.engine.entries import Message, Usage
-from thalweg.engine.pricing.savings import Change, Saving, Savings, Sent, foresee
+from thalweg.engine.pricing.savings import ChargedRequest, RequestChanges, Saving, Savings, foresee
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter, measure
 
@@ -54,7 +54,7 @@ def saved_so_far(archive: Archive, key: ThreadKey, turns: Sequence[Taken]) -> Sa
     def tariff_of(digest: str) -> Tariff:
         return Tariff.model_validate_json(archive.attachment(key, digest))
 
-    told = _Telling(any(turn.usage and turn.usage.cached for turn in turns))
+    told = _SavingsState(any(turn.usage and turn.usage.cached for turn in turns))
     asked: list[Message] = []
     for number in way:
         turn = turns[number]
@@ -69,7 +69,7 @@ def saved_so_far(archive: Archive, key: ThreadKey, turns: Sequence[Taken]) -> Sa
 
 
 @dataclass(slots=True)
-class _Telling:
+class _SavingsState:
     """The savings while they are computed."""
 
     is_cache_told: bool
@@ -77,7 +77,7 @@ class _Telling:
     ledger: Savings = field(default_factory=Savings)
     numbers: list[int] = field(default_factory=list)
     """Numbers of the turns of the lines."""
-    sent: Sent | None = None
+    sent: ChargedRequest | None = None
     """The last call."""
     _waiting: list[Taken] = field(default_factory=list)
     """Turns with edits that no call has followed yet."""
@@ -155,12 +155,12 @@ class _Telling:
 
 
 def sent_of(
-    page: Page,
+    page: TurnRecord,
     tariff: Tariff,
     usage: Usage | None = None,
     *,
     is_cache_told: bool = False,
-) -> Sent:
+) -> ChargedRequest:
     """Return how the request of a turn was charged, or will be.
 
     Args:
@@ -177,7 +177,7 @@ def sent_of(
         cached = min(tokens, round(usage.cached / factor))
         is_cold = is_cold and not cached
         written = round(usage.written / factor) if usage.written else tokens - cached
-    return Sent(
+    return ChargedRequest(
         tariff=tariff,
         tokens=tokens,
         cached=cached,
@@ -188,7 +188,9 @@ def sent_of(
     )
 
 
-def change_of(turn: int, edits: Sequence[Edit], asked: float, took: Iterable[int] = ()) -> Change:
+def change_of(
+    turn: int, edits: Sequence[Edit], asked: float, took: Iterable[int] = ()
+) -> RequestChanges:
     """Return the combined change before one request.
 
     Args:
@@ -197,7 +199,7 @@ def change_of(turn: int, edits: Sequence[Edit], asked: float, took: Iterable[int
         asked: Cost of the models that wrote summaries.
         took: Positions of the messages that are no longer shown verbatim.
     """
-    return Change(
+    return RequestChanges(
         turn=turn,
         reason=main_reason(edits),
         freed=sum(edit.freed for edit in edits),
@@ -211,7 +213,7 @@ def _folds(edits: Sequence[Edit]) -> bool:
     return any(isinstance(edit, Fold) for edit in edits)
 
 
-def _recalled(archive: Archive, key: ThreadKey, answer: Said) -> list[Message]:
+def _recalled(archive: Archive, key: ThreadKey, answer: LoggedMessage) -> list[Message]:
     """Return an answer that calls `recall`, and the results; empty if it does not."""
     call, at = answer.message, answer.position
     ids = {c.id for c in call.calls if c.name == RECALL}

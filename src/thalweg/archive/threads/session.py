@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from thalweg.archive import Archive, Logged, ThreadKey
-from thalweg.archive.threads.branch import Line, read_line, spans_of
-from thalweg.archive.threads.journal import Page, enter_page, read_page, read_pages
+from thalweg.archive.threads.branch import ThreadBranch, read_line, spans_of
+from thalweg.archive.threads.journal import TurnRecord, enter_page, read_page, read_pages
 from thalweg.engine.edits import Edit
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Entry, Message
@@ -32,19 +32,19 @@ class Held:
 
 
 @dataclass(slots=True)
-class Session:
+class ThreadSession:
     """A thread that one run at a time works on."""
 
     archive: Archive
     key: ThreadKey
     engine: Engine
-    page: Page
+    page: TurnRecord
     """The record of its parent turn; a blank one for a new thread."""
     number: int | None = None
     """Number of the parent turn; `None` before the first."""
     length: int = 0
     """Last seen length of the log."""
-    line: Line = field(default_factory=Line)
+    line: ThreadBranch = field(default_factory=ThreadBranch)
     """The visible positions of the thread."""
     held: list[Held] = field(default_factory=list)
     calibrations: dict[str, Calibration] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class Session:
             return {}
         found = self.archive.positions(self.key, {message.uid for message in said})
         standing = {p for places in found.values() for p in places if p in self.line} - held
-        logged = dict(read_line(self.archive, self.key, Line.of(sorted(standing))))
+        logged = dict(read_line(self.archive, self.key, ThreadBranch.of(sorted(standing))))
         again: dict[int, Held] = {}
         for k, message in enumerate(said):
             places = [p for p in found.get(message.uid, ()) if p in logged]
@@ -182,7 +182,7 @@ class Session:
         newest = self.newest_later()
         return newest is not None and newest[1].kind == "call" and now - newest[1].at < LIVE_S
 
-    def newest_later(self) -> tuple[int, Page] | None:
+    def newest_later(self) -> tuple[int, TurnRecord] | None:
         """Return the newest turn since this session's, with its number; `None` if there is none."""
         first = 0 if self.number is None else self.number + 1
         last = self.archive.turn_count(self.key) - 1
@@ -196,7 +196,7 @@ class Session:
         """
         return next(reversed(self._later()), self.page).rejected
 
-    def _later(self) -> list[Page]:
+    def _later(self) -> list[TurnRecord]:
         first = 0 if self.number is None else self.number + 1
         return list(read_pages(self.archive, self.key, first).values())
 
@@ -230,7 +230,7 @@ class Session:
         self.held = kept
         return gone
 
-    def enter(self, page: Page, edits: Sequence[Edit]) -> int:
+    def enter(self, page: TurnRecord, edits: Sequence[Edit]) -> int:
         """Add a turn to the journal, from which the thread then continues.
 
         Messages that are not in the archive yet are written with it.

@@ -2,11 +2,11 @@
 
 from langchain_core.messages import AIMessage
 
-from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.engine.tokens import Counter
 
 
-def spent_on(said: AIMessage, words: str, model: str, count: Counter) -> Spent:
+def spent_on(said: AIMessage, words: str, model: str, count: Counter) -> AuxiliaryUsage:
     """Return the usage of an answer.
 
     Args:
@@ -17,9 +17,9 @@ def spent_on(said: AIMessage, words: str, model: str, count: Counter) -> Spent:
     """
     usage = said.usage_metadata
     if usage is None:
-        return Spent(calls=1, output=count(words), model=model)
+        return AuxiliaryUsage(calls=1, output=count(words), model=model)
     details = usage.get("input_token_details", {})
-    return Spent(
+    return AuxiliaryUsage(
         calls=1,
         input=usage["input_tokens"],
         cached=details.get("cache_read") or 0,

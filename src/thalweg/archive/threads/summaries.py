@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.engine.edits import PendingSummary
 from thalweg.engine.entries import Message, parts_to_plain
-from thalweg.engine.summaries.check import Fault
+from thalweg.engine.summaries.check import SummaryDefect
 from thalweg.engine.summaries.summary import Summary, summary_from_data, summary_to_data
 
 LEASE_S = 300.0
@@ -26,8 +26,8 @@ class StoredSummary:
 
     summary: Summary | None
     """`None` if no model returned a usable one."""
-    spent: Spent
-    faults: tuple[Fault, ...] = ()
+    spent: AuxiliaryUsage
+    faults: tuple[SummaryDefect, ...] = ()
     """Errors, and dropped lines."""
 
 
@@ -64,8 +64,8 @@ def stored_summary(archive: Archive, key: ThreadKey, source: str) -> StoredSumma
     plain = json.loads(text)
     return StoredSummary(
         None if plain["summary"] is None else summary_from_data(plain["summary"]),
-        Spent(**plain["spent"]),
-        tuple(Fault(**fault) for fault in plain["faults"]),
+        AuxiliaryUsage(**plain["spent"]),
+        tuple(SummaryDefect(**fault) for fault in plain["faults"]),
     )
 
 

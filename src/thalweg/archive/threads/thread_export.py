@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, assert_never, get_args
 
 from thalweg.archive import Archive, ThreadKey, default_place
-from thalweg.archive.threads.contexts import Context, context_at
+from thalweg.archive.threads.contexts import TurnContext, context_at
 from thalweg.archive.threads.thread_history import history
 from thalweg.database.private_files import open_private
 from thalweg.engine.entries import (
@@ -137,7 +137,7 @@ def export(
 
 
 def _body(
-    form: Literal["openai", "anthropic"], messages: Sequence[Message], context: Context | None
+    form: Literal["openai", "anthropic"], messages: Sequence[Message], context: TurnContext | None
 ) -> dict[str, Any]:
     """Return the body of a request that would send all messages."""
     wire = "openai-chat" if form == "openai" else "anthropic"

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from thalweg.archive import Archive, Span, ThreadKey
-from thalweg.archive.threads.branch import Line, read_line
+from thalweg.archive.threads.branch import ThreadBranch, read_line
 from thalweg.archive.threads.contexts import page_at
-from thalweg.archive.threads.journal import Page, ancestry, read_pages
+from thalweg.archive.threads.journal import TurnRecord, ancestry, read_pages
 from thalweg.engine.entries import Message, Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class LoggedMessage:
     """One message of a log."""
 
     position: int
@@ -22,7 +22,7 @@ class Said:
 
 def history(
     archive: Archive, key: ThreadKey, turn: int | None = None, *, abandoned: bool = False
-) -> list[Said]:
+) -> list[LoggedMessage]:
     """Return the messages of a thread in order, verbatim.
 
     Args:
@@ -37,7 +37,7 @@ def history(
     line = line_at(archive, key, turn)
     there = _whole(archive, key) if abandoned else line
     return [
-        Said(position, message, position not in line)
+        LoggedMessage(position, message, position not in line)
         for position, message in read_line(archive, key, there)
     ]
 
@@ -49,7 +49,7 @@ def newest_said(
     *,
     before: int | None = None,
     abandoned: bool = False,
-) -> tuple[list[Said], bool]:
+) -> tuple[list[LoggedMessage], bool]:
     """Return only the newest messages of a thread, in order.
 
     Args:
@@ -67,13 +67,13 @@ def newest_said(
     there = there if before is None else there.before(before)
     positions = [*there]
     said = [
-        Said(position, message, position not in line)
-        for position, message in read_line(archive, key, Line.of(positions[-limit:]))
+        LoggedMessage(position, message, position not in line)
+        for position, message in read_line(archive, key, ThreadBranch.of(positions[-limit:]))
     ]
     return said, len(positions) > limit
 
 
-def line_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Line:
+def line_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> ThreadBranch:
     """Return the visible positions of a thread; all of the log, if it has no journal.
 
     Raises:
@@ -84,9 +84,9 @@ def line_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Line:
     return page_at(archive, key, turn)[1].line
 
 
-def _whole(archive: Archive, key: ThreadKey) -> Line:
+def _whole(archive: Archive, key: ThreadKey) -> ThreadBranch:
     length = archive.length(key)
-    return Line((Span(0, length - 1),)) if length else Line()
+    return ThreadBranch((Span(0, length - 1),)) if length else ThreadBranch()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,13 @@ class Taken:
     """One turn, and its outcome."""
 
     number: int
-    page: Page
+    page: TurnRecord
     """Its journal record: kind, time, model, tokens, limit, edits, cost of compaction."""
     usage: Usage | None
     """The reported usage; `None` if there is none, or the turn is no call."""
     is_current: bool
     """Whether its request is part of the current branch; a rewind abandons turns."""
-    answer: Said | None = None
+    answer: LoggedMessage | None = None
     """The message that answered it; `None` if there is none, or the turn is no call."""
 
 
@@ -108,9 +108,9 @@ def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
     """Return the turns of a thread, oldest first."""
     pages = read_pages(archive, key)
     way = set(ancestry(pages, len(pages) - 1))
-    line = pages[len(pages) - 1].line if pages else Line()
+    line = pages[len(pages) - 1].line if pages else ThreadBranch()
     answers = {
-        number: Said(position, archive.messages(key, position, position)[0])
+        number: LoggedMessage(position, archive.messages(key, position, position)[0])
         for number, position in _answers(pages)
     }
     return [
@@ -125,14 +125,14 @@ def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
     ]
 
 
-def _is_within(line: Line, whole: Line) -> bool:
+def _is_within(line: ThreadBranch, whole: ThreadBranch) -> bool:
     return all(
         any(w.first <= span.first and span.last <= w.last for w in whole.spans)
         for span in line.spans
     )
 
 
-def _answers(pages: Mapping[int, Page]) -> Iterator[tuple[int, int]]:
+def _answers(pages: Mapping[int, TurnRecord]) -> Iterator[tuple[int, int]]:
     """Yield, for each answered model call, its number and the position of the answer."""
     answered: set[int] = set()
     for page in pages.values():

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, cast
 
 from thalweg.backends.calls import operations
-from thalweg.backends.calls.operations import Answer, Operation, OperationBackend
+from thalweg.backends.calls.operations import Answer, BackendOperation, OperationBackend
 from thalweg.backends.protocol import (
     BackendProtocol,
     DeleteResult,
@@ -83,26 +83,26 @@ async def ago(
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class BackendStep:
     """A step of a flow: an operation that a backend performs, and whose result is sent back."""
 
     backend: BackendProtocol
-    operation: Operation[Any]
+    operation: BackendOperation[Any]
 
 
 class FlowBackend(OperationBackend):
     """A backend whose operations are flows.
 
-    A subclass writes each of them once. Their steps are `Ask`, unless it performs others.
+    A subclass writes each of them once. Their steps are `BackendStep`, unless it performs others.
     """
 
     step_errors: ClassVar[Errors] = ()
     """Errors of a step that are raised inside the flow; others end it."""
 
-    def _perform(self, operation: Operation[Answer]) -> Answer:
+    def _perform(self, operation: BackendOperation[Answer]) -> Answer:
         return self._now(self._flow(operation))
 
-    async def _aperform(self, operation: Operation[Answer]) -> Answer:
+    async def _aperform(self, operation: BackendOperation[Answer]) -> Answer:
         return await self._later(self._flow(operation))
 
     def _now(self, flow: Flow[Result]) -> Result:
@@ -113,18 +113,18 @@ class FlowBackend(OperationBackend):
         """Go through a flow by awaited calls."""
         return await ago(flow, _aanswer, self.step_errors)
 
-    def _flow(self, operation: Operation[Answer]) -> Flow[Answer]:
+    def _flow(self, operation: BackendOperation[Answer]) -> Flow[Answer]:
         """Return the flow that performs an operation."""
         flow: Flow[Any]
-        called: Operation[Any] = operation
+        called: BackendOperation[Any] = operation
         match called:
             case operations.Ls(path):
                 flow = self._ls(path)
-            case operations.Read(path, offset, limit):
+            case operations.ReadOperation(path, offset, limit):
                 flow = self._read(path, offset, limit)
-            case operations.Write(path, content):
+            case operations.WriteOperation(path, content):
                 flow = self._write(path, content)
-            case operations.Edit(path, old, new, replace_all):
+            case operations.EditOperation(path, old, new, replace_all):
                 flow = self._edit(path, old, new, replace_all=replace_all)
             case operations.Delete(path):
                 flow = self._delete(path)
@@ -170,9 +170,9 @@ class FlowBackend(OperationBackend):
         raise NotImplementedError
 
 
-def _answer(step: Ask) -> object:
+def _answer(step: BackendStep) -> object:
     return operations.perform(step.backend, step.operation)
 
 
-async def _aanswer(step: Ask) -> object:
+async def _aanswer(step: BackendStep) -> object:
     return await operations.aperform(step.backend, step.operation)

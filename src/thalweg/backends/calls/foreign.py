@@ -10,8 +10,8 @@ from typing import Any, Final, cast
 
 from thalweg.backends.calls.operations import (
     Answer,
+    BackendOperation,
     DownloadFiles,
-    Operation,
     OperationBackend,
     OperationSandbox,
     UploadFiles,
@@ -90,10 +90,10 @@ class ForeignBackend(OperationBackend):
             raise AttributeError(name)
         return getattr(self.backend, name)
 
-    def _perform(self, operation: Operation[Answer]) -> Answer:
+    def _perform(self, operation: BackendOperation[Answer]) -> Answer:
         return _converted(operation, operation.call(self.backend))
 
-    async def _aperform(self, operation: Operation[Answer]) -> Answer:
+    async def _aperform(self, operation: BackendOperation[Answer]) -> Answer:
         return _converted(operation, await operation.call(self.backend, "a"))
 
 
@@ -106,7 +106,7 @@ class ForeignSandbox(ForeignBackend, OperationSandbox):
         return str(getattr(self.backend, "default", self.backend).id)
 
 
-def _converted(operation: Operation[Answer], result: object) -> Answer:
+def _converted(operation: BackendOperation[Answer], result: object) -> Answer:
     """Return what an operation results in as this package has it."""
     kind = operation.result
     if operation.method in {UploadFiles.method, DownloadFiles.method}:

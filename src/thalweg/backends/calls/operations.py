@@ -1,8 +1,8 @@
 """The methods of a backend as values, so that what wraps or routes backends is written once.
 
 `OperationBackend` has the file methods of the protocol, blocking and awaited, and turns each call
-into an `Operation`. A subclass performs operations; `perform` and `aperform` have another backend
-do so.
+into a `BackendOperation`. A subclass performs operations; `perform` and `aperform` have another
+backend do so.
 """
 
 from abc import abstractmethod
@@ -30,7 +30,7 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
-class Operation(Generic[Answer]):
+class BackendOperation(Generic[Answer]):
     """One call of a backend's method; the fields are the method's parameters, in its order."""
 
     method: ClassVar[str]
@@ -81,7 +81,7 @@ def _takes(kind: Any, prefix: Literal["", "a"], option: str) -> bool:  # noqa: A
 
 
 @dataclass(frozen=True, slots=True)
-class Ls(Operation[LsResult]):
+class Ls(BackendOperation[LsResult]):
     """A call of `BackendProtocol.ls`."""
 
     method: ClassVar[str] = "ls"
@@ -90,7 +90,7 @@ class Ls(Operation[LsResult]):
 
 
 @dataclass(frozen=True, slots=True)
-class Read(Operation[ReadResult]):
+class ReadOperation(BackendOperation[ReadResult]):
     """A call of `BackendProtocol.read`."""
 
     method: ClassVar[str] = "read"
@@ -101,7 +101,7 @@ class Read(Operation[ReadResult]):
 
 
 @dataclass(frozen=True, slots=True)
-class Grep(Operation[GrepResult]):
+class Grep(BackendOperation[GrepResult]):
     """A call of `BackendProtocol.grep`."""
 
     method: ClassVar[str] = "grep"
@@ -113,7 +113,7 @@ class Grep(Operation[GrepResult]):
 
 
 @dataclass(frozen=True, slots=True)
-class Glob(Operation[GlobResult]):
+class Glob(BackendOperation[GlobResult]):
     """A call of `BackendProtocol.glob`."""
 
     method: ClassVar[str] = "glob"
@@ -123,7 +123,7 @@ class Glob(Operation[GlobResult]):
 
 
 @dataclass(frozen=True, slots=True)
-class Write(Operation[WriteResult]):
+class WriteOperation(BackendOperation[WriteResult]):
     """A call of `BackendProtocol.write`."""
 
     method: ClassVar[str] = "write"
@@ -134,7 +134,7 @@ class Write(Operation[WriteResult]):
 
 
 @dataclass(frozen=True, slots=True)
-class Edit(Operation[EditResult]):
+class EditOperation(BackendOperation[EditResult]):
     """A call of `BackendProtocol.edit`."""
 
     method: ClassVar[str] = "edit"
@@ -147,7 +147,7 @@ class Edit(Operation[EditResult]):
 
 
 @dataclass(frozen=True, slots=True)
-class Delete(Operation[DeleteResult]):
+class Delete(BackendOperation[DeleteResult]):
     """A call of `BackendProtocol.delete`."""
 
     method: ClassVar[str] = "delete"
@@ -156,7 +156,7 @@ class Delete(Operation[DeleteResult]):
 
 
 @dataclass(frozen=True, slots=True)
-class UploadFiles(Operation[list[FileUploadResponse]]):
+class UploadFiles(BackendOperation[list[FileUploadResponse]]):
     """A call of `BackendProtocol.upload_files`."""
 
     method: ClassVar[str] = "upload_files"
@@ -165,7 +165,7 @@ class UploadFiles(Operation[list[FileUploadResponse]]):
 
 
 @dataclass(frozen=True, slots=True)
-class DownloadFiles(Operation[list[FileDownloadResponse]]):
+class DownloadFiles(BackendOperation[list[FileDownloadResponse]]):
     """A call of `BackendProtocol.download_files`."""
 
     method: ClassVar[str] = "download_files"
@@ -174,7 +174,7 @@ class DownloadFiles(Operation[list[FileDownloadResponse]]):
 
 
 @dataclass(frozen=True, slots=True)
-class Execute(Operation[ExecuteResponse]):
+class Execute(BackendOperation[ExecuteResponse]):
     """A call of `SandboxBackendProtocol.execute`."""
 
     method: ClassVar[str] = "execute"
@@ -183,12 +183,12 @@ class Execute(Operation[ExecuteResponse]):
     timeout: int | None = None
 
 
-def perform(backend: BackendProtocol, operation: Operation[Answer]) -> Answer:
+def perform(backend: BackendProtocol, operation: BackendOperation[Answer]) -> Answer:
     """Return what the blocking method of a backend returns."""
     return cast("Answer", operation.call(backend))
 
 
-async def aperform(backend: BackendProtocol, operation: Operation[Answer]) -> Answer:
+async def aperform(backend: BackendProtocol, operation: BackendOperation[Answer]) -> Answer:
     """Return what the awaited method of a backend returns."""
     return cast("Answer", await operation.call(backend, "a"))
 
@@ -197,11 +197,11 @@ class OperationBackend(BackendProtocol):
     """A backend whose file methods are all performed by one method, and awaited by another."""
 
     @abstractmethod
-    def _perform(self, operation: Operation[Answer]) -> Answer:
+    def _perform(self, operation: BackendOperation[Answer]) -> Answer:
         """Perform an operation by blocking calls."""
 
     @abstractmethod
-    async def _aperform(self, operation: Operation[Answer]) -> Answer:
+    async def _aperform(self, operation: BackendOperation[Answer]) -> Answer:
         """Perform an operation by awaited calls."""
 
     def ls(self, path: str) -> LsResult:
@@ -214,11 +214,11 @@ class OperationBackend(BackendProtocol):
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
-        return self._perform(Read(file_path, offset, limit))
+        return self._perform(ReadOperation(file_path, offset, limit))
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """Return a window of lines, unchanged and without numbers; see `BackendProtocol.aread`."""
-        return await self._aperform(Read(file_path, offset, limit))
+        return await self._aperform(ReadOperation(file_path, offset, limit))
 
     def grep(
         self,
@@ -255,14 +255,14 @@ class OperationBackend(BackendProtocol):
 
         See `BackendProtocol.write`.
         """
-        return self._perform(Write(file_path, content))
+        return self._perform(WriteOperation(file_path, content))
 
     async def awrite(self, file_path: str, content: str) -> WriteResult:
         """Write or replace a file, and create missing folders.
 
         See `BackendProtocol.awrite`.
         """
-        return await self._aperform(Write(file_path, content))
+        return await self._aperform(WriteOperation(file_path, content))
 
     def edit(
         self,
@@ -272,7 +272,7 @@ class OperationBackend(BackendProtocol):
         replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
     ) -> EditResult:
         """Replace an exact text in a file that exists; see `BackendProtocol.edit`."""
-        return self._perform(Edit(file_path, old_string, new_string, replace_all))
+        return self._perform(EditOperation(file_path, old_string, new_string, replace_all))
 
     async def aedit(
         self,
@@ -282,7 +282,7 @@ class OperationBackend(BackendProtocol):
         replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
     ) -> EditResult:
         """Replace an exact text in a file that exists; see `BackendProtocol.aedit`."""
-        return await self._aperform(Edit(file_path, old_string, new_string, replace_all))
+        return await self._aperform(EditOperation(file_path, old_string, new_string, replace_all))
 
     def delete(self, file_path: str) -> DeleteResult:
         """Delete a file, or a folder and everything in it; see `BackendProtocol.delete`."""

@@ -11,7 +11,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from thalweg.backends.concurrency.file_access import known
-from thalweg.backends.concurrency.file_versions import Author, Call, sends
+from thalweg.backends.concurrency.file_versions import AgentCall, Author, sends
 from thalweg.backends.concurrency.live_files import Live, Version
 from thalweg.backends.concurrency.resume import UNSEEN, contribute, leave_note
 from thalweg.backends.concurrency.run_context import MEMBER, Here, Member, here
@@ -128,7 +128,7 @@ class Child:
             return
         if now == given:
             live.put(author, path, data)
-            live.ledger.changed(author, Call(), path)
+            live.ledger.changed(author, AgentCall(), path)
             return
         told = prompt("files_set_aside").render(who=author.label, path=path)
         self._left.append(told)

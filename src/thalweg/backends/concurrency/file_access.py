@@ -4,7 +4,13 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from hashlib import blake2b
 
-from thalweg.backends.concurrency.file_versions import GONE, Author, Call, Change, Ledger
+from thalweg.backends.concurrency.file_versions import (
+    GONE,
+    AgentCall,
+    Author,
+    FileVersions,
+    PathChange,
+)
 from thalweg.backends.concurrency.path_lock import Pass
 from thalweg.backends.concurrency.resume import UNSEEN
 from thalweg.backends.concurrency.run_context import Here, here
@@ -16,12 +22,12 @@ def digest(content: str) -> str:
     return blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def known(at: Here, author: Author, ledger: Ledger) -> None:
+def known(at: Here, author: Author, ledger: FileVersions) -> None:
     """Note that an author is about to act; if it is new here, with what its state remembers."""
     if not author.is_known:
         author.is_known = True
         for path, label in (at.read(UNSEEN) or {}).items():
-            ledger.changed(Author(label, of=author, ended=True), Call(), path)
+            ledger.changed(Author(label, of=author, ended=True), AgentCall(), path)
     ledger.acts(author, at.call)
 
 
@@ -45,7 +51,7 @@ class _OfAgent:
                 at.send(UNSEEN, seen)
 
 
-class Look(_OfAgent):
+class ReadAccess(_OfAgent):
     """An agent reads a file: begun before it is read, done after."""
 
     def __init__(self, path: str) -> None:
@@ -64,7 +70,7 @@ class Look(_OfAgent):
             self._forget_unseen([self._path])
 
 
-class Act(_OfAgent):
+class WriteAccess(_OfAgent):
     """Write access of an agent to a path, exclusive until its end.
 
     Args:
@@ -140,16 +146,16 @@ class Act(_OfAgent):
         return error
 
     @property
-    def _at_call(self) -> Call:
-        return self._at.call if self._at is not None else Call()
+    def _at_call(self) -> AgentCall:
+        return self._at.call if self._at is not None else AgentCall()
 
-    def _tell(self, change: Change, path: str) -> None:
+    def _tell(self, change: PathChange, path: str) -> None:
         if self._live is None or self._author is None:
             return
         told = prompt("files_notice").render(who=self._author.label, verb=self._verb, path=path)
         self._live.ledger.tell(change.author, told, by=self._author)
 
-    def _conflict(self, change: Change, path: str) -> str:
+    def _conflict(self, change: PathChange, path: str) -> str:
         again = "files_gone" if change.digest == GONE else "files_read_again"
         return prompt("files_conflict").render(
             path=path,

@@ -12,7 +12,7 @@ MAIN = "the main agent"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class AgentCall:
     """One call of one agent."""
 
     turn: Hashable = None
@@ -49,12 +49,12 @@ class Author:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PathChange:
     """The last thing that an author did to a path."""
 
     n: int
     author: Author
-    call: Call
+    call: AgentCall
     digest: str = ""
     """Available for a file that was written whole; `GONE` for a deleted file."""
 
@@ -62,20 +62,20 @@ class Change:
 GONE = "gone"
 
 
-class Ledger:
+class FileVersions:
     """The changes of a run, and what its agents know of them."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._n = 0
-        self._changes: dict[str, tuple[Change, Change | None]] = {}
+        self._changes: dict[str, tuple[PathChange, PathChange | None]] = {}
 
     @property
     def now(self) -> int:
         """The number of the last change; what was read after is no older."""
         return self._n
 
-    def acts(self, author: Author, call: Call) -> None:
+    def acts(self, author: Author, call: AgentCall) -> None:
         """Note the turn that an author is in, before it does anything in it."""
         with self._lock:
             if author.turn != call.turn:
@@ -87,7 +87,7 @@ class Ledger:
             author.knows[path] = max(up_to, author.knows.get(path, 0))
 
     def changed(
-        self, author: Author, call: Call, path: str, *, digest: str = "", whole: bool = False
+        self, author: Author, call: AgentCall, path: str, *, digest: str = "", whole: bool = False
     ) -> None:
         """Record that an author changed a path.
 
@@ -105,16 +105,16 @@ class Ledger:
             last, other = self._changes.get(path, (None, None))
             if last is not None and last.author is not author:
                 other = last
-            self._changes[path] = Change(self._n, author, call, digest), other
+            self._changes[path] = PathChange(self._n, author, call, digest), other
             if informed:
                 author.knows[path] = self._n
 
-    def unseen(self, author: Author, path: str) -> Change | None:
+    def unseen(self, author: Author, path: str) -> PathChange | None:
         """Find the last change of another that an author has not seen."""
         with self._lock:
             return self._unseen(author, path)
 
-    def rival(self, author: Author, call: Call, path: str) -> Change | None:
+    def rival(self, author: Author, call: AgentCall, path: str) -> PathChange | None:
         """Find a change that the same agent made in another call of the same turn."""
         last, _ = self._changes.get(path, (None, None))
         if last is None or last.author is not author or last.call == call:
@@ -127,7 +127,7 @@ class Ledger:
         with self._lock:
             return [p for p in self._changes if p == path or p.startswith(folder)]
 
-    def by(self, author: Author) -> Iterator[tuple[str, Change]]:
+    def by(self, author: Author) -> Iterator[tuple[str, PathChange]]:
         """List what an author, or one who works for it, was the last to change."""
         with self._lock:
             pairs = list(self._changes.items())
@@ -162,7 +162,7 @@ class Ledger:
             told, author.unheard = author.unheard, []
         return told
 
-    def _unseen(self, author: Author, path: str) -> Change | None:
+    def _unseen(self, author: Author, path: str) -> PathChange | None:
         change = self._by_another(author, path)
         if change is not None and change.n > author.knows.get(path, 0):
             return change
@@ -175,11 +175,11 @@ class Ledger:
                     return gone
         return None
 
-    def _by_another(self, author: Author, path: str) -> Change | None:
+    def _by_another(self, author: Author, path: str) -> PathChange | None:
         last, other = self._changes.get(path, (None, None))
         return other if last is not None and last.author is author else last
 
-    def _is_newer(self, gone: Change, path: str) -> bool:
+    def _is_newer(self, gone: PathChange, path: str) -> bool:
         last, _ = self._changes.get(path, (None, None))
         return last is None or gone.n > last.n
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from threading import RLock
 from uuid import uuid4
 
-from thalweg.backends.concurrency.file_versions import MAIN, Author, Ledger
+from thalweg.backends.concurrency.file_versions import MAIN, Author, FileVersions
 from thalweg.backends.concurrency.path_lock import Turnstile
 from thalweg.backends.protocol import FileData
 
@@ -32,7 +32,7 @@ class Live:
 
     def __init__(self) -> None:
         self.lock = RLock()
-        self.ledger = Ledger()
+        self.ledger = FileVersions()
         self.turnstile = Turnstile()
         self.main = Author(MAIN)
         self.awaited: dict[str, Author] = {}

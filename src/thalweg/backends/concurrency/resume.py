@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import uuid4
 
-from thalweg.backends.concurrency.file_versions import Author, Call
+from thalweg.backends.concurrency.file_versions import AgentCall, Author
 from thalweg.backends.concurrency.live_files import Live
 from thalweg.backends.concurrency.state_channel import Files, clean, stamps_of
 from thalweg.backends.protocol import FileData
@@ -27,7 +27,7 @@ def is_resumed(configurable: Mapping[str, Any]) -> bool:
     return bool(configurable.get(RESUMING_KEY)) and not configurable.get(REPLAY_KEY)
 
 
-def take_up(live: Live, configurable: Mapping[str, Any], call: Call) -> None:
+def take_up(live: Live, configurable: Mapping[str, Any], call: AgentCall) -> None:
     """Put back what a step had changed before it was interrupted."""
     loop = loop_of(configurable)
     if loop is None:
@@ -79,7 +79,7 @@ def _ended(loop: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:  # noqa: ANN40
             yield str(task.id), written
 
 
-def _put_back(live: Live, call: Call, task: str, written: Mapping[str, Any]) -> None:
+def _put_back(live: Live, call: AgentCall, task: str, written: Mapping[str, Any]) -> None:
     delta: Mapping[str, FileData | None] = written.get("files", {})
     for path, stamp in stamps_of(delta).items():
         live.adopt(live.main, path, clean(delta[path]), stamp)
@@ -87,9 +87,9 @@ def _put_back(live: Live, call: Call, task: str, written: Mapping[str, Any]) -> 
     for path in {*stamps_of(delta), *by_others}:
         if label := by_others.get(path):
             ghost = Author(label, of=live.main, ended=True)
-            live.ledger.changed(ghost, Call(), path)
+            live.ledger.changed(ghost, AgentCall(), path)
         else:
-            live.ledger.changed(live.main, Call(call.turn, task), path)
+            live.ledger.changed(live.main, AgentCall(call.turn, task), path)
 
 
 def _read_note(live: Live, note: Mapping[str, Any]) -> None:
@@ -100,5 +100,5 @@ def _read_note(live: Live, note: Mapping[str, Any]) -> None:
     for path, stamp in stamps_of(delta).items():
         live.adopt(author, path, clean(delta[path]), stamp)
     for path in note["changed"]:
-        live.ledger.changed(author, Call(), path)
+        live.ledger.changed(author, AgentCall(), path)
     author.unheard += [told for told in note["unheard"] if told not in author.unheard]

@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph.config import get_config
 
-from thalweg.backends.concurrency.file_versions import Author, Call
+from thalweg.backends.concurrency.file_versions import AgentCall, Author
 from thalweg.backends.concurrency.live_files import Live, Stamp
 from thalweg.backends.concurrency.resume import contribute, is_resumed, take_up
 from thalweg.backends.concurrency.state_channel import Files, stamped
@@ -40,11 +40,11 @@ class Here:
     author: Author | None
 
     @property
-    def call(self) -> Call:
+    def call(self) -> AgentCall:
         """Which call of which turn this is."""
         step = self.configurable.get(_NAMESPACE, "")
         task = str(self.configurable.get(TASK_KEY, step))
-        return Call((self._graph, self.configurable.get(_STEP)), task)
+        return AgentCall((self._graph, self.configurable.get(_STEP)), task)
 
     @property
     def inside(self) -> tuple[str, ...]:

@@ -9,19 +9,19 @@ from typing import Any, cast
 
 from thalweg.backends.calls.operations import (
     Answer,
+    BackendOperation,
     Delete,
     DownloadFiles,
-    Edit,
-    Operation,
+    EditOperation,
     OperationBackend,
     OperationSandbox,
-    Read,
-    Write,
+    ReadOperation,
+    WriteOperation,
     aperform,
     perform,
 )
 from thalweg.backends.concurrency.child_files import Child, child_of, with_notices
-from thalweg.backends.concurrency.file_access import Act, Look, digest
+from thalweg.backends.concurrency.file_access import ReadAccess, WriteAccess, digest
 from thalweg.backends.concurrency.file_versions import GONE
 from thalweg.backends.protocol import BackendProtocol, SandboxBackendProtocol
 
@@ -54,7 +54,7 @@ class SharedBackend(OperationBackend):
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever the backend has)
         return getattr(self.backend, name)
 
-    def _perform(self, operation: Operation[Answer]) -> Answer:
+    def _perform(self, operation: BackendOperation[Answer]) -> Answer:
         if (act := _act(operation)) is None:
             looks = _looks(operation)
             return _seen(looks, perform(self.backend, operation))
@@ -63,7 +63,7 @@ class SharedBackend(OperationBackend):
                 return cast("Answer", operation.result(error=problem))
             return _noted(act, perform(self.backend, operation))
 
-    async def _aperform(self, operation: Operation[Answer]) -> Answer:
+    async def _aperform(self, operation: BackendOperation[Answer]) -> Answer:
         if (act := _act(operation)) is None:
             looks = _looks(operation)
             return _seen(looks, await aperform(self.backend, operation))
@@ -84,38 +84,38 @@ class SharedSandbox(SharedBackend, OperationSandbox):
         return self.backend.id
 
 
-def _act(operation: Operation[Any]) -> Act | None:
+def _act(operation: BackendOperation[Any]) -> WriteAccess | None:
     """Return the change that an operation makes; an upload is no act of a model."""
     match operation:
-        case Write(path, content):
-            return Act(path, "written", digest=digest(content))
-        case Edit(path):
-            return Act(path, "edited")
+        case WriteOperation(path, content):
+            return WriteAccess(path, "written", digest=digest(content))
+        case EditOperation(path):
+            return WriteAccess(path, "edited")
         case Delete(path):
-            return Act(path, "deleted", digest=GONE)
+            return WriteAccess(path, "deleted", digest=GONE)
         case _:
             return None
 
 
-def _noted(act: Act, result: Answer) -> Answer:
+def _noted(act: WriteAccess, result: Answer) -> Answer:
     """Note a change, and return its result with the whole reason where it failed."""
     changed: Any = result
     changed.error = act.done(changed.error)
     return result
 
 
-def _looks(operation: Operation[Any]) -> Sequence[Look]:
+def _looks(operation: BackendOperation[Any]) -> Sequence[ReadAccess]:
     """Return what the agent has seen once an operation has been performed."""
     match operation:
-        case Read(path):
-            return [Look(path)]
+        case ReadOperation(path):
+            return [ReadAccess(path)]
         case DownloadFiles(paths):
-            return [Look(path) for path in paths]
+            return [ReadAccess(path) for path in paths]
         case _:
             return ()
 
 
-def _seen(looks: Sequence[Look], result: Answer) -> Answer:
+def _seen(looks: Sequence[ReadAccess], result: Answer) -> Answer:
     """Note what was seen, and return the result."""
     if looks:
         results: list[Any] = result if isinstance(result, list) else [result]

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from thalweg.backends.local.places import CAN_WALK, Place
+from thalweg.backends.local.places import CAN_WALK, FolderPath
 from thalweg.errors import PathError
 
-Find = Callable[[str], AbstractContextManager[Place]]
+Find = Callable[[str], AbstractContextManager[FolderPath]]
 """Opens the place of a path."""
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -32,10 +32,10 @@ _LOCKS = tuple(Lock() for _ in range(256))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """One name in a folder."""
 
-    place: Place
+    place: FolderPath
     status: os.stat_result
     """Of a link itself, if it is one."""
 
@@ -56,7 +56,7 @@ class Entry:
 
 
 @contextmanager
-def turn(place: Place) -> Iterator[None]:
+def turn(place: FolderPath) -> Iterator[None]:
     """Wait for the turn to change what is at a place, within this process.
 
     Raises:
@@ -69,16 +69,16 @@ def turn(place: Place) -> Iterator[None]:
         yield
 
 
-def look(place: Place) -> Entry:
+def look(place: FolderPath) -> FolderEntry:
     """Look at what is at a place: at a link itself, if it is one.
 
     Raises:
         OSError: Nothing is there.
     """
-    return Entry(place, os.stat(place.name, dir_fd=place.folder, follow_symlinks=False))
+    return FolderEntry(place, os.stat(place.name, dir_fd=place.folder, follow_symlinks=False))
 
 
-def target(place: Place) -> Entry:
+def target(place: FolderPath) -> FolderEntry:
     """Look at what is at a place to which links have led.
 
     Raises:
@@ -90,7 +90,7 @@ def target(place: Place) -> Entry:
     return entry
 
 
-def read_bytes(place: Place, most: int | None = None) -> bytes:
+def read_bytes(place: FolderPath, most: int | None = None) -> bytes:
     """Read a whole file.
 
     Args:
@@ -114,14 +114,14 @@ def read_bytes(place: Place, most: int | None = None) -> bytes:
         return file.read()
 
 
-def write_bytes(place: Place, content: bytes) -> None:
+def write_bytes(place: FolderPath, content: bytes) -> None:
     """Put a file at a place, over the one that is there, with the rights that one had.
 
     Raises:
         OSError: It cannot be written; what was there is unchanged.
     """
     mode = _mode(place)
-    beside = Place(place.folder, _beside(place.name), place.shown)
+    beside = FolderPath(place.folder, _beside(place.name), place.shown)
     try:
         made = os.open(beside.name, _NEW, place.file_mode, dir_fd=place.folder)
     except PermissionError:
@@ -142,7 +142,7 @@ def write_bytes(place: Place, content: bytes) -> None:
         raise
 
 
-def create_bytes(place: Place, content: bytes) -> bool:
+def create_bytes(place: FolderPath, content: bytes) -> bool:
     """Create a file; return False and change nothing if the path exists.
 
     Of two concurrent calls, also in two processes, one succeeds.
@@ -150,7 +150,7 @@ def create_bytes(place: Place, content: bytes) -> bool:
     Raises:
         OSError: It cannot be written.
     """
-    beside = Place(place.folder, _beside(place.name), place.shown)
+    beside = FolderPath(place.folder, _beside(place.name), place.shown)
     folders = {"src_dir_fd": place.folder, "dst_dir_fd": place.folder}
     try:
         made = os.open(beside.name, _NEW, place.file_mode, dir_fd=place.folder)
@@ -165,7 +165,7 @@ def create_bytes(place: Place, content: bytes) -> bool:
     return True
 
 
-def _mode(place: Place) -> int | None:
+def _mode(place: FolderPath) -> int | None:
     try:
         entry = look(place)
     except FileNotFoundError:
@@ -181,12 +181,12 @@ def _beside(name: str) -> str:
     return os.path.join(os.path.dirname(name), f"{_UNFINISHED}{os.urandom(8).hex()}")  # noqa: PTH118, PTH120  # relative to a descriptor
 
 
-def _write_over(place: Place, content: bytes) -> None:
+def _write_over(place: FolderPath, content: bytes) -> None:
     with os.fdopen(os.open(place.name, _OVER, dir_fd=place.folder), "wb") as file:
         file.write(content)
 
 
-def remove(place: Place) -> None:
+def remove(place: FolderPath) -> None:
     """Delete a file, a link (not its target), or a whole folder.
 
     Raises:
@@ -250,7 +250,7 @@ def _files_unlinked(folder: int) -> list[str]:
     return [name for name, is_folder in inside if is_folder]
 
 
-def entries(place: Place) -> Iterator[Entry]:
+def entries(place: FolderPath) -> Iterator[FolderEntry]:
     """Yield the names in a folder in their order, each good until the next one is asked for.
 
     Raises:
@@ -266,7 +266,7 @@ def entries(place: Place) -> Iterator[Entry]:
         os.close(folder)
 
 
-def _looked_at(place: Place, folder: int | None, names: list[str]) -> Iterator[Entry]:
+def _looked_at(place: FolderPath, folder: int | None, names: list[str]) -> Iterator[FolderEntry]:
     for name in names:
         if name.startswith(_UNFINISHED):
             continue
@@ -274,12 +274,12 @@ def _looked_at(place: Place, folder: int | None, names: list[str]) -> Iterator[E
         # Missing by now counts as never existing.
         with suppress(FileNotFoundError):
             shown = f"{place.shown.rstrip('/')}/{name}"
-            yield look(Place(folder, inside, shown, place.is_private))
+            yield look(FolderPath(folder, inside, shown, place.is_private))
 
 
 def walk(
     find: Find, path: str, *, unread: Callable[[str], None], stop: Callable[[], bool]
-) -> Iterator[Entry]:
+) -> Iterator[FolderEntry]:
     """Yield everything below a folder except folders, its own files before deeper ones.
 
     Links are not followed. One folder is open at a time, at any depth.

@@ -30,7 +30,7 @@ _MAX_LINKS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FolderPath:
     """A name in an open folder, of a file that may or may not exist.
 
     Valid while the folder is open; its creator closes it.
@@ -62,7 +62,7 @@ class Place:
 @contextmanager
 def beneath(
     root: str, path: str, *, make: bool = False, follow: bool = True, is_private: bool = False
-) -> Iterator[Place]:
+) -> Iterator[FolderPath]:
     """Open the place of a path below a root, through links whose targets are below it, too.
 
     Args:
@@ -70,7 +70,7 @@ def beneath(
         path: As `validate_path` returns it.
         make: Make the folders on the way.
         follow: Follow a link at the end of the path.
-        is_private: See `Place.is_private`.
+        is_private: See `FolderPath.is_private`.
 
     Raises:
         PathError: A link leads out.
@@ -101,11 +101,11 @@ def beneath(
                     todo += _names(target)[::-1]
                 continue
             if not todo:
-                yield Place(at, name, "/" + "/".join([*done, name]), is_private)
+                yield FolderPath(at, name, "/" + "/".join([*done, name]), is_private)
                 return
             at = _moved(at, _enter(name, at, make=make, mode=mode))
             done.append(name)
-        yield Place(at, ".", "/" + "/".join(done), is_private)
+        yield FolderPath(at, ".", "/" + "/".join(done), is_private)
     finally:
         os.close(at)
 
@@ -152,7 +152,7 @@ def _enter(name: str, folder: int, *, make: bool, mode: int) -> int:
 @contextmanager
 def resolved(
     root: str, path: str, *, make: bool = False, follow: bool = True, is_private: bool = False
-) -> Iterator[Place]:
+) -> Iterator[FolderPath]:
     """Resolve a path below a root by name: for platforms without operations on open folders.
 
     Raises:
@@ -171,11 +171,13 @@ def resolved(
     elif make:
         real.parent.mkdir(parents=True, exist_ok=True)
     inside = real.relative_to(root).as_posix()
-    yield Place(None, str(real), "/" if inside == "." else f"/{inside}", is_private)
+    yield FolderPath(None, str(real), "/" if inside == "." else f"/{inside}", is_private)
 
 
 @contextmanager
-def anywhere(root: str, path: str, *, make: bool = False, follow: bool = True) -> Iterator[Place]:
+def anywhere(
+    root: str, path: str, *, make: bool = False, follow: bool = True
+) -> Iterator[FolderPath]:
     """Find a path of this machine, relative to a root if it is relative; nothing is refused.
 
     Raises:
@@ -188,4 +190,4 @@ def anywhere(root: str, path: str, *, make: bool = False, follow: bool = True) -
     real = Path(os.path.realpath(whole)) if follow else whole
     if make:
         real.parent.mkdir(parents=True, exist_ok=True)
-    yield Place(None, str(real), str(whole))
+    yield FolderPath(None, str(real), str(whole))

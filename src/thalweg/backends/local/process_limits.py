@@ -18,11 +18,11 @@ _MIB: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ProcessLimits:
     """What one command may use, its children included.
 
     Example:
-        >>> Limits(memory_mb=64).problem(Usage(processes=2, memory_bytes=70 << 20))
+        >>> ProcessLimits(memory_mb=64).problem(ProcessUsage(processes=2, memory_bytes=70 << 20))
         'it used 70 MiB of memory, more than the 64 MiB allowed'
     """
 
@@ -31,7 +31,7 @@ class Limits:
     processes: int = 256
     """Processes at once."""
 
-    def problem(self, usage: "Usage") -> str:
+    def problem(self, usage: "ProcessUsage") -> str:
         """Return which limit is exceeded, or an empty text."""
         if usage.processes > self.processes:
             return f"it ran more than the {self.processes} processes allowed"
@@ -46,7 +46,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class ProcessUsage:
     """What a process tree uses."""
 
     processes: int
@@ -54,7 +54,7 @@ class Usage:
     """Memory that is resident and not shared, summed over the processes."""
 
 
-def usage_of(pid: int, *, most: int = 10_000) -> Usage:
+def usage_of(pid: int, *, most: int = 10_000) -> ProcessUsage:
     """Measure a process and its descendants; those that ended meanwhile count nothing.
 
     Args:
@@ -73,7 +73,7 @@ def usage_of(pid: int, *, most: int = 10_000) -> Usage:
             _, resident, shared, *_ = (_PROC / str(each) / "statm").read_text().split()
             processes += 1
             pages += max(0, int(resident) - int(shared))
-    return Usage(processes=processes, memory_bytes=pages * page)
+    return ProcessUsage(processes=processes, memory_bytes=pages * page)
 
 
 def _tree(pid: int) -> Iterator[int]:

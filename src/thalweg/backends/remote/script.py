@@ -244,7 +244,7 @@ def find_files(path: str, included: str) -> None:
     if path and not os.path.isdir(path):
         os.stat(path)
         return
-    search = Search(path or os.getcwd(), included, "", SECONDS["glob"])
+    search = FolderWalk(path or os.getcwd(), included, "", SECONDS["glob"])
     found: list[str] = []
     for file in search.files():
         if len(found) == MAX_ENTRIES:
@@ -260,7 +260,7 @@ def find_lines(
     path: str, pattern: str, included: str, excluded: str, max_count: str, room: str
 ) -> None:
     """Print the lines that contain a text, of text files."""
-    search = Search(path or os.getcwd(), included, excluded, SECONDS["grep"])
+    search = FolderWalk(path or os.getcwd(), included, excluded, SECONDS["grep"])
     left = int(max_count) if max_count else -1
     free = int(room)
     for file in search.files():
@@ -290,7 +290,7 @@ def lines_with(path: str, pattern: str) -> Iterator[tuple[int, str]]:
             yield number, line.rstrip("\r\n")
 
 
-class Search:
+class FolderWalk:
     """A walk through a folder, in order, within its time."""
 
     def __init__(self, path: str, included: str, excluded: str, seconds: float) -> None:

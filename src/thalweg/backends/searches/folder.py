@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from thalweg.backends.local.disk import Entry, Find, look, read_bytes, walk
+from thalweg.backends.local.disk import Find, FolderEntry, look, read_bytes, walk
 from thalweg.backends.paths import relative_to
 from thalweg.backends.protocol import GrepMatch
 from thalweg.backends.searches.globs import Matcher
@@ -15,12 +15,12 @@ from thalweg.errors import PathError
 
 
 @dataclass(slots=True, kw_only=True)
-class Search:
+class FolderSearch:
     """One search; it remembers what it could not do."""
 
     find: Find
     """Opens the place of a path from a walk."""
-    led: Callable[[Entry], Entry]
+    led: Callable[[FolderEntry], FolderEntry]
     """Returns an entry, or the target of a link."""
     most_bytes: int
     """Of a file that is searched."""
@@ -39,7 +39,7 @@ class Search:
             return None
         return "\n".join(["One or more files could not be fully searched:", *sorted(self.problems)])
 
-    def files(self, base: Entry, matches: Matcher) -> Iterator[tuple[Entry, str]]:
+    def files(self, base: FolderEntry, matches: Matcher) -> Iterator[tuple[FolderEntry, str]]:
         """Yield the files whose paths match, each with its shown path.
 
         A link to a file yields that file with the link's path.
@@ -55,7 +55,7 @@ class Search:
                     yield led, entry.place.shown
 
     def lines(
-        self, base: Entry, text: str, included: Matcher | None, context_lines: int
+        self, base: FolderEntry, text: str, included: Matcher | None, context_lines: int
     ) -> Iterator[GrepMatch]:
         """Yield the lines that contain a text, of a file or of the files below a folder."""
         needle = text.encode(errors="surrogatepass")
@@ -73,7 +73,7 @@ class Search:
             if needle in raw and b"\0" not in raw:
                 yield from matching_lines(shown, raw.decode(errors="replace"), text, context_lines)
 
-    def _candidates(self, base: Entry, text: str) -> Iterator[Entry]:
+    def _candidates(self, base: FolderEntry, text: str) -> Iterator[FolderEntry]:
         if not base.is_folder:
             yield base
             return
@@ -90,7 +90,7 @@ class Search:
             with suppress(OSError, PathError), self.find(f"{shown}/{name}") as place:
                 yield look(place)
 
-    def _walked(self, path: str) -> Iterator[Entry]:
+    def _walked(self, path: str) -> Iterator[FolderEntry]:
         return walk(self.find, path, unread=self._unread, stop=self._is_out_of_time)
 
     def _is_out_of_time(self) -> bool:

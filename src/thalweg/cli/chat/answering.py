@@ -10,7 +10,7 @@ from types import FrameType
 
 from thalweg.cli.chat.screen import Screen, quiet_keys
 from thalweg.cli.chat.status import status_line
-from thalweg.cli.chat.telling import Telling
+from thalweg.cli.chat.telling import EventRenderer
 from thalweg.errors import ThalwegError
 from thalweg.server.api.events import Event, Numbered
 
@@ -19,7 +19,7 @@ FRAME_S = 0.05
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
-class Feed:
+class EventReader:
     """A stream of events, read in a thread of its own; its error comes with its last event."""
 
     def __init__(self, stream: Iterable[Numbered]) -> None:
@@ -57,7 +57,7 @@ class Feed:
 
 
 def show_answer(
-    telling: Telling, stream: Iterable[Numbered], screen: Screen, cancel: Callable[[], object]
+    telling: EventRenderer, stream: Iterable[Numbered], screen: Screen, cancel: Callable[[], object]
 ) -> None:
     """Show a run until it ends.
 
@@ -71,7 +71,7 @@ def show_answer(
         ThalwegError: What the stream ended with, or what cancelling did.
         KeyboardInterrupt: A second Ctrl-C; the run continues.
     """
-    feed, began, asked = Feed(stream), time.monotonic(), 0
+    feed, began, asked = EventReader(stream), time.monotonic(), 0
     with quiet_keys(), _interrupts() as interrupts:
         try:
             is_over = False
@@ -91,7 +91,7 @@ def show_answer(
             screen.show([])
 
 
-def _status(telling: Telling, began: float, width: int, asked: int) -> str:
+def _status(telling: EventRenderer, began: float, width: int, asked: int) -> str:
     passed = time.monotonic() - began
     turn = _SPINNER[int(passed / 0.1) % len(_SPINNER)]
     doing = "stopping" if asked else "Ctrl-C stops"

@@ -8,14 +8,14 @@ _ITEM = re.compile(r"\s*([-*+]|\d{1,9}[.)])\s")
 _INDENTED = re.compile(r"(\t| {2,})")
 
 
-class Blocks:
+class BlockSplitter:
     r"""Splits a text that arrives in pieces into blocks; returns each when it is complete.
 
     A paragraph, a list, a table or a code block is one block. What is finished does not depend
     on how the text was cut into pieces: it is looked at line by line.
 
     Example:
-        >>> blocks = Blocks()
+        >>> blocks = BlockSplitter()
         >>> blocks.feed("One.\n\nTw"), blocks.rest
         (['One.'], 'Tw')
         >>> blocks.feed("o.\n"), blocks.end()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol, get_args
 
 from thalweg.cli.chat import text
-from thalweg.cli.chat.lines import Line
+from thalweg.cli.chat.lines import PrintedLine
 from thalweg.cli.chat.status import Status
 from thalweg.cli.layout import columns
 from thalweg.client import ThalwegClient
@@ -19,7 +19,7 @@ MODES: tuple[MemoryMode, ...] = get_args(MemoryMode)
 _PAGE = 20
 
 
-class Desk(Protocol):
+class CommandContext(Protocol):
     """What a command works on: the client and the state of the chat."""
 
     client: ThalwegClient
@@ -30,12 +30,12 @@ class Desk(Protocol):
         """Ask whether something that cannot be undone is to be done."""
         ...
 
-    def turn_to(self, thread: str) -> list[Line]:
+    def turn_to(self, thread: str) -> list[PrintedLine]:
         """Go to another thread; an empty name begins a new one."""
         ...
 
 
-Work = Callable[[Desk, str], list[Line]]
+Work = Callable[[CommandContext, str], list[PrintedLine]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Command:
     work: Work
 
 
-def perform(line: str, desk: Desk) -> list[Line]:
+def perform(line: str, desk: CommandContext) -> list[PrintedLine]:
     """Perform a command.
 
     Raises:
@@ -67,21 +67,21 @@ def perform(line: str, desk: Desk) -> list[Line]:
     return command.work(desk, rest.strip())
 
 
-def _help(desk: Desk, rest: str) -> list[Line]:
+def _help(desk: CommandContext, rest: str) -> list[PrintedLine]:
     del desk, rest
     rows = [(f"/{each.name} {each.takes}", each.about) for each in COMMANDS.values()]
     keys = "Enter sends, Alt-Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves."
     return text.told(*columns(rows), keys)
 
 
-def _compact(desk: Desk, rest: str) -> list[Line]:
+def _compact(desk: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
     done = desk.client.compact_thread(desk.status.thread)
     desk.status = replace(desk.status, tokens=done.tokens, limit=done.limit)
     return text.done("compacted", done)
 
 
-def _context(desk: Desk, rest: str) -> list[Line]:
+def _context(desk: CommandContext, rest: str) -> list[PrintedLine]:
     thread = desk.status.thread
     if rest == "edits":
         return text.decisions(desk.client.list_turns(thread, edits_only=True)) or text.told(
@@ -99,7 +99,7 @@ def _context(desk: Desk, rest: str) -> list[Line]:
     return text.section(request, rest)
 
 
-def _memory(desk: Desk, rest: str) -> list[Line]:
+def _memory(desk: CommandContext, rest: str) -> list[PrintedLine]:
     first, _, words = rest.partition(" ")
     if first == "forget" and words.strip():
         return _forget(desk, words.strip())
@@ -112,20 +112,20 @@ def _memory(desk: Desk, rest: str) -> list[Line]:
     return text.memory(desk.client.get_memory())
 
 
-def _forget(desk: Desk, words: str) -> list[Line]:
+def _forget(desk: CommandContext, words: str) -> list[PrintedLine]:
     if not desk.confirm(f"Delete for good whatever memory has with {words!r} in it?"):
         return text.told("nothing was deleted")
     return text.forgotten(desk.client.forget_memory(words=words))
 
 
-def _undo(desk: Desk, rest: str) -> list[Line]:
+def _undo(desk: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
     done = desk.client.undo_compaction(desk.status.thread)
     desk.status = replace(desk.status, tokens=done.tokens, limit=done.limit)
     return text.done(f"the compaction of turn {done.about} is undone", done)
 
 
-def _rewind(desk: Desk, rest: str) -> list[Line]:
+def _rewind(desk: CommandContext, rest: str) -> list[PrintedLine]:
     if not rest.isdecimal():
         raise ConfigError("/rewind", f"{rest!r} is no turn", "/history and /context name turns")
     done = desk.client.rewind_thread(desk.status.thread, int(rest))
@@ -133,7 +133,7 @@ def _rewind(desk: Desk, rest: str) -> list[Line]:
     return text.done(f"back at turn {done.about}", done)
 
 
-def _model(desk: Desk, rest: str) -> list[Line]:
+def _model(desk: CommandContext, rest: str) -> list[PrintedLine]:
     if not rest:
         return text.models(desk.client.list_models(), desk.status.model)
     if ":" not in rest:  # else it may be one that no settings name
@@ -142,48 +142,48 @@ def _model(desk: Desk, rest: str) -> list[Line]:
     return text.told(f"{rest} answers from now on")
 
 
-def _threads(desk: Desk, rest: str) -> list[Line]:
+def _threads(desk: CommandContext, rest: str) -> list[PrintedLine]:
     listed = desk.client.list_threads(limit=_PAGE, words=rest or None)
     return text.threads(listed, desk.status.thread)
 
 
-def _thread(desk: Desk, rest: str) -> list[Line]:
+def _thread(desk: CommandContext, rest: str) -> list[PrintedLine]:
     if not rest:
         return text.told(f"this is thread {desk.status.thread}; /thread ID goes to another")
     desk.client.get_thread(rest)
     return desk.turn_to(rest)
 
 
-def _new(desk: Desk, rest: str) -> list[Line]:
+def _new(desk: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
     return desk.turn_to("")
 
 
-def _history(desk: Desk, rest: str) -> list[Line]:
+def _history(desk: CommandContext, rest: str) -> list[PrintedLine]:
     most = int(rest) if rest.isdecimal() else _PAGE
     return text.history(desk.client.get_history(desk.status.thread, limit=most))
 
 
-def _usage(desk: Desk, rest: str) -> list[Line]:
+def _usage(desk: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
     return text.usage(desk.client.get_thread_usage(desk.status.thread))
 
 
-def _upload(desk: Desk, rest: str) -> list[Line]:
+def _upload(desk: CommandContext, rest: str) -> list[PrintedLine]:
     path = Path(rest.strip("'\"")).expanduser()
     if not rest or not path.is_file():
         raise ConfigError("/upload", f"there is no file {rest!r}", "name one: /upload report.pdf")
     return text.uploads(desk.client.upload_file(desk.status.thread, path))
 
 
-def _files(desk: Desk, rest: str) -> list[Line]:
+def _files(desk: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
     thread = desk.status.thread
     sent = text.uploads(desk.client.list_uploads(thread))
     return [*sent, *text.artifacts(desk.client.list_artifacts(thread))]
 
 
-def _export(desk: Desk, rest: str) -> list[Line]:
+def _export(desk: CommandContext, rest: str) -> list[PrintedLine]:
     path = Path(rest.strip("'\"") or f"{desk.status.thread}.jsonl").expanduser()
     if path.exists() and not desk.confirm(f"{path} is there already. Write over it?"):
         return text.told("nothing was written")
@@ -192,7 +192,7 @@ def _export(desk: Desk, rest: str) -> list[Line]:
     return text.told(f"written to {path}")
 
 
-def _quit(desk: Desk, rest: str) -> list[Line]:
+def _quit(desk: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
     desk.is_over = True
     return []

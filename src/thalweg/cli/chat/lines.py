@@ -9,7 +9,7 @@ Kind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PrintedLine:
     """Something to print.
 
     Attributes:

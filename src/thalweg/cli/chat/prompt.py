@@ -24,7 +24,7 @@ _AGAIN_S = 2.0
 Names = Callable[[str], Sequence[str]]
 
 
-class Prompt:
+class MessagePrompt:
     """Asks for the next message."""
 
     def __init__(self, history: Path | None, status: Callable[[], str], names: Names) -> None:
@@ -39,7 +39,7 @@ class Prompt:
         self._left_at = -_AGAIN_S
         self._session: PromptSession[str] = PromptSession(
             history=_history(history),
-            completer=Commands(names),
+            completer=CommandCompleter(names),
             complete_while_typing=Condition(self._is_command),
             complete_in_thread=True,
             multiline=True,
@@ -103,7 +103,7 @@ class Prompt:
         return keys
 
 
-class Commands(Completer):
+class CommandCompleter(Completer):
     """Completes names of commands and their arguments."""
 
     def __init__(self, names: Names) -> None:

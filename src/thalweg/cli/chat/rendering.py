@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 from rich.theme import Theme
 
-from thalweg.cli.chat.lines import Kind, Line
+from thalweg.cli.chat.lines import Kind, PrintedLine
 from thalweg.engine.transcript import printable
 
 STYLES: dict[Kind, str] = {
@@ -41,7 +41,7 @@ class Renderer:
         self._colours = ColorSystem.STANDARD if colour else None
         self._console = Console(force_terminal=True, legacy_windows=False, theme=_THEME)
 
-    def rows(self, line: Line, width: int) -> list[str]:
+    def rows(self, line: PrintedLine, width: int) -> list[str]:
         """Write a line for good: it takes as many rows as it needs."""
         if line.kind == "answer":
             answer = _Markdown(printable(line.text), hyperlinks=False, code_theme="ansi_dark")
@@ -49,7 +49,7 @@ class Renderer:
         text = Text(_MARKS.get(line.kind, "") + printable(line.text), STYLES[line.kind])
         return list(self._rendered(Padding(text, (0, 0, 0, 2 * line.depth)), width))
 
-    def row(self, line: Line, width: int) -> str:
+    def row(self, line: PrintedLine, width: int) -> str:
         """Write a line for now: it takes one row, and is cut where that is too short."""
         text = Text("  " * line.depth + printable(line.text), STYLES[line.kind], no_wrap=True)
         text.truncate(width, overflow="ellipsis")
@@ -87,7 +87,7 @@ def _trimmed(rows: list[str]) -> list[str]:
     return rows[full[0] : full[-1] + 1] if full else []
 
 
-class _Heading(Heading):
+class _LeadingHeading(Heading):
     """A heading where reading begins, and not in the middle."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -98,4 +98,4 @@ class _Heading(Heading):
 
 
 class _Markdown(Markdown):
-    elements: ClassVar = {**Markdown.elements, "heading_open": _Heading}
+    elements: ClassVar = {**Markdown.elements, "heading_open": _LeadingHeading}

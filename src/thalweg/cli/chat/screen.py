@@ -14,7 +14,7 @@ from typing import TextIO
 from rich.cells import cell_len
 from rich.text import Text
 
-from thalweg.cli.chat.lines import Line
+from thalweg.cli.chat.lines import PrintedLine
 from thalweg.cli.chat.rendering import Renderer
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
@@ -31,7 +31,7 @@ class Screen:
         >>> import io
         >>> out = io.StringIO()
         >>> screen = Screen(out, Renderer(colour=False), lambda: (40, 10))
-        >>> screen.show([Line("note", "hello")])
+        >>> screen.show([PrintedLine("note", "hello")])
         >>> out.getvalue()
         'hello\n'
     """
@@ -56,7 +56,9 @@ class Screen:
         """Columns for text; the last one is not used, as terminals differ in it."""
         return max(1, self._size()[0] - 1)
 
-    def show(self, lines: Sequence[Line], now: Sequence[Line] = (), status: str = "") -> None:
+    def show(
+        self, lines: Sequence[PrintedLine], now: Sequence[PrintedLine] = (), status: str = ""
+    ) -> None:
         """Add permanent lines, and replace the changing rows below them.
 
         Args:
@@ -72,7 +74,7 @@ class Screen:
             self._out.write(written)
             self._out.flush()
 
-    def _kept_rows(self, lines: Sequence[Line], width: int) -> list[str]:
+    def _kept_rows(self, lines: Sequence[PrintedLine], width: int) -> list[str]:
         """Return permanent lines as rows, with an empty row before an answer."""
         rows: list[str] = []
         for line in lines:
@@ -86,10 +88,10 @@ class Screen:
         """Note that something else was written since: what a person typed."""
         self._is_apart = False
 
-    def _rows_of(self, now: Sequence[Line], status: str, width: int) -> list[str]:
+    def _rows_of(self, now: Sequence[PrintedLine], status: str, width: int) -> list[str]:
         height = max(_LEAST_ROWS, self._size()[1] - 1)
         rows = [self._renderer.row(line, width) for line in now if line.kind != "answer"]
-        last = ["", self._renderer.row(Line("note", status), width)] if status else []
+        last = ["", self._renderer.row(PrintedLine("note", status), width)] if status else []
         answers = [line.text for line in now if line.kind == "answer"]
         room = height - len(rows) - len(last) - 1
         tails = [row for text in answers for row in self._renderer.tail(text, width, room)]

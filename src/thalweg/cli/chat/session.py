@@ -12,10 +12,10 @@ from thalweg.cli.chat import text
 from thalweg.cli.chat.answering import show_answer
 from thalweg.cli.chat.approvals import Action, answer_to, approval, edit, rejection, response
 from thalweg.cli.chat.commands import MODES, perform
-from thalweg.cli.chat.lines import Line
+from thalweg.cli.chat.lines import PrintedLine
 from thalweg.cli.chat.screen import Screen
 from thalweg.cli.chat.status import Status, status_line
-from thalweg.cli.chat.telling import Telling
+from thalweg.cli.chat.telling import EventRenderer
 from thalweg.cli.chat.threads import new_thread
 from thalweg.client import BlockingStream, ThalwegClient
 from thalweg.errors import BusyError, NoSuchThreadError, ThalwegError
@@ -23,7 +23,7 @@ from thalweg.server.api.threads import Question
 from thalweg.server.api.usage import Usage
 
 if TYPE_CHECKING:  # prompt_toolkit is of an extra
-    from thalweg.cli.chat.prompt import Prompt
+    from thalweg.cli.chat.prompt import MessagePrompt
 
 _OFFERS = {
     "approve": "[a]pprove",
@@ -36,7 +36,7 @@ _LAST = 12
 """Messages looked through for the newest question and its answer."""
 
 
-class Session:
+class ChatSession:
     """A chat on a terminal.
 
     Attributes:
@@ -53,10 +53,10 @@ class Session:
         self.is_over = False
         self._screen = screen
         self._place = place
-        self._prompt: Prompt | None = None
+        self._prompt: MessagePrompt | None = None
         self._open: tuple[Question, ...] = ()
 
-    def run(self, prompt: "Prompt", first: str = "") -> None:
+    def run(self, prompt: "MessagePrompt", first: str = "") -> None:
         """Chat until the user ends it.
 
         Args:
@@ -99,15 +99,15 @@ class Session:
     # -- what commands need ----------------------------------------------------------------
 
     def confirm(self, question: str) -> bool:
-        """See `Desk.confirm`."""
+        """See `CommandContext.confirm`."""
         assert self._prompt is not None  # noqa: S101 (commands are typed)
         try:
             return self._prompt.ask_line(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
         except (EOFError, KeyboardInterrupt):
             return False
 
-    def turn_to(self, thread: str) -> list[Line]:
-        """See `Desk.turn_to`."""
+    def turn_to(self, thread: str) -> list[PrintedLine]:
+        """See `CommandContext.turn_to`."""
         is_new = not thread
         now = self.status
         self.status = Status(
@@ -164,7 +164,7 @@ class Session:
 
     def _follow(self, stream: BlockingStream) -> None:
         self._open = ()
-        telling = Telling(replace(self.status, now=Usage()))
+        telling = EventRenderer(replace(self.status, now=Usage()))
         try:
             show_answer(
                 telling,
@@ -198,7 +198,7 @@ class Session:
         try:
             work()
         except (ThalwegError, OSError) as error:
-            self._screen.show([Line("error", str(error))])
+            self._screen.show([PrintedLine("error", str(error))])
         except KeyboardInterrupt:
             self._screen.show(text.told("left off"))
 
@@ -242,10 +242,10 @@ class Session:
         try:
             given = json.loads(said)
         except ValueError as error:
-            self._screen.show([Line("error", f"that is no JSON: {error}")])
+            self._screen.show([PrintedLine("error", f"that is no JSON: {error}")])
             return None
         if not isinstance(given, dict):
-            self._screen.show([Line("error", 'arguments are an object: {"name": value}')])
+            self._screen.show([PrintedLine("error", 'arguments are an object: {"name": value}')])
             return None
         return edit(action, given)
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from thalweg.server.models import Offer, how_to_answer
+from thalweg.server.models import AvailableModel, how_to_answer
 
 
 def choose(
-    offers: Sequence[Offer], show: Callable[[str], object], ask: Callable[[str], str]
+    offers: Sequence[AvailableModel], show: Callable[[str], object], ask: Callable[[str], str]
 ) -> str:
     """Show how to get to an answer, and let a person take what is there.
 

@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from thalweg.cli.chat.blocks import Blocks
-from thalweg.cli.chat.lines import Line
+from thalweg.cli.chat.blocks import BlockSplitter
+from thalweg.cli.chat.lines import PrintedLine
 from thalweg.cli.chat.status import Status
 from thalweg.cli.layout import count
 from thalweg.engine.transcript import printable
@@ -39,7 +39,7 @@ _RESULT_CHARS = 100
 
 
 @dataclass(slots=True)
-class _Tool:
+class _RunningTool:
     """A tool that has not answered, or a subagent that is at work."""
 
     name: str
@@ -49,7 +49,7 @@ class _Tool:
     news: str = ""
 
 
-class Telling:
+class EventRenderer:
     """Converts the events of one run.
 
     Attributes:
@@ -64,10 +64,10 @@ class Telling:
         self._said = ""
         self._is_broken_off = False
         self._thinking = ""
-        self._blocks = Blocks()
-        self._tools: dict[str, _Tool] = {}
+        self._blocks = BlockSplitter()
+        self._tools: dict[str, _RunningTool] = {}
 
-    def hear(self, event: Event) -> list[Line]:
+    def hear(self, event: Event) -> list[PrintedLine]:
         """Apply an event; return the permanent lines that it adds."""
         match event:
             case MessageStarted() | MessageDelta() | MessageCompleted() | MessageWithdrawn():
@@ -81,19 +81,19 @@ class Telling:
                     self.status, now=event.total, tokens=event.tokens, limit=event.limit
                 )
             case ContextChanged():
-                return self._flushed([Line("context", compaction(event))])
+                return self._flushed([PrintedLine("context", compaction(event))])
             case Notice():
-                return self._flushed([Line(kind, text) for kind, text in notice(event)])
+                return self._flushed([PrintedLine(kind, text) for kind, text in notice(event)])
             case _:
                 return self._hear_run(event)
         return []
 
-    def now(self) -> list[Line]:
+    def now(self) -> list[PrintedLine]:
         """Return the lines that are replaced after the next event."""
-        lines = [Line("answer", self._blocks.rest)] if self._blocks.rest.strip() else []
+        lines = [PrintedLine("answer", self._blocks.rest)] if self._blocks.rest.strip() else []
         if self._thinking and not lines and not self._tools:
             words = printable(" ".join(self._thinking.split()))
-            lines = [Line("thinking", f"thinking: …{words[-_RESULT_CHARS:]}")]
+            lines = [PrintedLine("thinking", f"thinking: …{words[-_RESULT_CHARS:]}")]
         for tool in self._tools.values():
             lines.append(_at_work(tool))
         return lines
@@ -102,12 +102,12 @@ class Telling:
 
     def _hear_message(
         self, event: MessageStarted | MessageDelta | MessageCompleted | MessageWithdrawn
-    ) -> list[Line]:
+    ) -> list[PrintedLine]:
         match event:
             case MessageStarted():
                 if event.caller:
                     return []
-                again = [Line("note", "that answer broke off; it is begun again")]
+                again = [PrintedLine("note", "that answer broke off; it is begun again")]
                 lines = self._flushed(again if self._is_broken_off else [])
                 self._message, self._said, self._is_broken_off = event.message, "", False
                 return lines
@@ -128,28 +128,28 @@ class Telling:
                 self._message, self._thinking = "", ""
                 return self._flushed([])
 
-    def _flushed(self, lines: list[Line]) -> list[Line]:
+    def _flushed(self, lines: list[PrintedLine]) -> list[PrintedLine]:
         """End the block that is being written, so that the next line follows it."""
         return [*_answers(self._blocks.end()), *lines]
 
     # -- tools and subagents ---------------------------------------------------------------
 
-    def _hear_tool(self, event: ToolStarted | ToolCompleted | SubagentEvent) -> list[Line]:
+    def _hear_tool(self, event: ToolStarted | ToolCompleted | SubagentEvent) -> list[PrintedLine]:
         match event:
             case ToolStarted():
                 arguments = _arguments(event.arguments)
-                self._tools[event.call] = _Tool(event.name, arguments, event.caller)
+                self._tools[event.call] = _RunningTool(event.name, arguments, event.caller)
                 return self._flushed([])
             case SubagentEvent():
                 return self._hear_subagent(event)
             case ToolCompleted():
-                tool = self._tools.pop(event.call, _Tool(event.name, "", event.caller))
+                tool = self._tools.pop(event.call, _RunningTool(event.name, "", event.caller))
                 if tool.subagent or event.caller:
                     return []  # the subagent's own line tells it
                 return self._flushed([_done(tool, event)])
 
-    def _hear_subagent(self, event: SubagentEvent) -> list[Line]:
-        tool = self._tools.setdefault(event.task, _Tool("task", "", ""))
+    def _hear_subagent(self, event: SubagentEvent) -> list[PrintedLine]:
+        tool = self._tools.setdefault(event.task, _RunningTool("task", "", ""))
         tool.subagent = event.subagent or "subagent"
         tool.news = _figures(event.detail)
         if event.kind in {"task_started", "task_running"}:
@@ -158,32 +158,32 @@ class Telling:
         kind, mark = ("subagent", "✓") if ended == "completed" else ("failure", "✗")
         told = f"{mark} {tool.subagent} {ended}"
         return self._flushed(
-            [Line(kind, f"{told}: {tool.news}" if tool.news else told)]  # type: ignore[arg-type]  # one of two kinds
+            [PrintedLine(kind, f"{told}: {tool.news}" if tool.news else told)]  # type: ignore[arg-type]  # one of two kinds
         )
 
     # -- the run ---------------------------------------------------------------------------
 
-    def _hear_run(self, event: Event) -> list[Line]:
-        lines: list[Line] = []
+    def _hear_run(self, event: Event) -> list[PrintedLine]:
+        lines: list[PrintedLine] = []
         match event:
             case RunStarted():
                 self.status = replace(self.status, model=event.model or self.status.model)
                 return []
             case RunResumed():
                 told = f"the process died; another goes on (attempt {event.attempt})"
-                return self._flushed([Line("note", told)])
+                return self._flushed([PrintedLine("note", told)])
             case RunCompleted():
                 self.status = replace(self.status, now=event.usage)
             case RunInterrupted():
                 self.questions = event.questions
             case RunCancelled():
-                lines = [Line("note", "stopped; the thread stays as its last step left it")]
+                lines = [PrintedLine("note", "stopped; the thread stays as its last step left it")]
             case RunFailed():
                 said = event.problem.detail or event.problem.title
-                lines = [Line("error", printable(said))]
+                lines = [PrintedLine("error", printable(said))]
         return self._ended(lines)
 
-    def _ended(self, lines: list[Line]) -> list[Line]:
+    def _ended(self, lines: list[PrintedLine]) -> list[PrintedLine]:
         flushed = self._flushed(lines)
         self._message, self._thinking = "", ""
         self._tools.clear()
@@ -245,26 +245,26 @@ def notice(event: Notice) -> list[tuple[Any, str]]:
     return []
 
 
-def _answers(blocks: list[str]) -> list[Line]:
-    return [Line("answer", block) for block in blocks]
+def _answers(blocks: list[str]) -> list[PrintedLine]:
+    return [PrintedLine("answer", block) for block in blocks]
 
 
-def _at_work(tool: _Tool) -> Line:
+def _at_work(tool: _RunningTool) -> PrintedLine:
     depth = 1 if tool.caller else 0
     if tool.subagent:
         told = f"{tool.subagent}: {tool.news}" if tool.news else f"{tool.subagent} begins"
-        return Line("subagent", f"… {told}", depth)
-    return Line("tool", f"… {_named(tool)}", depth)
+        return PrintedLine("subagent", f"… {told}", depth)
+    return PrintedLine("tool", f"… {_named(tool)}", depth)
 
 
-def _done(tool: _Tool, event: ToolCompleted) -> Line:
+def _done(tool: _RunningTool, event: ToolCompleted) -> PrintedLine:
     result = _cut(" ".join(event.text.split()), _RESULT_CHARS)
     told = f"{_named(tool)}: {result}" if result else _named(tool)
     mark, kind = ("✗", "failure") if event.is_error else ("✓", "tool")
-    return Line(kind, printable(f"{mark} {told}"))  # type: ignore[arg-type]  # one of two kinds
+    return PrintedLine(kind, printable(f"{mark} {told}"))  # type: ignore[arg-type]  # one of two kinds
 
 
-def _named(tool: _Tool) -> str:
+def _named(tool: _RunningTool) -> str:
     return printable(f"{tool.name}({tool.arguments})")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from thalweg.cli.chat.approvals import Action
-from thalweg.cli.chat.lines import Kind, Line
+from thalweg.cli.chat.lines import Kind, PrintedLine
 from thalweg.cli.chat.status import money
 from thalweg.cli.layout import columns, count
 from thalweg.server.api.catalogue import Models
@@ -29,12 +29,12 @@ _BAR = 24
 _USUAL_WORDS = "Tool execution requires approval"
 
 
-def told(*rows: str, kind: Kind = "note") -> list[Line]:
+def told(*rows: str, kind: Kind = "note") -> list[PrintedLine]:
     """Make one line of some rows."""
-    return [Line(kind, "\n".join(rows))] if rows else []
+    return [PrintedLine(kind, "\n".join(rows))] if rows else []
 
 
-def models(listed: Models, current: str) -> list[Line]:
+def models(listed: Models, current: str) -> list[PrintedLine]:
     """List models; the one that answers is marked."""
     rows = [
         (
@@ -48,7 +48,7 @@ def models(listed: Models, current: str) -> list[Line]:
     return told(*columns(rows)) or told("no model is set up")
 
 
-def threads(listed: Threads, current: str) -> list[Line]:
+def threads(listed: Threads, current: str) -> list[PrintedLine]:
     """List threads, the newest first; the one that is open is marked."""
     rows = [
         (
@@ -63,13 +63,13 @@ def threads(listed: Threads, current: str) -> list[Line]:
     return told(*columns(rows)) or told("no thread yet")
 
 
-def history(stretch: History) -> list[Line]:
+def history(stretch: History) -> list[PrintedLine]:
     """List the messages, oldest first."""
     before = told("… there is more before it") if stretch.before else []
     return [*before, *(line for item in stretch.items for line in _item(item))]
 
 
-def last_exchange(stretch: History) -> list[Line]:
+def last_exchange(stretch: History) -> list[PrintedLine]:
     """Show the newest question and its answer, when a chat is resumed."""
     asked = [k for k, item in enumerate(stretch.items) if item.message.role == "user"]
     said = stretch.items[asked[-1] :] if asked else ()
@@ -78,24 +78,26 @@ def last_exchange(stretch: History) -> list[Line]:
     return [line for item in ends for line in _item(item)]
 
 
-def _item(item: HistoryItem) -> Iterator[Line]:
+def _item(item: HistoryItem) -> Iterator[PrintedLine]:
     message = item.message
     gone = "(left behind) " if item.is_abandoned else ""
     text = _whole(message.text.strip())
     if message.role == "assistant":
         if text:
-            yield Line("answer", gone + text)
+            yield PrintedLine("answer", gone + text)
         for call in message.tool_calls:
-            yield Line("tool", f"  {gone}{call.name}({_left(_flat(call.arguments))})")
+            yield PrintedLine("tool", f"  {gone}{call.name}({_left(_flat(call.arguments))})")
     elif message.role == "tool":
         mark = "✗" if message.is_error else "✓"
-        yield Line("failure" if message.is_error else "tool", f"  {mark} {_left(_flat(text))}")
+        yield PrintedLine(
+            "failure" if message.is_error else "tool", f"  {mark} {_left(_flat(text))}"
+        )
     elif text:
         mark = "> " if message.role == "user" else "system: "
-        yield Line("note", f"#{item.position} {gone}{mark}{text}")
+        yield PrintedLine("note", f"#{item.position} {gone}{mark}{text}")
 
 
-def context(request: Context) -> list[Line]:
+def context(request: Context) -> list[PrintedLine]:
     """Show the sections of the newest request."""
     head = (
         f"turn {request.turn}, {request.model}: {request.tokens:,} of {request.limit:,} tokens "
@@ -126,7 +128,7 @@ def context(request: Context) -> list[Line]:
     )
 
 
-def section(request: Context, name: str) -> list[Line]:
+def section(request: Context, name: str) -> list[PrintedLine]:
     """Show one section of a request in full."""
     if name == "system":
         return told(request.system or "there is no system prompt")
@@ -137,10 +139,10 @@ def section(request: Context, name: str) -> list[Line]:
     return lines or told("there are no messages")
 
 
-def _message(message: Message) -> Iterator[Line]:
+def _message(message: Message) -> Iterator[PrintedLine]:
     calls = "; ".join(f"{call.name}({_left(_flat(call.arguments))})" for call in message.tool_calls)
     text = " ".join(part for part in (_whole(message.text.strip()), calls) if part)
-    yield Line("note", f"{message.role}: {text}")
+    yield PrintedLine("note", f"{message.role}: {text}")
 
 
 def _tool_name(tool: Mapping[str, object]) -> str:
@@ -153,7 +155,7 @@ def _tool_text(tool: Mapping[str, object]) -> str:
     return _flat(str((inner if isinstance(inner, dict) else tool).get("description", "")))
 
 
-def turn(one: Turn) -> list[Line]:
+def turn(one: Turn) -> list[PrintedLine]:
     """Show the decisions before one request."""
     head = f"turn {one.turn} ({one.kind}), {one.tokens:,} of {one.limit:,} tokens"
     rows = columns(
@@ -168,12 +170,12 @@ def turn(one: Turn) -> list[Line]:
     return told(head, *rows)
 
 
-def decisions(listed: Turns) -> list[Line]:
+def decisions(listed: Turns) -> list[PrintedLine]:
     """List every turn with a decision."""
     return [line for one in listed.items if one.edits for line in turn(one)]
 
 
-def memory(document: Mapping[str, object]) -> list[Line]:
+def memory(document: Mapping[str, object]) -> list[PrintedLine]:
     """Show what is remembered."""
     facts = document.get("facts")
     rows = [
@@ -193,7 +195,7 @@ def _sections(part: object) -> Iterator[str]:
             yield f"{name}: {text}"
 
 
-def recall(found: Recall) -> list[Line]:
+def recall(found: Recall) -> list[PrintedLine]:
     """Show what memory recalls for some words."""
     rows = [
         (
@@ -207,14 +209,14 @@ def recall(found: Recall) -> list[Line]:
     return told(*columns(rows), kind="memory") or told("memory has nothing about that")
 
 
-def forgotten(done: Forgotten) -> list[Line]:
+def forgotten(done: Forgotten) -> list[PrintedLine]:
     """Report what was deleted."""
     return told(
         f"deleted for good: {count(done.facts, 'fact')}, {count(done.turns, 'turn')}", kind="memory"
     )
 
 
-def usage(spent: ThreadUsage) -> list[Line]:
+def usage(spent: ThreadUsage) -> list[PrintedLine]:
     """Show what a thread spent, by the caller of the model."""
     rows: list[tuple[str, ...]] = [("", "calls", "in", "cached", "out", "cost")]
     rows += [_spent(name, use) for name, use in spent.callers.items()]
@@ -236,25 +238,25 @@ def _spent(name: str, use: Usage) -> tuple[str, ...]:
     return (name, *(f"{number:,}" for number in numbers), cost)
 
 
-def done(what: str, result: Done) -> list[Line]:
+def done(what: str, result: Done) -> list[PrintedLine]:
     """Report a manual operation on the thread."""
     return told(f"{what}: {result.tokens:,} of {result.limit:,} tokens now", kind="context")
 
 
-def uploads(sent: Uploads) -> list[Line]:
+def uploads(sent: Uploads) -> list[PrintedLine]:
     """List the files that the agent can read."""
     rows = [(file.path, _size(file.size), file.media_type, file.note) for file in sent.items]
     return told(*columns(rows)) or told("no file was sent to this thread")
 
 
-def artifacts(made: Artifacts) -> list[Line]:
+def artifacts(made: Artifacts) -> list[PrintedLine]:
     """List the files that the agent made."""
     rows = [(file.path, _size(file.size), _when(file.modified)) for file in made.files]
     more = ["… and more"] if made.truncated else []
     return told(*columns(rows), *more) or told("the agent has made no file")
 
 
-def question(action: Action) -> list[Line]:
+def question(action: Action) -> list[PrintedLine]:
     """Show an action of the agent in full: a person has to judge it."""
     given = [f"  {name}: {_value(value)}" for name, value in action.arguments.items()]
     said = action.description.strip()

@@ -9,10 +9,10 @@ from rich.text import Text
 from thalweg.engine.transcript import printable
 from thalweg.lab.evals.base import Verdict
 from thalweg.lab.evals.plan import in_words
-from thalweg.lab.evals.results import Result, Tokens
+from thalweg.lab.evals.results import Result, TrialTokens
 from thalweg.lab.evals.runner import Played
 from thalweg.lab.evals.statistics import rate
-from thalweg.lab.evals.trace import Request, Said
+from thalweg.lab.evals.trace import Request, TracedMessage
 
 T = TypeVar("T")
 MOST_FAILURES = 12
@@ -102,7 +102,7 @@ def _told(result: Result) -> str:
 
 def summary(played: Played, seconds: float) -> str:
     """Describe the duration and the cost."""
-    tokens = sum((result.tokens for result in played.results), Tokens())
+    tokens = sum((result.tokens for result in played.results), TrialTokens())
     new = len(played.results) - played.again
     told = [f"{new} trials in {seconds:.1f} s"]
     if played.again:
@@ -148,7 +148,7 @@ def _about(request: Request, among: int) -> str:
     )
 
 
-def _said(said: Said, *, is_answer: bool) -> Iterator[str]:
+def _said(said: TracedMessage, *, is_answer: bool) -> Iterator[str]:
     name = f" {printable(said.name)}" if said.name else ""
     yield f"--- {'answered' if is_answer else said.role}{name}"
     if said.text:

@@ -49,8 +49,8 @@ from thalweg.engine.sections import choices
 from thalweg.errors import ConfigError
 from thalweg.memory.base import Operation
 from thalweg.memory.clock import new_fact_id, utc_now
-from thalweg.memory.deciding import Known
-from thalweg.memory.facts.changes import Change, Drop
+from thalweg.memory.deciding import MemorySnapshot
+from thalweg.memory.facts.changes import Change, RemoveFact
 from thalweg.memory.facts.document.changes import import_
 from thalweg.memory.facts.document.clearing import plan_clear, plan_delete
 from thalweg.memory.facts.document.reading import read_document
@@ -295,7 +295,7 @@ def clear(
     """Take out all facts and the profile. The history keeps them; `forget` deletes for good."""
     with opened(ctx) as mine:
         planned = _plan(mine, lambda known: plan_clear(known.facts, known.profile, now=utc_now()))
-        known = _named(mine, [change.id for change in planned if isinstance(change, Drop)])
+        known = _named(mine, [change.id for change in planned if isinstance(change, RemoveFact)])
         if not dry_run:
             _ask(f"Take out all {len(planned):,} facts and texts?", "to clear it", yes=yes)
         done = None if dry_run else mine.clear()
@@ -448,10 +448,10 @@ def mode(
 # -- what commands share ----------------------------------------------------------------
 
 
-def _plan(mine: Memory, decide: Callable[[Known], Sequence[Change]]) -> Sequence[Change]:
+def _plan(mine: Memory, decide: Callable[[MemorySnapshot], Sequence[Change]]) -> Sequence[Change]:
     """Return the changes that would be made."""
     facts = mine.store.facts(mine.scope, statuses=None)
-    return decide(Known(facts, mine.profile()))
+    return decide(MemorySnapshot(facts, mine.profile()))
 
 
 def _named(mine: Memory, names: Sequence[str]) -> dict[str, Fact]:

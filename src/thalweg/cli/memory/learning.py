@@ -12,7 +12,7 @@ from thalweg.engine.transcript import printable
 from thalweg.memory.base import MemoryStore
 from thalweg.memory.clock import utc_now
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.jobs.events import Report, event_of, sentence
+from thalweg.memory.jobs.events import JobReport, event_of, sentence
 from thalweg.memory.jobs.learner import Learner
 from thalweg.memory.jobs.structured import Respondent
 from thalweg.memory.jobs.worker import Worker
@@ -30,7 +30,7 @@ class Reports:
         """Whether any job failed."""
         return any(event["failed"] for event in self.events)
 
-    def tell(self, report: Report) -> None:
+    def tell(self, report: JobReport) -> None:
         """Take a report."""
         self.sentences.append(printable(sentence(report)))
         self.events.append(event_of(report))

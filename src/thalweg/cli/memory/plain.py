@@ -5,10 +5,10 @@ from dataclasses import asdict, fields
 from typing import Any, assert_never
 
 from thalweg.memory.base import Operation, Receipt
-from thalweg.memory.facts.changes import Change, Drop, Hide, Put, Write
-from thalweg.memory.facts.recall.packing import Placed
-from thalweg.memory.facts.recall.ranking import Features
-from thalweg.memory.facts.values import Fact, Profile, Turn
+from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
+from thalweg.memory.facts.recall.packing import PackedItem
+from thalweg.memory.facts.recall.ranking import RecallFeatures
+from thalweg.memory.facts.values import Fact, Profile, Statement
 from thalweg.memory.recalling import Recalled
 
 
@@ -22,7 +22,7 @@ def plain_fact(fact: Fact) -> dict[str, Any]:
     return plain
 
 
-def plain_turn(turn: Turn) -> dict[str, Any]:
+def plain_turn(turn: Statement) -> dict[str, Any]:
     """Return a turn."""
     return {**asdict(turn), "trust": turn.trust.name.lower()}
 
@@ -49,14 +49,16 @@ def plain_recalled(recalled: Recalled) -> dict[str, Any]:
     }
 
 
-def plain_placed(placed: Placed) -> dict[str, Any]:
+def plain_placed(placed: PackedItem) -> dict[str, Any]:
     """Return the outcome of one item."""
     item, features = placed.ranked.item, placed.ranked.features
     return {
         "fate": placed.fate,
         "score": round(features.score, 4),
         "tokens": placed.tokens,
-        "features": {one.name: round(getattr(features, one.name), 4) for one in fields(Features)},
+        "features": {
+            one.name: round(getattr(features, one.name), 4) for one in fields(RecallFeatures)
+        },
         "fact": plain_fact(item.fact) if item.fact else None,
         "turn": plain_turn(item.turn) if item.turn else None,
     }
@@ -76,11 +78,11 @@ def plain_operation(operation: Operation) -> dict[str, Any]:
 def plain_change(change: Change) -> dict[str, Any]:
     """Return a change."""
     match change:
-        case Put(fact, why):
+        case PutFact(fact, why):
             return {"change": "put", "why": why, "fact": plain_fact(fact)}
-        case Drop(name, why):
+        case RemoveFact(name, why):
             return {"change": "drop", "why": why, "fact": {"id": name}}
-        case Write(section, why):
+        case WriteSection(section, why):
             return {"change": "write", "why": why, "section": section.name, "text": section.text}
         case Hide(why, turns, is_shown):
             shown = "show" if is_shown else "hide"

@@ -12,10 +12,10 @@ from typing import assert_never
 from thalweg.cli.layout import count, one_line
 from thalweg.engine.transcript import printable
 from thalweg.memory.base import Operation, Receipt
-from thalweg.memory.facts.changes import Change, Drop, Hide, Put, Write
-from thalweg.memory.facts.recall.packing import Placed
-from thalweg.memory.facts.recall.ranking import Features
-from thalweg.memory.facts.values import Fact, Profile, SectionName, Turn
+from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
+from thalweg.memory.facts.recall.packing import PackedItem
+from thalweg.memory.facts.recall.ranking import RecallFeatures
+from thalweg.memory.facts.values import Fact, Profile, SectionName, Statement
 from thalweg.memory.recalling import Recalled
 
 WIDTH = 80
@@ -99,7 +99,7 @@ def tell_explained(recalled: Recalled) -> Iterator[str]:
     """Yield for every candidate why it is recalled or is not, best first."""
     for placed in recalled.placed:
         features = placed.ranked.features
-        named = {name: getattr(features, name) for name in Features.__dataclass_fields__}
+        named = {name: getattr(features, name) for name in RecallFeatures.__dataclass_fields__}
         why = ", ".join(f"{name} {value:.2f}" for name, value in named.items() if value)
         yield f"{features.score:6.3f}  {placed.fate}, {placed.tokens} tokens"
         yield from (f"        {line}" for line in wrap(why, WIDTH - 8))
@@ -107,7 +107,7 @@ def tell_explained(recalled: Recalled) -> Iterator[str]:
     yield f"{recalled.tokens} tokens in all."
 
 
-def _tell_item(placed: Placed) -> Iterator[str]:
+def _tell_item(placed: PackedItem) -> Iterator[str]:
     item = placed.ranked.item
     if item.fact is not None:
         yield from tell_fact(item.fact)
@@ -115,7 +115,7 @@ def _tell_item(placed: Placed) -> Iterator[str]:
         yield from _tell_turn(item.turn, item.text)
 
 
-def _tell_turn(turn: Turn, text: str) -> Iterator[str]:
+def _tell_turn(turn: Statement, text: str) -> Iterator[str]:
     speaker = _one_line(turn.author) or turn.role
     yield f"{_one_line(turn.thread)} #{turn.seq}, {speaker}, {turn.said_at[:10]}"
     yield from _wrapped(text)
@@ -136,12 +136,12 @@ def tell_operations(
 def tell_change(change: Change, known: Mapping[str, Fact] | None = None) -> str:
     """Describe one change; a removed fact with its content, where it is in `known`."""
     match change:
-        case Put(fact, why):
+        case PutFact(fact, why):
             return f"put   {printable(fact.id)}  {_one_line(fact.content)} ({_one_line(why)})"
-        case Drop(name, why):
+        case RemoveFact(name, why):
             said = f"  {_one_line(known[name].content)}" if known and name in known else ""
             return f"drop  {printable(name)}{said} ({_one_line(why)})"
-        case Write(section, why):
+        case WriteSection(section, why):
             text = _one_line(section.text) or "nothing"
             return f"write {_TITLES[section.name]}: {text} ({_one_line(why)})"
         case Hide(why, turns, is_shown):

@@ -23,8 +23,8 @@ from thalweg.cli.asking import Yes, agrees
 from thalweg.cli.printing import AsJson, print_lines, tell
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
-from thalweg.server.models import Offer, find_models
-from thalweg.server.models.local.folder import ModelFolder, Origin
+from thalweg.server.models import AvailableModel, find_models
+from thalweg.server.models.local.folder import FileOrigin, ModelFolder
 from thalweg.server.models.local.gguf import Gguf, read_gguf
 from thalweg.server.models.local.pulling import Pulled, pull
 
@@ -102,7 +102,7 @@ def list_command(*, as_json: AsJson = False) -> None:
     tell(_listed([line for _, line in files], others), plain, as_json=as_json)
 
 
-def _listed(files: list[str], others: list[Offer]) -> Iterator[str]:
+def _listed(files: list[str], others: list[AvailableModel]) -> Iterator[str]:
     yield from files or ["no model was pulled; fetch one: thalweg model pull NAME --from WHERE"]
     if others:
         yield ""
@@ -143,7 +143,7 @@ def _described(gguf: Gguf, size: int) -> str:
     return ", ".join(said)
 
 
-def _unsure(origin: Origin | None) -> str:
+def _unsure(origin: FileOrigin | None) -> str:
     if origin is None:
         return ", of unknown origin"
     return "" if origin.is_pinned else ", hash not checked"

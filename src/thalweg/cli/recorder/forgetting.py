@@ -14,7 +14,7 @@ from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
 from thalweg.recorder.forgetting import forget as forget_threads
 from thalweg.recorder.forgetting import plan_forgetting
-from thalweg.recorder.forgotten import Forgotten
+from thalweg.recorder.forgotten import ForgottenNames
 from thalweg.recorder.place import recorder_home, recorder_place
 from thalweg.recorder.searching import SearchFilter
 from thalweg.server.checkpoints.erasure import erase_file
@@ -61,7 +61,7 @@ def forget(
         if not yes and not agrees(f"Forget {len(found)} sessions?", "to forget them"):
             sys.stderr.write("Nothing was forgotten.\n")
             raise typer.Exit(2)
-        freed = forget_threads(opened, found, Forgotten(recorder_home()), owner=owner)
+        freed = forget_threads(opened, found, ForgottenNames(recorder_home()), owner=owner)
     print_lines([f"{len(found)} forgotten; {freed:,} bytes freed."])
     left = "" if "://" in address else erase_file(Path(address), sys.maxsize)
     if left:

@@ -16,7 +16,7 @@ from thalweg.engine.transcript import printable
 from thalweg.lab.recordings import coding_sessions, find_recordings
 from thalweg.recorder import Imported, open_recorder, recorder_home
 from thalweg.recorder import import_sessions as import_into
-from thalweg.recorder.forgotten import Forgotten
+from thalweg.recorder.forgotten import ForgottenNames
 
 
 def import_sessions(
@@ -54,7 +54,11 @@ def import_sessions(
     with open_recorder(archive) as opened, progress_bar("importing", len(found)) as advance:
         results = []
         importing = import_into(
-            opened, found, owner=owner, exclude=exclude or (), forgotten=Forgotten(recorder_home())
+            opened,
+            found,
+            owner=owner,
+            exclude=exclude or (),
+            forgotten=ForgottenNames(recorder_home()),
         )
         for imported in importing:
             results.append(imported)

@@ -5,12 +5,12 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from thalweg.archive.threads.contexts import Context
-from thalweg.archive.threads.finding import Known
-from thalweg.archive.threads.journal import Page
-from thalweg.archive.threads.operations import Done
+from thalweg.archive.threads.contexts import TurnContext
+from thalweg.archive.threads.finding import ThreadOverview
+from thalweg.archive.threads.journal import TurnRecord
+from thalweg.archive.threads.operations import OperationResult
 from thalweg.archive.threads.savings import Saved
-from thalweg.archive.threads.thread_history import Said, Taken
+from thalweg.archive.threads.thread_history import LoggedMessage, Taken
 from thalweg.engine.entries import Message, message_to_json
 from thalweg.engine.pricing.savings import Saving
 from thalweg.engine.serialization import edit_to_plain
@@ -22,7 +22,7 @@ def plain_message(message: Message) -> dict[str, Any]:
     return plain
 
 
-def plain_thread(known: Known) -> dict[str, Any]:
+def plain_thread(known: ThreadOverview) -> dict[str, Any]:
     """Return the summary of a thread."""
     newest = known.newest
     return {
@@ -35,7 +35,7 @@ def plain_thread(known: Known) -> dict[str, Any]:
     }
 
 
-def plain_said(said: Said) -> dict[str, Any]:
+def plain_said(said: LoggedMessage) -> dict[str, Any]:
     """Return one message of a log with its position."""
     return {
         "position": said.position,
@@ -62,7 +62,7 @@ def plain_saved(saved: Saved) -> dict[str, Any]:
     }
 
 
-def plain_context(context: Context) -> dict[str, Any]:
+def plain_context(context: TurnContext) -> dict[str, Any]:
     """Return what a turn sent."""
     return {
         **_page(context.turn, context.page),
@@ -81,12 +81,12 @@ def plain_context(context: Context) -> dict[str, Any]:
     }
 
 
-def plain_done(done: Done) -> dict[str, Any]:
+def plain_done(done: OperationResult) -> dict[str, Any]:
     """Return a manual operation."""
     return {**asdict(done), "fits": done.fits}
 
 
-def _page(number: int, page: Page) -> dict[str, Any]:
+def _page(number: int, page: TurnRecord) -> dict[str, Any]:
     return {
         "turn": number,
         "kind": page.kind,

@@ -11,12 +11,12 @@ from functools import partial
 from math import ceil, isinf
 from textwrap import wrap
 
-from thalweg.archive.threads.contexts import Context
-from thalweg.archive.threads.finding import Known
-from thalweg.archive.threads.journal import Page, Spent
-from thalweg.archive.threads.operations import Done
+from thalweg.archive.threads.contexts import TurnContext
+from thalweg.archive.threads.finding import ThreadOverview
+from thalweg.archive.threads.journal import AuxiliaryUsage, TurnRecord
+from thalweg.archive.threads.operations import OperationResult
 from thalweg.archive.threads.savings import Saved
-from thalweg.archive.threads.thread_history import Said, Taken
+from thalweg.archive.threads.thread_history import LoggedMessage, Taken
 from thalweg.cli.layout import count, one_line
 from thalweg.engine.edits import Edit, Fold, Pin, Reason, Unpin
 from thalweg.engine.entries import Message, Usage
@@ -44,7 +44,7 @@ _DONE: Mapping[str, str] = {
 """What a person did, by the kind of turn."""
 
 
-def tell_threads(threads: Sequence[Known], zone: tzinfo | None = UTC) -> Iterator[str]:
+def tell_threads(threads: Sequence[ThreadOverview], zone: tzinfo | None = UTC) -> Iterator[str]:
     """List threads, one line each.
 
     Args:
@@ -136,7 +136,7 @@ def _edit_lines(edits: Iterable[Edit]) -> Iterator[str]:
         yield f"{kind}{many} {before:,} -> {after:,}: {reason}"
 
 
-def _beside_lines(page: Page) -> Iterator[str]:
+def _beside_lines(page: TurnRecord) -> Iterator[str]:
     for repair in page.repairs:
         where = f" #{repair.position}" if repair.position >= 0 else ""
         about = f" ({_one_line(repair.detail)})" if repair.detail else ""
@@ -151,14 +151,14 @@ def _beside_lines(page: Page) -> Iterator[str]:
         yield _one_line(page.note)
 
 
-def _spent(spent: Spent) -> str:
+def _spent(spent: AuxiliaryUsage) -> str:
     of = f" of {printable(spent.model)}" if spent.model else ""
     tokens = f"{spent.input:,} tokens in, {spent.output:,} out"
     return f"the summary took {count(spent.calls, 'call')}{of}: {tokens}"
 
 
 def tell_turn(
-    context: Context,
+    context: TurnContext,
     usage: Usage | None,
     zone: tzinfo | None = UTC,
     saving: Saving | None = None,
@@ -185,7 +185,7 @@ def tell_turn(
         yield f"  {line}"
 
 
-def tell_context(context: Context) -> Iterator[str]:
+def tell_context(context: TurnContext) -> Iterator[str]:
     """Write what a turn sent: what it carried besides messages, then message by message."""
     if context.additions:
         yield "\n== besides messages and tools"
@@ -203,7 +203,7 @@ def tell_context(context: Context) -> Iterator[str]:
         yield _headed(where, item.message, f" ({item.tokens:,} tokens)")
 
 
-def tell_history(said: Iterable[Said]) -> Iterator[str]:
+def tell_history(said: Iterable[LoggedMessage]) -> Iterator[str]:
     """Yield messages with their positions; `x` marks abandoned ones."""
     for one in said:
         yield _headed(f"{'x ' if one.is_abandoned else ''}#{one.position}", one.message, "")
@@ -213,7 +213,7 @@ def _headed(where: str, message: Message, size: str) -> str:
     return f"\n== {where} {printable(speaker(message))}{size}\n{printable(as_text(message))}"
 
 
-def tell_done(kind: str, done: Done) -> str:
+def tell_done(kind: str, done: OperationResult) -> str:
     """Describe a manual operation and its result."""
     said = _DONE[kind].format(about=done.about)
     room = f" of {done.limit:,}" if done.limit else ""

@@ -64,14 +64,14 @@ def _upgrade(connection: psycopg.Connection) -> None:
     """Apply what versions the database lacks, once no other process does, in a transaction."""
     connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
     connection.execute(_MAKE_TABLE)
-    schema = _Schema(connection)
+    schema = _PostgresSchema(connection)
     for version in after(version_of(connection)):
         version.upgrade(schema)
     connection.execute(f"DELETE FROM {TABLE}".encode())  # noqa: S608 (ours)
     connection.execute(f"INSERT INTO {TABLE} VALUES (%s)".encode(), (HEAD,))  # noqa: S608 (ours)
 
 
-class _Schema:
+class _PostgresSchema:
     """See `Schema`: the tables of all components."""
 
     def __init__(self, connection: psycopg.Connection) -> None:

@@ -58,7 +58,7 @@ def bring_up_to_date(connection: sqlite3.Connection, component: Component) -> No
 
     connection.execute("BEGIN IMMEDIATE")
     try:
-        schema = _Schema(connection, component)
+        schema = _SqliteSchema(connection, component)
         for version in after(version_of(connection, component)):
             version.upgrade(schema)
         connection.execute(
@@ -78,7 +78,7 @@ def has_table(connection: sqlite3.Connection, table: str) -> bool:
     return connection.execute(there, (table,)).fetchone() is not None
 
 
-class _Schema:
+class _SqliteSchema:
     """See `Schema`: the tables of one component in a file."""
 
     def __init__(self, connection: sqlite3.Connection, component: Component) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Meter:
+class AccumulatedCost:
     """Accumulates the cost of not taking one action, and decides when to take it.
 
     Each call pays rent for an action not yet taken. Take it before the call whose rent would bring

@@ -10,7 +10,7 @@ from thalweg.engine.compaction.rewrites import has_long_arguments, supersede
 from thalweg.engine.edits import Edit, Reason
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.binding import is_signed
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 
 WHY: Reason = "re-reading it has cost as much as dropping it"
 SUMMARY = 600
@@ -87,14 +87,14 @@ class Costs:
                 discarded += scene.window.entries[item.position].thinking
         return self.tariff.prices(self.tokens).output * discarded
 
-    def offer(self, freed: int, price: float, edits: Plan) -> "Offer":
+    def offer(self, freed: int, price: float, edits: Plan) -> "CandidateAction":
         """Return the offer of edits that free some tokens, at a price."""
         rent, saving = self.rent(freed, cold=self.cold), self.rent(freed, cold=False)
-        return Offer(freed, rent, saving, price, edits)
+        return CandidateAction(freed, rent, saving, price, edits)
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class CandidateAction:
     """A candidate action before a call. Costs are in uncached input tokens."""
 
     freed: int
@@ -109,7 +109,7 @@ class Offer:
     """Plans it; each batch is applied before the next is requested."""
 
 
-def fold(scene: Scene, costs: Costs, tail: int, *, summarizes: bool) -> Offer:
+def fold(scene: Scene, costs: Costs, tail: int, *, summarizes: bool) -> CandidateAction:
     """Offer to replace all but the newest messages, at most `tail` tokens, by a summary."""
     window, budget = scene.window, scene.budget
     cut = window.cut_for_tail(tail)
@@ -136,7 +136,7 @@ def _fold(scene: Scene, tail: int) -> Iterator[Sequence[Edit]]:
         yield (planned, *plan_tail(scene, planned.last))
 
 
-def clear(scene: Scene, costs: Costs, tail: int) -> Offer:
+def clear(scene: Scene, costs: Costs, tail: int) -> CandidateAction:
     """Offer to replace the large results and arguments before the tail by previews."""
     window = scene.window
     cut = window.cut_for_tail(tail)
@@ -154,7 +154,7 @@ def clear(scene: Scene, costs: Costs, tail: int) -> Offer:
     return costs.offer(freed, price, partial(_clear, positions=positions))
 
 
-def _is_clearable(scene: Scene, item: Item) -> bool:
+def _is_clearable(scene: Scene, item: WindowItem) -> bool:
     entry = scene.window.entries.get(item.position)
     if entry is None or item.tokens <= 2 * scene.budget.card:
         return False

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from thalweg.engine.compaction.accumulated_cost import Meter
+from thalweg.engine.compaction.accumulated_cost import AccumulatedCost
 from thalweg.engine.compaction.hard_limit import squeeze
-from thalweg.engine.compaction.offers import Costs, Offer, clear, fold
+from thalweg.engine.compaction.offers import CandidateAction, Costs, clear, fold
 from thalweg.engine.compaction.plan import is_fetched, plan_arrivals
 from thalweg.engine.compaction.planning_context import Scene
 from thalweg.engine.edits import Edit
@@ -52,8 +52,8 @@ class RentOrBuy:
     has grown into one. The price of an action is rewriting everything after its first change
     (nothing, if a cache miss is expected), its replacements, a summary, and re-fetches, as
     estimated from earlier ones; for a model that binds its reasoning, producing discarded
-    reasoning again. When the rent has added up to the price, the action is taken (`Meter`). No
-    forecast is needed.
+    reasoning again. When the rent has added up to the price, the action is taken
+    (`AccumulatedCost`). No forecast is needed.
 
     Independent of it, hard limits: a request that would not fit is always reduced.
     """
@@ -104,21 +104,21 @@ class RentOrBuy:
         """Factor on the tail: more is kept verbatim if re-fetches exceed the prior."""
         return min(self.MOST_CAUTION, max(1.0, self.missed / self.PRIOR_MISSED))
 
-    def _is_due(self, name: str, offer: Offer, scene: Scene) -> bool:
-        meter = Meter(self.memory.get(name, 0.0))
+    def _is_due(self, name: str, offer: CandidateAction, scene: Scene) -> bool:
+        meter = AccumulatedCost(self.memory.get(name, 0.0))
         due = meter.is_due(offer.rent, self._price(offer))
         self.memory[name] = meter.paid
         return due and offer.freed > scene.budget.progress
 
-    def _is_near(self, name: str, offer: Offer, scene: Scene) -> bool:
+    def _is_near(self, name: str, offer: CandidateAction, scene: Scene) -> bool:
         """Return whether the rent of an action has reached most of its price."""
         near = self.memory[name] >= self.NEAR * self._price(offer)
         return near and offer.freed > scene.budget.progress
 
-    def _price(self, offer: Offer) -> float:
+    def _price(self, offer: CandidateAction) -> float:
         return offer.price + self.missed * max(0, offer.freed)
 
-    def _foretold(self, offer: Offer, scene: Scene) -> Iterator[Sequence[Edit]]:
+    def _foretold(self, offer: CandidateAction, scene: Scene) -> Iterator[Sequence[Edit]]:
         """Yield the edits of an offer; the first one has the forecast for all of them."""
         forecast = Forecast(self._price(offer), offer.saving, scene.turn)
         batches = offer.edits(scene)

@@ -53,7 +53,7 @@ class FileState:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """A call and its outcome."""
 
     position: int
@@ -73,8 +73,8 @@ class Record:
     requests: tuple[Quote, ...] = ()
     requests_dropped: int = 0
     files: dict[str, FileState] = field(default_factory=dict)
-    runs: tuple[Outcome, ...] = ()
-    tasks: tuple[Outcome, ...] = ()
+    runs: tuple[CallOutcome, ...] = ()
+    tasks: tuple[CallOutcome, ...] = ()
     notes: tuple[Quote, ...] = ()
     todos: Quote | None = None
     names: tuple[Quote, ...] = ()
@@ -111,7 +111,7 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
                 if use.action == "plan":
                     todos = Quote(entry.position, _plan(call.arguments) or use.brief)
                 elif use.action == "delegate":
-                    tasks.append(Outcome(entry.position, use, ""))
+                    tasks.append(CallOutcome(entry.position, use, ""))
         elif entry.answers:
             _absorb_result(entry, entry.answers, files, runs, tasks)
         if entry.message.role == "tool":
@@ -158,11 +158,11 @@ def _absorb_result(
     entry: Entry,
     use: ToolUse,
     files: dict[str, FileState],
-    runs: list[Outcome],
-    tasks: list[Outcome],
+    runs: list[CallOutcome],
+    tasks: list[CallOutcome],
 ) -> None:
     text, failed = outcome(entry)
-    done = Outcome(entry.position, use, text, failed)
+    done = CallOutcome(entry.position, use, text, failed)
     state = files.get(use.target, FileState())
     match use.action:
         case "read" | "write" if failed:
@@ -184,7 +184,7 @@ def _absorb_result(
             runs.append(done)
 
 
-def _mended(run: Outcome, *, by: Outcome) -> bool:
+def _mended(run: CallOutcome, *, by: CallOutcome) -> bool:
     return run.failed and run.use.action == "write" and run.use.target == by.use.target
 
 

@@ -5,7 +5,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from thalweg.engine.compaction.pins import binding_lines, constraint_lines, excerpt
-from thalweg.engine.compaction.structured_summary import FileState, Outcome, Quote, Record
+from thalweg.engine.compaction.structured_summary import CallOutcome, FileState, Quote, Record
 from thalweg.engine.prompts import prompt
 from thalweg.engine.summaries.summary import render_summaries
 from thalweg.engine.tokens import Counter
@@ -120,7 +120,7 @@ CHARS_PER_TOKEN = 8
 
 
 @dataclass(slots=True)
-class _Line:
+class _QuotedRequest:
     """A request as it is quoted."""
 
     quote: Quote
@@ -139,7 +139,7 @@ def _requests(
     pinned: dict[int, tuple[str, ...]] = {}
     for pin in pins:
         pinned[pin.position] = (*pinned.get(pin.position, ()), pin.text)
-    lines = [_Line(q, "", 0, pinned.get(q.position, ())) for q in record.requests]
+    lines = [_QuotedRequest(q, "", 0, pinned.get(q.position, ())) for q in record.requests]
     _quote(lines, handle, room, count)
     room = min(widest, max(room, sum(line.tokens for line in lines)))
     _shorten(lines, handle, room, count, CONSTRAINTS[0])
@@ -156,7 +156,7 @@ def _requests(
     return shown
 
 
-def _quote(lines: Sequence[_Line], handle: str, room: int, count: Counter) -> None:
+def _quote(lines: Sequence[_QuotedRequest], handle: str, room: int, count: Counter) -> None:
     """Quote every request at the most generous level at which all of them fit."""
     for level, ends in enumerate(LEVELS):
         last = level == len(LEVELS) - 1
@@ -175,12 +175,14 @@ def _quote(lines: Sequence[_Line], handle: str, room: int, count: Counter) -> No
             return
 
 
-def _least_tokens(lines: Sequence[_Line], ends: tuple[int, int]) -> int:
+def _least_tokens(lines: Sequence[_QuotedRequest], ends: tuple[int, int]) -> int:
     """Return a lower bound, without counting, of the tokens of shortened requests."""
     return sum(min(len(line.quote.text), sum(ends)) for line in lines) // CHARS_PER_TOKEN
 
 
-def _without_oldest(lines: Sequence[_Line], room: int, count: Counter) -> list[_Line]:
+def _without_oldest(
+    lines: Sequence[_QuotedRequest], room: int, count: Counter
+) -> list[_QuotedRequest]:
     """Drop the oldest requests, except the goal and the pinned ones, until they fit.
 
     Those without constraints are dropped first; of the others, strict constraints are kept as
@@ -211,7 +213,9 @@ def _without_oldest(lines: Sequence[_Line], room: int, count: Counter) -> list[_
     return [line for k, line in enumerate(lines) if k not in gone]
 
 
-def _shorten(lines: Sequence[_Line], handle: str, room: int, count: Counter, most: int) -> None:
+def _shorten(
+    lines: Sequence[_QuotedRequest], handle: str, room: int, count: Counter, most: int
+) -> None:
     """Drop constraints above `most` characters per request, from the oldest on, until they fit."""
     over = sum(line.tokens for line in lines) - room
     for line in lines:
@@ -329,16 +333,16 @@ def _skill_lines(record: Record, loaded: Container[str]) -> list[str]:
     ]
 
 
-def _named(done: Outcome) -> str:
+def _named(done: CallOutcome) -> str:
     return f"#{done.position} {done.use.brief}{' → FAILED' if done.failed else ''}"
 
 
-def _told(done: Outcome) -> str:
+def _told(done: CallOutcome) -> str:
     came = f" → {'FAILED: ' if done.failed else ''}{done.text}" if done.text else ""
     return f"#{done.position} {done.use.brief}{came}"
 
 
-def _open_errors(runs: Sequence[Outcome]) -> list[Outcome]:
+def _open_errors(runs: Sequence[CallOutcome]) -> list[CallOutcome]:
     latest = {(run.use.name, run.use.target, run.use.scope): run for run in runs}
     return [run for run in latest.values() if run.failed][-8:]
 

@@ -10,7 +10,7 @@ from thalweg.engine.compaction.hard_limit import squeeze
 from thalweg.engine.compaction.plan import plan_arrivals, plan_fold, plan_tail
 from thalweg.engine.compaction.planning_context import Scene
 from thalweg.engine.edits import Edit, Fold
-from thalweg.engine.sections import Section, refuse
+from thalweg.engine.sections import SettingsSection, refuse
 
 Kind = Literal["fraction", "tokens", "messages"]
 """The unit of a threshold."""
@@ -22,7 +22,7 @@ def _number(given: object) -> int | float:
     return given
 
 
-class Threshold(Section):
+class Threshold(SettingsSection):
     """A size of the context: a share of the window, tokens or messages.
 
     Written as `{type: fraction, value: 0.8}` or as the pair `("fraction", 0.8)`.

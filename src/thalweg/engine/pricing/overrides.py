@@ -9,10 +9,10 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, field_
 from thalweg.engine.pricing.matching import Priced, tariff_for
 from thalweg.engine.pricing.table import NAMED, TARIFFS
 from thalweg.engine.pricing.tariff import Tariff, Tier, growing
-from thalweg.engine.sections import Section, nearest, refuse
+from thalweg.engine.sections import SettingsSection, nearest, refuse
 
 
-class ModelPricing(Section):
+class ModelPricing(SettingsSection):
     """Prices of a model's tokens that differ from the table.
 
     Each figure is a field of `Tariff` and overrides the table's. Figures that are not set are

@@ -47,7 +47,7 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class ChargedRequest:
     """One request, as it was charged. Tokens are ours; `factor` converts them to the provider's."""
 
     tariff: Tariff
@@ -95,7 +95,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class RequestChanges:
     """All changes to a thread before one request."""
 
     turn: int
@@ -110,7 +110,7 @@ class Change:
     """The forecast of the policy; computed from the request if there is none."""
 
 
-def foresee(sent: Sent, change: Change, before: int) -> Forecast:
+def foresee(sent: ChargedRequest, change: RequestChanges, before: int) -> Forecast:
     """Return the forecast of a change that has none, assuming the thread continues as before.
 
     Args:
@@ -120,8 +120,12 @@ def foresee(sent: Sent, change: Change, before: int) -> Forecast:
 
     Example:
         >>> tariff = Tariff(name="flat", read=0.1, write=1.25)
-        >>> sent = Sent(tariff=tariff, tokens=3_000, cached=2_000, written=1_000, same=2_000)
-        >>> round(foresee(sent, Change(turn=40, reason="", freed=7_000), before=10_000).saving)
+        >>> sent = ChargedRequest(
+        ...     tariff=tariff, tokens=3_000, cached=2_000, written=1_000, same=2_000
+        ... )
+        >>> round(
+        ...     foresee(sent, RequestChanges(turn=40, reason="", freed=7_000), before=10_000).saving
+        ... )
         700
     """
     read, full = sent.rates(sent.tokens)
@@ -186,13 +190,13 @@ class Saving:
 
 
 @dataclass(slots=True)
-class _Line:
-    change: Change
+class _SavingsLine:
+    change: RequestChanges
     forecast: Forecast
     at: int
     """Tokens before the first change: the position of the freed tokens in a request."""
     freed: int
-    """As `Change.freed`, minus what was fetched again since."""
+    """As `RequestChanges.freed`, minus what was fetched again since."""
     first: int
     """Number of the call it was made for, from 0."""
     begun: float
@@ -215,17 +219,17 @@ class Savings:
     calls: int = 0
     beyond: float = 0.0
     """Cost of sending the tokens over the window, which no request could hold."""
-    _lines: list[_Line] = field(default_factory=list)
+    _lines: list[_SavingsLine] = field(default_factory=list)
     _freed: int = 0
     """Tokens freed by all lines."""
     _carried: float = 0.0
     """Cost so far of sending one token of a cached prefix with every call."""
     _tokens: int = 0
     """Tokens of the previous request."""
-    _took: dict[int, _Line] = field(default_factory=dict)
+    _took: dict[int, _SavingsLine] = field(default_factory=dict)
     """The line that first removed the text of a message from the context, by its position."""
 
-    def call(self, sent: Sent, change: Change | None = None) -> None:
+    def call(self, sent: ChargedRequest, change: RequestChanges | None = None) -> None:
         """Add a request, and the change made for it."""
         new = None if change is None else self._open(sent, change)
         base, held = sent.same, sent.held(sent.same)
@@ -249,16 +253,16 @@ class Savings:
         self.calls += 1
         self._tokens = sent.tokens
 
-    def _open(self, sent: Sent, change: Change) -> _Line:
+    def _open(self, sent: ChargedRequest, change: RequestChanges) -> _SavingsLine:
         forecast = change.forecast or foresee(sent, change, self._tokens)
-        line = _Line(change, forecast, sent.same, change.freed, self.calls, self._carried)
+        line = _SavingsLine(change, forecast, sent.same, change.freed, self.calls, self._carried)
         self._lines.append(line)
         self._freed += line.freed
         for position in change.took:
             self._took.setdefault(position, line)
         return line
 
-    def _compare(self, sent: Sent, new: _Line | None, held: int | None) -> None:
+    def _compare(self, sent: ChargedRequest, new: _SavingsLine | None, held: int | None) -> None:
         """Compute the cost of the request without each line and the later ones.
 
         Args:

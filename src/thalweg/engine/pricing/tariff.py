@@ -9,13 +9,13 @@ from typing import Literal, Self
 
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, field_validator
 
-from thalweg.engine.sections import Section, refuse
+from thalweg.engine.sections import SettingsSection, refuse
 
 PER_MILLION = 1_000_000
 """Number of tokens that `Tariff.base` is the price of."""
 
 
-class Tier(Section):
+class Tier(SettingsSection):
     """Prices of a whole request whose input exceeds some size."""
 
     above: PositiveInt
@@ -48,7 +48,7 @@ def _lowest(read: float, write: float, output: float) -> Tier:
     return Tier(above=1, input=1.0, read=read, write=write, output=output)
 
 
-class Tariff(Section):
+class Tariff(SettingsSection):
     """Prices of one model, in units of its base input price, and the rules of its prefix cache."""
 
     name: str

@@ -14,7 +14,7 @@ from typing import Self
 
 from thalweg.engine.entries import Message
 from thalweg.engine.summaries.names import Names, names_missing
-from thalweg.engine.summaries.said import Said
+from thalweg.engine.summaries.said import UserMessages
 from thalweg.engine.summaries.summary import SECTIONS, Summary
 from thalweg.engine.transcript import as_text
 from thalweg.errors import SummaryError
@@ -31,7 +31,7 @@ _POSES = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SummaryDefect:
     """A defect of a summary or of one of its lines."""
 
     kind: str
@@ -46,28 +46,28 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SummarySource:
     """The source of summaries, indexed once for all of them."""
 
     names: Names
-    said: Said
+    said: UserMessages
 
     @classmethod
     def of(cls, messages: Sequence[Message]) -> Self:
         """Index the messages to be summarised, and other messages that the model saw."""
-        return cls(Names.of(_texts(messages)), Said.of(messages))
+        return cls(Names.of(_texts(messages)), UserMessages.of(messages))
 
-    def checked(self, summary: Summary) -> tuple[Summary, tuple[Fault, ...]]:
+    def checked(self, summary: Summary) -> tuple[Summary, tuple[SummaryDefect, ...]]:
         """Return a summary without its unsupported lines, and a fault per dropped line."""
         sections: dict[str, tuple[str, ...]] = {}
-        dropped: list[Fault] = []
+        dropped: list[SummaryDefect] = []
         for section, lines in summary.sections.items():
             kept: list[str] = []
             for line in lines:
                 kind, fault = _fault(section, line, self.names, self.said)
                 if fault:
                     told = f"{SECTIONS[section]}: {line!r}: {fault}"
-                    dropped.append(Fault(kind, told, is_line=True))
+                    dropped.append(SummaryDefect(kind, told, is_line=True))
                 else:
                     kept.append(line)
             sections[section] = tuple(kept)
@@ -78,7 +78,9 @@ class Source:
         return remains, tuple(dropped)
 
 
-def checked(summary: Summary, source: Sequence[Message]) -> tuple[Summary, tuple[Fault, ...]]:
+def checked(
+    summary: Summary, source: Sequence[Message]
+) -> tuple[Summary, tuple[SummaryDefect, ...]]:
     """Return a summary without the lines that its source does not support.
 
     Args:
@@ -92,7 +94,7 @@ def checked(summary: Summary, source: Sequence[Message]) -> tuple[Summary, tuple
     Raises:
         SummaryError: No line remains.
     """
-    return Source.of(source).checked(summary)
+    return SummarySource.of(source).checked(summary)
 
 
 def _texts(source: Sequence[Message]) -> Iterator[str]:
@@ -123,7 +125,7 @@ def _of(pairs: list[tuple[str, object]]) -> Iterator[str]:
 _OF_THE_USER = frozenset({"goal", "constraints"})
 
 
-def _fault(section: str, line: str, names: Names, said: Said) -> tuple[str, str]:
+def _fault(section: str, line: str, names: Names, said: UserMessages) -> tuple[str, str]:
     """Return what is wrong with a line, without its words and with them; empty if nothing is."""
     if _POSES.search(line):
         poses = "it speaks with an authority that a summary does not have"

@@ -50,7 +50,7 @@ def read_summary(text: str, *, finish: str = "") -> Summary:
     if not answer:
         problem = "it is empty"
         raise SummaryError(problem, text)
-    reader = _Reader()
+    reader = _SummaryParser()
     data = _as_json(answer)
     if data is None:
         reader.read(answer)
@@ -79,7 +79,7 @@ _TITLE_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class _Heading:
+class _HeadingLine:
     """A line that may be a heading."""
 
     title: str
@@ -90,7 +90,7 @@ class _Heading:
     is_numbered: bool
 
 
-def _as_heading(line: str) -> _Heading | None:
+def _as_heading(line: str) -> _HeadingLine | None:
     match = _BEFORE_TITLE.match(line)
     if match is None:
         return None
@@ -105,7 +105,7 @@ def _as_heading(line: str) -> _Heading | None:
     title = title.strip().rstrip("#:\uff1a ")
     if not title or len(title) > _TITLE_CHARS:
         return None
-    return _Heading(
+    return _HeadingLine(
         title,
         rest.strip(),
         len(match["level"] or ""),
@@ -126,7 +126,7 @@ _RULE = re.compile(r"[-=*_|:\s]+")
 
 
 @dataclass(slots=True)
-class _Reader:
+class _SummaryParser:
     """Parses lines into the sections of a summary."""
 
     sections: dict[str, list[str]] = field(default_factory=dict)
@@ -186,7 +186,7 @@ class _Reader:
         self._pending, self._joins = heading.title, False
         return True
 
-    def _known(self, section: str, heading: _Heading, *, within: bool) -> None:
+    def _known(self, section: str, heading: _HeadingLine, *, within: bool) -> None:
         before, self._section = self._section, section
         self._pending, self._joins = "", False
         if heading.rest:
@@ -246,7 +246,7 @@ _LEAST_WEIGHT = 16
 """An answer below this weight is no summary; a letter of a script without spaces weighs three."""
 
 
-def _accepted(reader: _Reader, answer: str) -> Summary:
+def _accepted(reader: _SummaryParser, answer: str) -> Summary:
     headed = any(reader.sections.values())
     loose = [line for line in reader.loose if not is_filler(line)]
     refused = [line for line in loose if is_refusal(line)]

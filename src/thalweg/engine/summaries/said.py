@@ -96,7 +96,7 @@ class _Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UserMessages:
     """The user's messages in a source, indexed."""
 
     passages: tuple[_Passage, ...]
@@ -106,7 +106,7 @@ class Said:
     """Every sentence, normalized by `key`."""
 
     @classmethod
-    def of(cls, source: Iterable[Message]) -> "Said":
+    def of(cls, source: Iterable[Message]) -> "UserMessages":
         """Index the messages that the user wrote."""
         texts = [m.text for m in source if m.is_request]
         passages = tuple(passage for text in texts for passage in _passages(text))

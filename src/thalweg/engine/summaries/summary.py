@@ -134,7 +134,7 @@ _TAGS = re.compile(
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _Line:
+class _SummaryLine:
     """A line of a summary, its rank for scarce space, and its position."""
 
     rank: tuple[int, int, int]
@@ -175,9 +175,9 @@ def render_summaries(
     return _written(lines[:shown], summaries) if shown else ""
 
 
-def _ranked(summaries: Sequence[Summary]) -> list[_Line]:
+def _ranked(summaries: Sequence[Summary]) -> list[_SummaryLine]:
     """Return the lines of all spans without duplicates, the first to drop last."""
-    lines: list[_Line] = []
+    lines: list[_SummaryLine] = []
     newest = len(summaries) - 1
     for name in SECTIONS:
         spans = {
@@ -187,7 +187,7 @@ def _ranked(summaries: Sequence[Summary]) -> list[_Line]:
         for k, text in enumerate(_distinct(newest_first)):
             span = spans[text]
             rank = _RANKS[name][span != newest]
-            lines.append(_Line((rank, newest - span, k), span, name, text))
+            lines.append(_SummaryLine((rank, newest - span, k), span, name, text))
     return sorted(lines)
 
 
@@ -202,7 +202,7 @@ _RANKS = {
 """Ranks for scarce space, lowest shown first: in the newest span, and in older ones."""
 
 
-def _written(lines: Sequence[_Line], summaries: Sequence[tuple[int, int, Summary]]) -> str:
+def _written(lines: Sequence[_SummaryLine], summaries: Sequence[tuple[int, int, Summary]]) -> str:
     order = list(SECTIONS)
     blocks = [prompt("summaries").render()]
     at: tuple[int, str] | None = None

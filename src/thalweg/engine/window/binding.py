@@ -17,7 +17,7 @@ from typing import Self
 
 from thalweg.engine.edits import Strip
 from thalweg.engine.entries import Entry, Media, Message, Opaque, Part, Text, Thinking, ToolCall
-from thalweg.engine.window.window import Item, Window
+from thalweg.engine.window.window import Window, WindowItem
 
 SOURCE = "platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
 DATED = "2026-11-23"
@@ -185,7 +185,7 @@ def _last_mark(messages: Sequence[Message]) -> str:
     return mark_of(last) if last else ""
 
 
-def _is_unchanged(entry: Entry, item: Item) -> bool:
+def _is_unchanged(entry: Entry, item: WindowItem) -> bool:
     """Return whether nothing in the message itself changed before its reasoning."""
     shown, said = item.message.parts, entry.message.parts
     last = max(k for k, part in enumerate(shown) if _is_signed(part))

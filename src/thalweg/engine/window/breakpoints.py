@@ -20,7 +20,7 @@ LOOKBACK = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class BreakpointLayout:
     """The possible breakpoints of a request."""
 
     places: Sequence[int]
@@ -36,7 +36,7 @@ class Layout:
 
 
 def plan_marks(
-    layout: Layout, *, most: int = MOST_MARKS, lookback: float = LOOKBACK
+    layout: BreakpointLayout, *, most: int = MOST_MARKS, lookback: float = LOOKBACK
 ) -> tuple[int, ...]:
     """Return the positions to mark, in order, in addition to those marked by others.
 
@@ -51,9 +51,9 @@ def plan_marks(
         lookback: Positions that the cache searches from each mark on; `math.inf` for all.
 
     Example:
-        >>> plan_marks(Layout(range(1, 101), stable=3, record=4, sent=60))
+        >>> plan_marks(BreakpointLayout(range(1, 101), stable=3, record=4, sent=60))
         (3, 4, 60, 100)
-        >>> plan_marks(Layout(range(1, 101), stable=3, record=4, sent=60), most=2)
+        >>> plan_marks(BreakpointLayout(range(1, 101), stable=3, record=4, sent=60), most=2)
         (60, 100)
     """
     free = most - len(layout.taken)
@@ -66,7 +66,7 @@ def plan_marks(
     return tuple(sorted(picked))
 
 
-def _wanted(layout: Layout, lookback: float) -> Iterator[int]:
+def _wanted(layout: BreakpointLayout, lookback: float) -> Iterator[int]:
     """Yield positions, those that save most first."""
     places = layout.places
     if not places:

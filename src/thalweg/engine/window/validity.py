@@ -12,7 +12,7 @@ from thalweg.engine.window.window import is_blank
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class RequestRequirements:
     """Requirements of a family of providers for a request."""
 
     name: str
@@ -24,18 +24,18 @@ class Dialect:
     """Longest id of a call."""
 
 
-DIALECTS: dict[str, Dialect] = {
+DIALECTS: dict[str, RequestRequirements] = {
     d.name: d
     for d in (
-        Dialect("openai-chat", user_first=False, user_last=False, max_id=40),
-        Dialect("openai-responses", user_first=False, user_last=False, max_id=64),
-        Dialect("anthropic", user_first=True, user_last=True, max_id=64),
-        Dialect("gemini", user_first=True, user_last=True, max_id=64),
-        Dialect("langchain", user_first=False, user_last=False, max_id=64),
+        RequestRequirements("openai-chat", user_first=False, user_last=False, max_id=40),
+        RequestRequirements("openai-responses", user_first=False, user_last=False, max_id=64),
+        RequestRequirements("anthropic", user_first=True, user_last=True, max_id=64),
+        RequestRequirements("gemini", user_first=True, user_last=True, max_id=64),
+        RequestRequirements("langchain", user_first=False, user_last=False, max_id=64),
     )
 }
 """Dialects by name. All of them accept what `STRICT` accepts."""
-STRICT = Dialect("strict", user_first=True, user_last=True, max_id=40)
+STRICT = RequestRequirements("strict", user_first=True, user_last=True, max_id=40)
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class Gate:
     keep the gate and feed it only those.
     """
 
-    dialect: Dialect = STRICT
+    dialect: RequestRequirements = STRICT
     problems: list[str] = field(default_factory=list)
     _ids: set[str] = field(default_factory=set)
     _waiting: dict[str, None] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Gate:
         return (*self.problems, *at_end)
 
 
-def check(messages: Iterable[Message], dialect: Dialect = STRICT) -> tuple[str, ...]:
+def check(messages: Iterable[Message], dialect: RequestRequirements = STRICT) -> tuple[str, ...]:
     """Return the defects of one whole request.
 
     Returns:

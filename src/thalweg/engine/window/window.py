@@ -19,7 +19,7 @@ from thalweg.engine.edits import Edit, Fold, Pin, Rewrite, Strip, Unpin
 from thalweg.engine.entries import Entry, Message, Part, Text, Thinking, ToolCall, ToolUse
 from thalweg.engine.prompts import prompt
 from thalweg.engine.snapshot import Standing
-from thalweg.engine.tokens import Counter, Ledger, measure
+from thalweg.engine.tokens import Counter, TokenCounts, measure
 
 NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
     prompt(name).render() for name in ("no_result", "no_answer", "no_words", "begins")
@@ -30,7 +30,7 @@ Beside = Literal["system", "tools", "memory", "skills", "added"]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class WindowItem:
     """One message of the view."""
 
     message: Message
@@ -52,9 +52,9 @@ class Window:
     """The entries that are not compacted, the edits, and the resulting items."""
 
     count: Counter
-    items: list[Item] = field(default_factory=list)
+    items: list[WindowItem] = field(default_factory=list)
     """The messages of the next call, after `settle`. Read only: the window changes it in place."""
-    ledger: Ledger = field(default_factory=Ledger.empty)
+    ledger: TokenCounts = field(default_factory=TokenCounts.empty)
     """Tokens of the request by section, and the bytes and media of `items`."""
     beside: dict[Beside, int] = field(default_factory=dict)
     """Overhead tokens of every request by section; set by `set_beside`."""
@@ -76,7 +76,7 @@ class Window:
     """Grows whenever a sent item changes: the prefix is no longer the same."""
     head: int = 0
     """Leading items that no cut may touch: system prompt, structured summary, kept messages."""
-    inserts: Mapping[str, Item] = field(default_factory=dict)
+    inserts: Mapping[str, WindowItem] = field(default_factory=dict)
     """Items that precede messages of the user, by their `uid`; set by `set_inserts`."""
     _system: list[Entry] = field(default_factory=list)
     _open: list[Entry] = field(default_factory=list)
@@ -129,9 +129,9 @@ class Window:
         else:
             self._rebuild()
 
-    def _inserted(self, message: Message, section: str) -> Item:
+    def _inserted(self, message: Message, section: str) -> WindowItem:
         size = measure(message, self.count, self.model)
-        return Item(message, -1, size.tokens, size.bytes, size.media, section)
+        return WindowItem(message, -1, size.tokens, size.bytes, size.media, section)
 
     @property
     def inserted(self) -> set[str]:
@@ -180,14 +180,14 @@ class Window:
         if any(a != b for a, b in zip(was_sent, self.items[self._sealed :], strict=False)):
             self.epoch += 1
 
-    def _unlay(self) -> list[Item]:
+    def _unlay(self) -> list[WindowItem]:
         """Remove the open turn from the end of the items."""
         taken = self.items[self._sealed :]
         while len(self.items) > self._sealed:
             self._pop()
         return taken
 
-    def _laid_out(self, entries: Sequence[Entry]) -> Iterator[Item]:
+    def _laid_out(self, entries: Sequence[Entry]) -> Iterator[WindowItem]:
         """Yield the items of one turn; the first message after system prompts must be a user's."""
         laid = list(self._turn(entries))
         began = any(item.message.role != "system" for item in self.items)
@@ -196,7 +196,7 @@ class Window:
             yield self._note(Message("user", (Text(BEGINS),), kind="injected"))
         yield from laid
 
-    def _turn(self, entries: Sequence[Entry]) -> Iterator[Item]:
+    def _turn(self, entries: Sequence[Entry]) -> Iterator[WindowItem]:
         """Yield an assistant message, the results of its calls, then the rest."""
         if not entries:
             return
@@ -221,7 +221,7 @@ class Window:
         if alone:
             yield self._note(Message("user", (Text(NO_ANSWER),), kind="injected"), opens=False)
 
-    def _with_insert(self, entry: Entry) -> Iterator[Item]:
+    def _with_insert(self, entry: Entry) -> Iterator[WindowItem]:
         """Yield a message after its insert; no cut separates the two."""
         insert = self.inserts.get(entry.message.uid) if entry.is_request else None
         if insert is not None:
@@ -251,14 +251,14 @@ class Window:
             isinstance(p, Thinking) and (p.text or p.signature) for p in message.parts
         )
 
-    def _item(self, entry: Entry, section: str = "history", *, opens: bool = True) -> Item:
+    def _item(self, entry: Entry, section: str = "history", *, opens: bool = True) -> WindowItem:
         message = self._shown(entry, is_result=not opens)
         if message is entry.message:
             tokens, size, media = entry.tokens, entry.size_bytes, entry.media
         else:
             measured = measure(message, self.count, self.model)
             tokens, size, media = measured.tokens, measured.bytes, measured.media
-        return Item(message, entry.position, tokens, size, media, section, opens)
+        return WindowItem(message, entry.position, tokens, size, media, section, opens)
 
     def _shown(self, entry: Entry, *, is_result: bool) -> Message:
         message = entry.message
@@ -280,11 +280,11 @@ class Window:
             message = replace(message, parts=parts, origin=None)
         return message
 
-    def _note(self, message: Message, *, opens: bool = True) -> Item:
+    def _note(self, message: Message, *, opens: bool = True) -> WindowItem:
         size = measure(message, self.count)
-        return Item(message, -1, size.tokens, size.bytes, opens=opens)
+        return WindowItem(message, -1, size.tokens, size.bytes, opens=opens)
 
-    def _push(self, item: Item) -> None:
+    def _push(self, item: WindowItem) -> None:
         if item.opens and item.section in {"history", "memory"}:
             self._cuts.append(len(self.items))
         self.items.append(item)
@@ -423,7 +423,7 @@ class Window:
 
     def _rebuild(self) -> None:
         self.items, self._sums, self._cuts, self._open = [], [0], [], []
-        self.ledger = Ledger.empty()
+        self.ledger = TokenCounts.empty()
         for section, tokens in self.beside.items():
             self.ledger.add(section, tokens)
         self.epoch += 1
@@ -434,7 +434,7 @@ class Window:
         if fold := self.fold:
             message = record_message(fold.record)
             size = measure(message, self.count)
-            self._push(Item(message, -1, size.tokens, size.bytes, section="summary"))
+            self._push(WindowItem(message, -1, size.tokens, size.bytes, section="summary"))
             for turn in self._turns(fold.kept):
                 for item in self._turn(turn):
                     self._push(replace(item, opens=False))

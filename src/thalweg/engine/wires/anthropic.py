@@ -15,7 +15,7 @@ from thalweg.engine.wires.anthropic_blocks import WIRE, read_blocks, write_block
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import Fields, as_usage, pack, packed, plain, sendable, unpack
 from thalweg.engine.wires.origins import foreign_item, shared
-from thalweg.engine.wires.turns import Turn, join, turns
+from thalweg.engine.wires.turns import UnjoinedMessage, join, turns
 
 _RESULT = "anthropic:result"
 _LATE = "anthropic:system"
@@ -68,14 +68,14 @@ def _is_late(message: Message) -> bool:
     return bool(unpack(message.extra, _LATE))
 
 
-def _placed(drafted: Iterable[Turn]) -> Iterator[Turn]:
+def _placed(drafted: Iterable[UnjoinedMessage]) -> Iterator[UnjoinedMessage]:
     """Yield turns with system messages where Anthropic accepts them: after a user turn.
 
     The turn that follows must be the model's. A system message without an adjacent user turn
     becomes a user message. Source: platform.claude.com, "Mid-conversation system messages", read
     2026-11-23.
     """
-    waiting: list[Turn] = []
+    waiting: list[UnjoinedMessage] = []
     last = ""
     for turn in drafted:
         if turn.role == "system":
@@ -89,7 +89,7 @@ def _placed(drafted: Iterable[Turn]) -> Iterator[Turn]:
     yield from _settled(waiting, last)
 
 
-def _settled(waiting: Sequence[Turn], last: str) -> Iterator[Turn]:
+def _settled(waiting: Sequence[UnjoinedMessage], last: str) -> Iterator[UnjoinedMessage]:
     for turn in waiting:
         yield turn if last == "user" else replace(_opened(turn) if turn.raws else turn, role="user")
 
@@ -183,11 +183,11 @@ def _result(block: object, line: int, notes: list[Note]) -> Message:
     )
 
 
-def _draft(message: Message, role: str) -> Turn:
+def _draft(message: Message, role: str) -> UnjoinedMessage:
     blocks = write_blocks(message.parts)
     if message.role == "tool":
         blocks = (_write_result(message, blocks),)
-    return Turn(role, blocks, unpack(message.extra, WIRE))
+    return UnjoinedMessage(role, blocks, unpack(message.extra, WIRE))
 
 
 def _write_result(message: Message, blocks: tuple[object, ...]) -> dict[str, Any]:
@@ -199,13 +199,13 @@ def _write_result(message: Message, blocks: tuple[object, ...]) -> dict[str, Any
     return body
 
 
-def _opened(turn: Turn) -> Turn:
+def _opened(turn: UnjoinedMessage) -> UnjoinedMessage:
     source = plain(turn.raws[0]) or {}
     left = {name: value for name, value in source.items() if name not in {"role", "content"}}
-    return Turn(turn.role, tuple(_blocks(source.get("content"))), left)
+    return UnjoinedMessage(turn.role, tuple(_blocks(source.get("content"))), left)
 
 
-def _build(turn: Turn) -> dict[str, Any]:
+def _build(turn: UnjoinedMessage) -> dict[str, Any]:
     return {**turn.fields, "role": turn.role, "content": _content(turn.blocks)}
 
 

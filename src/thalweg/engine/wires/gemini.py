@@ -23,7 +23,7 @@ from thalweg.engine.wires.gemini_parts import (
     write_response,
 )
 from thalweg.engine.wires.origins import foreign_item, shared
-from thalweg.engine.wires.turns import Turn, join, turns
+from thalweg.engine.wires.turns import UnjoinedMessage, join, turns
 
 _ITEM = "gemini:item"
 _ROLES: dict[str, Role] = {
@@ -86,20 +86,22 @@ def _read(item: object, line: int, notes: list[Note]) -> list[Message]:
     return shared(WIRE, item, messages)
 
 
-def _draft(names: Mapping[str, str], message: Message, role: str) -> Turn:
+def _draft(names: Mapping[str, str], message: Message, role: str) -> UnjoinedMessage:
     if message.role == "tool":
         blocks: tuple[object, ...] = (write_response(message, names.get(message.answers, "")),)
     else:
         blocks = write_parts(message.parts)
-    return Turn(role, blocks, unpack(message.extra, _ITEM))
+    return UnjoinedMessage(role, blocks, unpack(message.extra, _ITEM))
 
 
-def _opened(turn: Turn) -> Turn:
+def _opened(turn: UnjoinedMessage) -> UnjoinedMessage:
     source = plain(turn.raws[0]) or {}
     left = {name: value for name, value in source.items() if name not in {"role", "parts"}}
     parts = source.get("parts")
-    return Turn(turn.role, tuple(parts) if isinstance(parts, (list, tuple)) else (), left)
+    return UnjoinedMessage(
+        turn.role, tuple(parts) if isinstance(parts, (list, tuple)) else (), left
+    )
 
 
-def _build(turn: Turn) -> dict[str, Any]:
+def _build(turn: UnjoinedMessage) -> dict[str, Any]:
     return {"role": turn.role, **turn.fields, "parts": list(turn.blocks)}

@@ -15,14 +15,14 @@ from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking,
 from thalweg.engine.prompts import prompt
 from thalweg.engine.window.window import BEGINS, NO_RESULT, NO_WORDS
 from thalweg.engine.wires.fields import arguments_object, from_json, pack, unpack
-from thalweg.engine.wires.rules import Rules
+from thalweg.engine.wires.rules import WireRules
 
 DETAIL_CHARS = 120
 """Most characters of a name or a type that a repair keeps."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RequestDefect:
     """One defect that the provider would refuse."""
 
     index: int
@@ -38,19 +38,19 @@ class Checked:
 
     messages: tuple[Message, ...]
     """Messages without a defect are the very objects of the input."""
-    found: tuple[Found, ...] = ()
+    found: tuple[RequestDefect, ...] = ()
 
 
 @dataclass(slots=True)
-class Checker:
+class ExchangeChecker:
     """Checks the exchanges of one request, in order."""
 
-    rules: Rules
+    rules: WireRules
     ids: set[str] = field(default_factory=set)
     """Ids of all calls so far, as they are sent."""
     began: bool = False
     """Whether a message after the system prompt has been checked."""
-    _found: list[Found] = field(default_factory=list)
+    _found: list[RequestDefect] = field(default_factory=list)
     _pointer: Callable[[int], str] = str
 
     def check(self, exchange: Sequence[Message], pointer: Callable[[int], str]) -> Checked:
@@ -67,7 +67,7 @@ class Checker:
         return Checked(messages, tuple(self._found))
 
     def _note(self, index: int, reason: RepairReason, detail: str = "") -> None:
-        self._found.append(Found(index, reason, encodable(detail)[:DETAIL_CHARS]))
+        self._found.append(RequestDefect(index, reason, encodable(detail)[:DETAIL_CHARS]))
 
     def _single(self, message: Message, k: int) -> Message | None:
         """Repair one message without its results; `None` if nothing of it can be sent."""
@@ -303,11 +303,11 @@ def _with_object(call: ToolCall) -> ToolCall:
 _LANGCHAIN = "langchain"
 
 
-def safe_name(name: str, rules: Rules) -> str:
+def safe_name(name: str, rules: WireRules) -> str:
     """Return a tool name adapted to the provider's alphabet and length.
 
     Example:
-        >>> safe_name("functions.probe", Rules()), safe_name("", Rules())
+        >>> safe_name("functions.probe", WireRules()), safe_name("", WireRules())
         ('functions_probe', 'unknown_tool')
     """
     short = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_NAME_CHARS]

@@ -8,7 +8,7 @@ from thalweg.engine.entries import Media
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class WireRules:
     """What one wire accepts; the defaults are accepted by every supported provider."""
 
     tool_name: re.Pattern[str] = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
@@ -38,15 +38,15 @@ _UNKNOWN_TYPE = "application/octet-stream"
 _IMAGES = ("image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp")
 _OPENAI_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
-RULES: Mapping[str, Rules] = {
-    "openai-chat": Rules(  # https://platform.openai.com/docs/api-reference/chat/create
+RULES: Mapping[str, WireRules] = {
+    "openai-chat": WireRules(  # https://platform.openai.com/docs/api-reference/chat/create
         tool_name=_OPENAI_NAME,
         accepts_blank=True,
         accepts_late_system=True,
         user_first=False,
         media=(*_IMAGES, "audio/", "application/pdf"),
     ),
-    "openai-responses": Rules(  # https://platform.openai.com/docs/api-reference/responses/create
+    "openai-responses": WireRules(  # https://platform.openai.com/docs/api-reference/responses/create
         tool_name=_OPENAI_NAME,
         call_id=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
         accepts_blank=True,
@@ -54,13 +54,13 @@ RULES: Mapping[str, Rules] = {
         user_first=False,
         media=(*_IMAGES, "application/pdf"),
     ),
-    "anthropic": Rules(  # https://platform.claude.com/docs/en/api/messages
+    "anthropic": WireRules(  # https://platform.claude.com/docs/en/api/messages
         tool_name=re.compile(r"[a-zA-Z0-9_-]{1,128}"),
         call_id=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
         media=(*_IMAGES, "application/pdf", "text/plain"),
     ),
     # The Gemini API accepts 64 characters of a name, Vertex AI 128; the client may use either.
-    "gemini": Rules(  # https://ai.google.dev/api/caching#FunctionDeclaration
+    "gemini": WireRules(  # https://ai.google.dev/api/caching#FunctionDeclaration
         tool_name=re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}"),
     ),
 }
@@ -75,7 +75,7 @@ _INPUTS: Mapping[str, str] = {
 """Media type that each field of LangChain's model profile is about."""
 
 
-def rules_of(wire: str, profile: Mapping[str, object] | None = None) -> Rules:
+def rules_of(wire: str, profile: Mapping[str, object] | None = None) -> WireRules:
     """Return what a model accepts.
 
     Args:
@@ -95,7 +95,7 @@ def rules_of(wire: str, profile: Mapping[str, object] | None = None) -> Rules:
     return replace(rules, media=tuple(kind for kind in rules.media if not kind.startswith(gone)))
 
 
-_ANY = Rules()
+_ANY = WireRules()
 _LATE_SYSTEM = re.compile(r"claude-(opus-(4-[89]|[5-9])|(sonnet|haiku|fable|mythos)-[5-9])")
 """Claude accepts `system` messages in mid-conversation from Opus 4.8 on. Source:
 platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages, 2026-05-28."""

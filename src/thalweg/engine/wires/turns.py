@@ -15,7 +15,7 @@ from thalweg.engine.wires.origins import Whole, is_foreign_item, pieces, reopene
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class UnjoinedMessage:
     """A message before it is joined with adjacent ones."""
 
     role: str
@@ -32,10 +32,10 @@ def turns(
     wire: str,
     *,
     model: str,
-    draft: Callable[[Message, str], Turn],
-    build: Callable[[Turn], object],
+    draft: Callable[[Message, str], UnjoinedMessage],
+    build: Callable[[UnjoinedMessage], object],
     stays: Callable[[Message], bool] = lambda _: False,
-) -> Iterator[Turn]:
+) -> Iterator[UnjoinedMessage]:
     """Yield a turn per message. System messages after the head become user messages.
 
     Args:
@@ -53,26 +53,26 @@ def turns(
         role = model if first.role == "assistant" else "user"
         if first.role == "system":
             if at_head:
-                yield Turn("", raws=raws or (build(draft(first, "system")),))
+                yield UnjoinedMessage("", raws=raws or (build(draft(first, "system")),))
             elif stays(first):
-                yield Turn("system", raws=raws) if raws else draft(first, "system")
+                yield UnjoinedMessage("system", raws=raws) if raws else draft(first, "system")
             else:
                 yield draft(first, role)
             continue
         at_head = False
         if is_foreign_item(first, wire):
-            yield Turn("", raws=raws or (reopened(first),))
+            yield UnjoinedMessage("", raws=raws or (reopened(first),))
         elif raws:
-            yield Turn(role, raws=raws)
+            yield UnjoinedMessage(role, raws=raws)
         else:
             yield draft(first, role)
 
 
 def join(
-    drafted: Iterable[Turn],
+    drafted: Iterable[UnjoinedMessage],
     *,
-    opened: Callable[[Turn], Turn],
-    build: Callable[[Turn], object],
+    opened: Callable[[UnjoinedMessage], UnjoinedMessage],
+    build: Callable[[UnjoinedMessage], object],
     is_result: Callable[[Any], bool],
 ) -> list[object]:
     """Join adjacent turns of one role and build every turn that was modified.
@@ -99,8 +99,8 @@ def join(
     return written
 
 
-def _merged(run: Sequence[Turn], is_result: Callable[[Any], bool]) -> Turn:
+def _merged(run: Sequence[UnjoinedMessage], is_result: Callable[[Any], bool]) -> UnjoinedMessage:
     blocks = [block for turn in run for block in turn.blocks]
     blocks.sort(key=lambda block: not is_result(block))
     fields = {name: value for turn in run for name, value in turn.fields.items()}
-    return Turn(run[0].role, tuple(blocks), fields)
+    return UnjoinedMessage(run[0].role, tuple(blocks), fields)

@@ -11,7 +11,7 @@ from thalweg.engine.sections import choices
 from thalweg.errors import ConfigError
 from thalweg.lab.evals.base import Case
 from thalweg.lab.evals.plan import OWN_MODEL
-from thalweg.lab.evals.results import Tokens
+from thalweg.lab.evals.results import TrialTokens
 from thalweg.lab.evals.scripted.mind import COMPETENCES, Mind
 from thalweg.lab.evals.scripted.moves import Acts
 from thalweg.middleware.request.model_limits import limits_of, model_name, provider_of
@@ -28,7 +28,7 @@ _SURE = {"model", "settings"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class ModelCandidate:
     """A model under evaluation."""
 
     name: str
@@ -51,9 +51,9 @@ class Candidate:
     @property
     def has_price(self) -> bool:
         """Whether the price of its tokens is available, including zero."""
-        return self.cost_of(Tokens(1)) is not None
+        return self.cost_of(TrialTokens(1)) is not None
 
-    def cost_of(self, tokens: Tokens) -> float | None:
+    def cost_of(self, tokens: TrialTokens) -> float | None:
         """Return the cost of a trial in dollars; `None` if no prices are available.
 
         A token that a provider wrote to its cache is priced as any other: not all providers report
@@ -68,7 +68,7 @@ class Candidate:
         return tariff.cost_of(units + tariff.output * tokens.output)
 
 
-def candidate(name: str, window: int | None, settings: Settings) -> Candidate:
+def candidate(name: str, window: int | None, settings: Settings) -> ModelCandidate:
     """Return a model by its name; no request is sent to it yet.
 
     Args:
@@ -86,7 +86,7 @@ def candidate(name: str, window: int | None, settings: Settings) -> Candidate:
     # Harnesses read the profile: the same window makes all of them act at the same size.
     if window is not None or not (model.profile or {}).get("max_input_tokens"):
         limit(model, limits.window, None)
-    return Candidate(
+    return ModelCandidate(
         name=name,
         window=limits.window,
         make=lambda _: model,
@@ -96,7 +96,7 @@ def candidate(name: str, window: int | None, settings: Settings) -> Candidate:
     )
 
 
-def own_model(window: int | None) -> Candidate:
+def own_model(window: int | None) -> ModelCandidate:
     """Return a placeholder for a subject's own model, about which only its window is assumed.
 
     Args:
@@ -105,7 +105,7 @@ def own_model(window: int | None) -> Candidate:
     known = window or WINDOW
     note = f"the window of an agent's own model is not known, {known} tokens are assumed; name it"
     model = FakeListChatModel(responses=[])
-    return Candidate(
+    return ModelCandidate(
         name=OWN_MODEL,
         window=known,
         make=lambda _: model,
@@ -114,7 +114,7 @@ def own_model(window: int | None) -> Candidate:
     )
 
 
-def _scripted(name: str, window: int) -> Candidate:
+def _scripted(name: str, window: int) -> ModelCandidate:
     found = COMPETENCES.get(name.removeprefix(SCRIPTED))
     if found is None:
         known = tuple(SCRIPTED + one for one in COMPETENCES)
@@ -128,4 +128,4 @@ def _scripted(name: str, window: int) -> Candidate:
             raise ConfigError(name, problem, f"give {called} `act` and `gist`, or name a model")
         return Mind(case=case, competence=competence, window=window)
 
-    return Candidate(name=name, window=window, make=make)
+    return ModelCandidate(name=name, window=window, make=make)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from thalweg.errors import ConfigError
 from thalweg.lab.evals.base import Probe, Subject, Suite
-from thalweg.lab.evals.candidates import Candidate, candidate, own_model
+from thalweg.lab.evals.candidates import ModelCandidate, candidate, own_model
 from thalweg.lab.evals.judging import Judge, Judges
-from thalweg.lab.evals.plan import OWN_MODEL, Plan, pick_cases, trials
+from thalweg.lab.evals.plan import OWN_MODEL, EvalPlan, pick_cases, trials
 from thalweg.lab.evals.probes import PROBES
 from thalweg.lab.evals.runner import Played, Tell, play_all
-from thalweg.lab.evals.subjects.imported import Given, Made
+from thalweg.lab.evals.subjects.imported import Given, GraphFactory
 from thalweg.lab.evals.subjects.named import subject_named
 from thalweg.lab.evals.subjects.served import Served
 from thalweg.lab.evals.trial import Trial
@@ -129,7 +129,7 @@ def prepare(evaluation: Evaluation) -> Prepared:
     probes, names = _probes(evaluation)
     cases = pick_cases(list(probes.values()), evaluation.suite, names)
     subjects = list(_subjects(evaluation))
-    plan = Plan(
+    plan = EvalPlan(
         models=tuple(dict.fromkeys(evaluation.models)),
         subjects=tuple(one.name for one in subjects),
         unforced=frozenset(one.name for one in subjects if "trigger" not in one.offers),
@@ -176,19 +176,19 @@ def _judge(evaluation: Evaluation) -> Judges | None:
     return Judge(model_by_name(named, evaluation.settings)) if named else None
 
 
-def _candidate(name: str, evaluation: Evaluation) -> Candidate:
+def _candidate(name: str, evaluation: Evaluation) -> ModelCandidate:
     if name == OWN_MODEL:
         return own_model(evaluation.window)
     return candidate(name, evaluation.window, evaluation.settings)
 
 
 def _has_own_model(subject: Subject) -> bool:
-    if isinstance(subject, Made):
+    if isinstance(subject, GraphFactory):
         return "model" not in subject.names
     return isinstance(subject, Given | Served)
 
 
-def _notes(candidates: Iterable[Candidate], budget: float | None) -> Iterator[str]:
+def _notes(candidates: Iterable[ModelCandidate], budget: float | None) -> Iterator[str]:
     for one in candidates:
         if one.note:
             yield one.note

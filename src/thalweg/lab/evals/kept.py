@@ -22,7 +22,7 @@ _NO_FILE = "it is no file of results"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredResults:
     """The content of a file of results."""
 
     settings: Settings
@@ -31,7 +31,7 @@ class Kept:
     """Bytes of complete lines."""
 
 
-def read_kept(path: Path) -> Kept:
+def read_kept(path: Path) -> StoredResults:
     """Parse a file of results.
 
     Raises:
@@ -57,7 +57,7 @@ def read_kept(path: Path) -> Kept:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             problem = _NO_FILE if number == 1 else f"line {number} is no result"
             raise _unreadable(path, problem) from error
-    return Kept(settings, tuple(results), sum(map(len, lines)))
+    return StoredResults(settings, tuple(results), sum(map(len, lines)))
 
 
 def _unreadable(path: Path, problem: str) -> ConfigError:

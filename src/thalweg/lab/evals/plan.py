@@ -59,7 +59,7 @@ def in_words(trigger: float | None) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class EvalPlan:
     """What to run: every case with every subject, model and trigger."""
 
     models: tuple[str, ...]
@@ -75,14 +75,16 @@ class Plan:
     seed: int = 0
 
 
-def trials(plan: Plan) -> Iterator[TrialKey]:
+def trials(plan: EvalPlan) -> Iterator[TrialKey]:
     """Yield the trials in order.
 
     Compared subjects are adjacent, and a second repetition of anything follows the first of
     everything: if the budget runs out, the trials so far can be compared.
 
     Example:
-        >>> plan = Plan(models=("m",), subjects=("a", "b"), cases=(("p", "v"),), triggers=(0.1,))
+        >>> plan = EvalPlan(
+        ...     models=("m",), subjects=("a", "b"), cases=(("p", "v"),), triggers=(0.1,)
+        ... )
         >>> [key.subject for key in trials(plan)]
         ['a', 'b']
     """

@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
 from thalweg.engine.tokens import Counter, count_json, exact_counter
-from thalweg.lab.evals.trace import Call, Kind, Request, Role, Said, Trace
+from thalweg.lab.evals.trace import Kind, Request, Role, Trace, TracedCall, TracedMessage
 from thalweg.middleware.turn.effects import UNSEEN
 
 _ROLES: dict[str, Role] = {"system": "system", "human": "user", "ai": "assistant", "tool": "tool"}
@@ -116,24 +116,24 @@ class Recorder(BaseCallbackHandler):
         return "harness" if self._has_tools and not has_tools else "agent"
 
 
-def tokens_of(said: Said, count: Counter) -> int:
+def tokens_of(said: TracedMessage, count: Counter) -> int:
     """Return the tokens of a message and its tool calls."""
     return count(said.text) + sum(
         count(call.name) + count_json(dict(call.arguments), count) for call in said.calls
     )
 
 
-def said_in(message: BaseMessage) -> Said:
+def said_in(message: BaseMessage) -> TracedMessage:
     """Convert a LangChain message."""
     calls = tuple(
-        Call(str(call["id"] or ""), call["name"], call["args"])
+        TracedCall(str(call["id"] or ""), call["name"], call["args"])
         for call in getattr(message, "tool_calls", ())
     )
     if isinstance(message, ToolMessage):
         is_error = message.status == "error"
         answers, name = message.tool_call_id, message.name or ""
-        return Said("tool", str(message.text), (), answers, name, is_error)
-    return Said(_ROLES.get(message.type, "user"), str(message.text), calls)
+        return TracedMessage("tool", str(message.text), (), answers, name, is_error)
+    return TracedMessage(_ROLES.get(message.type, "user"), str(message.text), calls)
 
 
 def _name_of(schema: Any) -> str:  # noqa: ANN401 (a provider's form)

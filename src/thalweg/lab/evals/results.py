@@ -14,7 +14,7 @@ Outcome = Verdict | Literal["not offered"]
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TrialTokens:
     """Tokens sent and generated in a trial, by the agent and everything that works for it."""
 
     input: int = 0
@@ -22,8 +22,8 @@ class Tokens:
     cached: int = 0
     output: int = 0
 
-    def __add__(self, other: "Tokens") -> "Tokens":
-        return Tokens(
+    def __add__(self, other: "TrialTokens") -> "TrialTokens":
+        return TrialTokens(
             self.input + other.input, self.cached + other.cached, self.output + other.output
         )
 
@@ -45,7 +45,7 @@ class Result:
     judged: bool = False
     """Whether a model was the judge."""
     compactions: int = 0
-    tokens: Tokens = Tokens()
+    tokens: TrialTokens = TrialTokens()
     cost: float | None = 0.0
     """In dollars; `None` if the model's prices are not available."""
     seconds: float = 0.0
@@ -73,7 +73,7 @@ class Result:
         """
         return cls(
             key=TrialKey(**plain["key"]),
-            tokens=Tokens(**plain["tokens"]),
+            tokens=TrialTokens(**plain["tokens"]),
             trace=Trace.from_plain(plain["trace"]),
             **{name: plain[name] for name in _FIELDS},
         )

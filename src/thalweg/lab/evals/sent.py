@@ -7,16 +7,16 @@ from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.window.validity import check
 from thalweg.engine.wires.registry import WIRES
 from thalweg.engine.wires.system import split_system
-from thalweg.lab.evals.trace import Said
+from thalweg.lab.evals.trace import TracedMessage
 from thalweg.testing.strict.rules import anthropic as anthropic_rules
 from thalweg.testing.strict.rules import chat as chat_rules
 
 
-def as_message(said: Said) -> Message:
+def as_message(said: TracedMessage) -> Message:
     """Return the message that was sent.
 
     Example:
-        >>> as_message(Said("user", "Hello")).text
+        >>> as_message(TracedMessage("user", "Hello")).text
         'Hello'
     """
     calls = tuple(
@@ -29,14 +29,18 @@ def as_message(said: Said) -> Message:
     )
 
 
-def refusals(messages: Iterable[Said]) -> Iterator[str]:
+def refusals(messages: Iterable[TracedMessage]) -> Iterator[str]:
     """Yield the reasons why a provider would refuse a request; none for a valid one.
 
     The checks are the common rules of all providers, and those of OpenAI and of Anthropic in their
     own words.
 
     Example:
-        >>> next(refusals([Said("user", "Hello"), Said("tool", "42", answers="c1")]))
+        >>> next(
+        ...     refusals(
+        ...         [TracedMessage("user", "Hello"), TracedMessage("tool", "42", answers="c1")]
+        ...     )
+        ... )
         'message 2 is a result that no call right before it waits for'
     """
     sent = [as_message(one) for one in messages]

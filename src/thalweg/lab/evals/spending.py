@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import Counter, exact_counter, measure
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.lab.evals.recorder import tokens_of
 from thalweg.lab.evals.sent import as_message
-from thalweg.lab.evals.trace import Request, Said, Trace
+from thalweg.lab.evals.trace import Request, Trace, TracedMessage
 from thalweg.lab.replay.cache import PrefixCache
 
 
@@ -25,7 +25,9 @@ class Bill:
     """Cached tokens among them."""
     _count: Counter = field(default_factory=exact_counter, repr=False)
     _cache: PrefixCache = field(init=False, repr=False)
-    _known: dict[int, tuple[Said, Item, int]] = field(default_factory=dict, repr=False)
+    _known: dict[int, tuple[TracedMessage, WindowItem, int]] = field(
+        default_factory=dict, repr=False
+    )
     """By identity, which the tuple keeps alive: a message is measured once."""
 
     def __post_init__(self) -> None:
@@ -36,7 +38,9 @@ class Bill:
         """Input and output cost."""
         return self.input + self.output
 
-    def add(self, messages: Sequence[Said], answer: Said | None, *, beside: int) -> None:
+    def add(
+        self, messages: Sequence[TracedMessage], answer: TracedMessage | None, *, beside: int
+    ) -> None:
         """Add the cost of a request.
 
         Args:
@@ -57,11 +61,11 @@ class Bill:
         """Return the overhead tokens of a request."""
         return request.tokens - sum(self._measured(said)[1] for said in request.messages)
 
-    def _measured(self, said: Said) -> tuple[Item, int]:
+    def _measured(self, said: TracedMessage) -> tuple[WindowItem, int]:
         """Return a message as an item, and its tokens in the unit of a request's."""
         if id(said) not in self._known:
             message = as_message(said)
-            item = Item(message, -1, measure(message, self._count).tokens)
+            item = WindowItem(message, -1, measure(message, self._count).tokens)
             self._known[id(said)] = said, item, tokens_of(said, self._count)
         return self._known[id(said)][1:]
 
@@ -94,7 +98,7 @@ def _charge_whole(bill: Bill, trace: Trace, agents: Sequence[Request]) -> None:
     for one in agents:
         if one.turn != turn:
             turn = one.turn
-            log.append(Said("user", trace.turns[turn].text))
+            log.append(TracedMessage("user", trace.turns[turn].text))
         elif log[-1].calls:
             log += [results[call.id] for call in log[-1].calls if call.id in results]
         if one.answer is not None:
@@ -102,9 +106,9 @@ def _charge_whole(bill: Bill, trace: Trace, agents: Sequence[Request]) -> None:
             log.append(one.answer)
 
 
-def _first_results(agents: Iterable[Request]) -> dict[str, Said]:
+def _first_results(agents: Iterable[Request]) -> dict[str, TracedMessage]:
     """Return each result as it was first shown, by the id of its call."""
-    found: dict[str, Said] = {}
+    found: dict[str, TracedMessage] = {}
     for one in agents:
         for said in one.messages:
             if said.role == "tool":

@@ -5,7 +5,7 @@ from math import ceil
 from thalweg.lab.evals.base import MAIN, Agent, Forgets, Language, Setting
 from thalweg.lab.evals.material.paging import Pages
 from thalweg.lab.evals.recorder import Recorder
-from thalweg.lab.evals.trace import Trace, Turn
+from thalweg.lab.evals.trace import Trace, TracedTurn
 
 _FORGET = "Please forget everything about the {words}, and never tell it again."
 PAGES_PER_COMPACTION = 5
@@ -41,9 +41,11 @@ class Talk:
         try:
             answer = self._agent.say(text, thread, [self._recorder])
         except BaseException as error:
-            self.trace.turns.append(Turn(thread, text, "", f"{type(error).__name__}: {error}"))
+            self.trace.turns.append(
+                TracedTurn(thread, text, "", f"{type(error).__name__}: {error}")
+            )
             raise
-        self.trace.turns.append(Turn(thread, text, answer))
+        self.trace.turns.append(TracedTurn(thread, text, answer))
         self.trace.files = self._agent.files()
         return answer
 

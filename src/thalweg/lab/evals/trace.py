@@ -12,7 +12,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TracedCall:
     """A tool call of a model."""
 
     id: str
@@ -21,12 +21,12 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TracedMessage:
     """A message in a request, or a model's answer."""
 
     role: Role
     text: str
-    calls: tuple[Call, ...] = ()
+    calls: tuple[TracedCall, ...] = ()
     answers: str = ""
     """In a tool's result: the id of the call."""
     name: str = ""
@@ -43,13 +43,13 @@ class Request:
     """Index of the user's message, from 0."""
     thread: str
     kind: Kind
-    messages: tuple[Said, ...]
+    messages: tuple[TracedMessage, ...]
     tools: tuple[str, ...]
     tokens: int
     """Tokens of the messages and the tools' schemas, o200k."""
     fixed: int = 0
     """Those of `tokens` that are the same in every request: instructions and the tools' schemas."""
-    answer: Said | None
+    answer: TracedMessage | None
     """`None` if the model failed."""
     input_tokens: int = 0
     """As the model reported, as are the others."""
@@ -64,7 +64,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TracedTurn:
     """A user's message and its answer."""
 
     thread: str
@@ -78,7 +78,7 @@ class Trace:
     """Everything that happened in a trial."""
 
     requests: list[Request] = field(default_factory=list)
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[TracedTurn] = field(default_factory=list)
     files: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def agents(self, thread: str | None = None) -> list[Request]:
@@ -102,7 +102,7 @@ class Trace:
             before[one.thread] = one
         return found
 
-    def asked(self, *names: str) -> Iterator[tuple[Request, Call]]:
+    def asked(self, *names: str) -> Iterator[tuple[Request, TracedCall]]:
         """Yield the agent's calls with the requests that they answered, in order.
 
         Args:
@@ -156,7 +156,7 @@ class Trace:
         """Parse the output of `to_plain`."""
         messages = [_said(one) for one in plain["messages"]]
         requests = [_request(one, messages) for one in plain["requests"]]
-        turns = [Turn(**one) for one in plain["turns"]]
+        turns = [TracedTurn(**one) for one in plain["turns"]]
         return cls(requests, turns, dict(plain["files"]))
 
 
@@ -167,7 +167,7 @@ class _Stock:
         self.messages: list[dict[str, Any]] = []
         self._places: dict[str, int] = {}
 
-    def place(self, said: Said) -> int:
+    def place(self, said: TracedMessage) -> int:
         """Return the index of a message, adding it if it is new."""
         plain = _plain(said)
         if said.calls:
@@ -178,7 +178,7 @@ class _Stock:
             self.messages.append(plain)
         return self._places[key]
 
-    def stretches(self, messages: Sequence[Said]) -> list[list[int]]:
+    def stretches(self, messages: Sequence[TracedMessage]) -> list[list[int]]:
         """Return the indices of messages as ranges."""
         found: list[list[int]] = []
         for place in map(self.place, messages):
@@ -189,7 +189,7 @@ class _Stock:
         return found
 
 
-def _plain(value: Said | Call | Turn | Request) -> dict[str, Any]:
+def _plain(value: TracedMessage | TracedCall | TracedTurn | Request) -> dict[str, Any]:
     """Return the fields that differ from their defaults."""
     given = {one.name: getattr(value, one.name) for one in fields(value) if one.default is MISSING}
     others = {
@@ -212,12 +212,12 @@ def _plain_request(request: Request, stock: _Stock) -> dict[str, Any]:
     }
 
 
-def _said(plain: Mapping[str, Any]) -> Said:
-    calls = tuple(Call(**one) for one in plain.get("calls", ()))
-    return Said(**{**plain, "calls": calls})
+def _said(plain: Mapping[str, Any]) -> TracedMessage:
+    calls = tuple(TracedCall(**one) for one in plain.get("calls", ()))
+    return TracedMessage(**{**plain, "calls": calls})
 
 
-def _request(plain: Mapping[str, Any], messages: Sequence[Said]) -> Request:
+def _request(plain: Mapping[str, Any], messages: Sequence[TracedMessage]) -> Request:
     shown = tuple(one for first, end in plain["messages"] for one in messages[first:end])
     answer = None if plain["answer"] is None else messages[plain["answer"]]
     return Request(**{**plain, "messages": shown, "tools": tuple(plain["tools"]), "answer": answer})

@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 
 from thalweg.errors import ConfigError
 from thalweg.lab.evals.base import Case, Need, Probe, Score, Setting, Subject
-from thalweg.lab.evals.candidates import Candidate
+from thalweg.lab.evals.candidates import ModelCandidate
 from thalweg.lab.evals.judging import Judgement, Judges, graded
 from thalweg.lab.evals.material.paging import Pages
 from thalweg.lab.evals.plan import TrialKey, missing, seed_of
-from thalweg.lab.evals.results import Result, Tokens
+from thalweg.lab.evals.results import Result, TrialTokens
 from thalweg.lab.evals.talk import Talk
 from thalweg.lab.evals.trace import Request, Trace
 
@@ -25,7 +25,7 @@ class Trial:
     """The inputs of a trial."""
 
     key: TrialKey
-    candidate: Candidate
+    candidate: ModelCandidate
     subject: Subject
     probe: Probe
     seed: int
@@ -97,7 +97,7 @@ class Trial:
         not_offered: bool = False,
     ) -> Result:
         trace = Trace() if trace is None else trace
-        tokens = sum(map(_tokens, trace.requests), Tokens())
+        tokens = sum(map(_tokens, trace.requests), TrialTokens())
         last = trace.last.number if trace.last is not None else None
         return Result(
             key=self.key,
@@ -132,7 +132,7 @@ class _Careful:
             return Judgement(passed=False, quote="", why="", problem=problem)
 
 
-def _tokens(request: Request) -> Tokens:
+def _tokens(request: Request) -> TrialTokens:
     """Return the tokens of a request: as the model reported, or as counted."""
     sent = request.input_tokens or request.tokens
-    return Tokens(sent, min(sent, request.cached_tokens), request.output_tokens)
+    return TrialTokens(sent, min(sent, request.cached_tokens), request.output_tokens)

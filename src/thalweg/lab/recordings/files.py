@@ -27,7 +27,7 @@ from thalweg.lab.recordings.formats import (
     thalweg_thread,
 )
 from thalweg.lab.recordings.rows import LogFormat
-from thalweg.lab.recordings.source import SEEN_CHARS, Source, open_source, without_open_line
+from thalweg.lab.recordings.source import SEEN_CHARS, RecordedFile, open_source, without_open_line
 
 FORMATS: tuple[LogFormat, ...] = (
     thalweg_thread.FORMAT,
@@ -80,12 +80,12 @@ def read_recording(path: str | Path, *, is_growing: bool = False) -> Recording:
     return recording
 
 
-def format_of(source: Source) -> LogFormat | None:
+def format_of(source: RecordedFile) -> LogFormat | None:
     """Return the first format that detects a file as its own; `None` if none does."""
     return next((known for known in FORMATS if known.detect(source)), None)
 
 
-def _unknown(path: Path, source: Source) -> RecordingError:
+def _unknown(path: Path, source: RecordedFile) -> RecordingError:
     if "\0" in source.text or source.text[:SEEN_CHARS].count("\ufffd") > SEEN_CHARS // 8:
         return RecordingError(str(path), "is a binary file", "give a recorded thread")
     if (threads := _count_threads(source)) > 1:
@@ -97,12 +97,12 @@ def _unknown(path: Path, source: Source) -> RecordingError:
     return RecordingError(str(path), problem, f"known are {looked_for}")
 
 
-def _count_threads(source: Source) -> int:
+def _count_threads(source: RecordedFile) -> int:
     """Count the values that would be a recording, each in a file of its own."""
     values = source.document if isinstance(source.document, list) else None
     if values is None:
         values = [row.value for row in source.objects]
-    alone = (Source(source.name, "", value, ()) for value in values[:_MOST_THREADS])
+    alone = (RecordedFile(source.name, "", value, ()) for value in values[:_MOST_THREADS])
     return sum(format_of(one) is not None for one in alone)
 
 

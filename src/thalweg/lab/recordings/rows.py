@@ -13,7 +13,7 @@ from thalweg.engine.entries import Kind, Message, Text, Usage
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import to_json
 from thalweg.lab.recordings.base import RecordedCompaction, Recording, SessionInfo
-from thalweg.lab.recordings.source import NOTED_CHARS, Broken, Source
+from thalweg.lab.recordings.source import NOTED_CHARS, Broken, RecordedFile
 
 RECORDED_SUMMARY = "recorded_summary"
 """Code of a note: the recorded agent's own summary of a compaction, which is dropped."""
@@ -30,8 +30,8 @@ class LogFormat:
     name: str
     looks_for: str
     """Short description of what identifies a file of this format."""
-    detect: Callable[[Source], bool]
-    read: Callable[[Source], Recording]
+    detect: Callable[[RecordedFile], bool]
+    read: Callable[[RecordedFile], Recording]
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89abAB-fF]")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RecordedRow:
     """One JSON value and the line it begins on."""
 
     line: int
@@ -52,14 +52,14 @@ class Broken:
 
 
 @dataclass(frozen=True)
-class Source:
+class RecordedFile:
     """A recorded file, parsed into JSON values where it has any."""
 
     name: str
     text: str
     document: Any
     """The JSON value of the whole text; `None` if it is not one."""
-    lines: tuple[Row | Broken, ...]
+    lines: tuple[RecordedRow | Broken, ...]
     """The text as JSON Lines; empty for a document that spans several lines."""
     file_notes: tuple[Note, ...] = ()
     """Irregularities of the file as a whole."""
@@ -72,14 +72,16 @@ class Source:
         return self.file_notes + self.line_notes
 
     @cached_property
-    def objects(self) -> tuple[Row, ...]:
+    def objects(self) -> tuple[RecordedRow, ...]:
         """The lines that are JSON objects."""
         return tuple(
-            row for row in self.lines if isinstance(row, Row) and isinstance(row.value, dict)
+            row
+            for row in self.lines
+            if isinstance(row, RecordedRow) and isinstance(row.value, dict)
         )
 
 
-def open_source(path: Path) -> Source:
+def open_source(path: Path) -> RecordedFile:
     """Read and parse a file, compressed or not.
 
     Raises:
@@ -94,16 +96,16 @@ def open_source(path: Path) -> Source:
     return take_apart(_bare_name(path.name), _decode(data, notes), notes, path=str(path))
 
 
-def without_open_line(source: Source) -> Source:
+def without_open_line(source: RecordedFile) -> RecordedFile:
     """Drop a last line that is no JSON and has no line feed: it is still being written."""
-    if source.text.endswith("\n") or not source.lines or isinstance(source.lines[-1], Row):
+    if source.text.endswith("\n") or not source.lines or isinstance(source.lines[-1], RecordedRow):
         return source
     last = source.lines[-1].line
     notes = tuple(note for note in source.line_notes if note.line != last)
     return replace(source, lines=source.lines[:-1], line_notes=notes)
 
 
-def take_apart(name: str, text: str, notes: Sequence[Note] = (), *, path: str = "") -> Source:
+def take_apart(name: str, text: str, notes: Sequence[Note] = (), *, path: str = "") -> RecordedFile:
     """Parse a text as one JSON document, or else as JSON Lines.
 
     Raises:
@@ -115,12 +117,12 @@ def take_apart(name: str, text: str, notes: Sequence[Note] = (), *, path: str = 
     constants: list[str] = []
     document = _document(text, constants)
     if document is not None and "\n" in text.strip():
-        lines: list[Row | Broken] = []
+        lines: list[RecordedRow | Broken] = []
         if constants:
             line_notes.append(_no_number(-1, constants))
     else:
         lines = list(_lines(text, line_notes))
-    return Source(name, text, document, tuple(lines), tuple(notes), tuple(line_notes))
+    return RecordedFile(name, text, document, tuple(lines), tuple(notes), tuple(line_notes))
 
 
 def _bytes(path: Path) -> bytes:
@@ -190,7 +192,7 @@ def _document(text: str, constants: list[str]) -> Any:  # noqa: ANN401 (any JSON
     return None if _is_too_deep(text, document) else document
 
 
-def _lines(text: str, notes: list[Note]) -> Iterator[Row | Broken]:
+def _lines(text: str, notes: list[Note]) -> Iterator[RecordedRow | Broken]:
     lines = text.split("\n")
     for number, line in enumerate(lines):
         bare = line.strip(" \t\r\0")
@@ -201,7 +203,9 @@ def _lines(text: str, notes: list[Note]) -> Iterator[Row | Broken]:
             yield from _values(number, bare, notes, "truncated_line" if last else "broken_json")
 
 
-def _values(number: int, line: str, notes: list[Note], if_broken: str) -> Iterator[Row | Broken]:
+def _values(
+    number: int, line: str, notes: list[Note], if_broken: str
+) -> Iterator[RecordedRow | Broken]:
     """Yield the JSON values on one line: usually one, several if lines were glued together."""
     constants: list[str] = []
     decoder = json.JSONDecoder(parse_constant=_constant(constants))
@@ -219,7 +223,7 @@ def _values(number: int, line: str, notes: list[Note], if_broken: str) -> Iterat
             yield Broken(number, line[begin:])
             break
         found += 1
-        yield Row(number, value)
+        yield RecordedRow(number, value)
         while at < len(line) and line[at] in " \t\r,\0":
             at += 1
     if found > 1:

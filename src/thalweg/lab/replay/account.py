@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 
 from thalweg.engine.edits import forecast_of, main_reason
 from thalweg.engine.entries import Entry
-from thalweg.engine.pricing.savings import Change, Savings, Sent
+from thalweg.engine.pricing.savings import ChargedRequest, RequestChanges, Savings
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import speaker
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.window import Item
-from thalweg.lab.replay.cache import Charge, PrefixCache
-from thalweg.lab.replay.contestants.base import Contestant, Request, Summarizing
+from thalweg.engine.window.window import WindowItem
+from thalweg.lab.replay.cache import PrefixCache, RequestCharge
+from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
 from thalweg.lab.replay.questions import RECALL_TOKENS, goals_missing, hidden
 from thalweg.lab.replay.recalling import ask
-from thalweg.lab.replay.results import Call, Line, Run
-from thalweg.lab.replay.subject import Subject, Terms
-from thalweg.lab.replay.uses import Use
+from thalweg.lab.replay.results import OutlineLine, ReplayedCall, ReplayRun
+from thalweg.lab.replay.subject import ReplaySubject, Terms
+from thalweg.lab.replay.uses import LaterUse
 
 ASK_TOKENS = 60
 """Tokens of the call that asks for them."""
@@ -37,15 +37,15 @@ class Account:
     `beside` has their number.
     """
 
-    subject: Subject
+    subject: ReplaySubject
     terms: Terms
     policy: str
     budget: Budget
     count: Counter = field(default_factory=exact_counter)
     cache: PrefixCache = field(init=False)
     savings: Savings = field(init=False)
-    calls: list[Call] = field(default_factory=list)
-    outlines: list[list[Line]] = field(default_factory=list)
+    calls: list[ReplayedCall] = field(default_factory=list)
+    outlines: list[list[OutlineLine]] = field(default_factory=list)
     summaries: list[Summarizing] = field(default_factory=list)
     read: set[int] = field(default_factory=set)
     """Positions of the messages that a summarizer was shown word for word."""
@@ -64,7 +64,7 @@ class Account:
         self.cache = PrefixCache(self.terms.tariff)
         self.savings = Savings(self.budget.window)
 
-    def take(self, position: int, request: Request, contestant: Contestant) -> None:
+    def take(self, position: int, request: PeerRequest, contestant: Contestant) -> None:
         """Account for the request that the assistant message at a position answered."""
         cold = position in self.terms.cold
         items = request.items
@@ -78,7 +78,7 @@ class Account:
         self._whole = request.whole
         faults = self._faults(position, request, contestant, charge.tokens)
         self.calls.append(
-            Call(
+            ReplayedCall(
                 turn=len(self.calls) + 1,
                 position=position,
                 tokens=charge.tokens,
@@ -96,12 +96,12 @@ class Account:
             )
         )
 
-    def _enter(self, position: int, request: Request, charge: Charge) -> None:
+    def _enter(self, position: int, request: PeerRequest, charge: RequestCharge) -> None:
         """Enter a call in the ledger of savings, with what was changed for it."""
         whole, before = self.terms.whole[position], self.calls[-1] if self.calls else None
         grown = before.tokens if before else 0
         broke = charge.broke_at
-        sent = Sent(
+        sent = ChargedRequest(
             tariff=self.terms.tariff,
             tokens=charge.tokens,
             cached=charge.cached,
@@ -116,7 +116,7 @@ class Account:
         self._freed += freed
         came = range(before.position if before else 0, position)
         named = main_reason(request.edits) if request.edits else _unnamed(broke)
-        change = Change(
+        change = RequestChanges(
             turn=len(self.calls) + 1,
             reason=named,
             freed=freed,
@@ -126,7 +126,7 @@ class Account:
         )
         self.savings.call(sent, change)
 
-    def _outline(self, items: Sequence[Item], contestant: Contestant, *, anew: bool) -> None:
+    def _outline(self, items: Sequence[WindowItem], contestant: Contestant, *, anew: bool) -> None:
         """Keep the longest request of each stretch between rewrites: it begins with the others."""
         if anew or not self.outlines:
             self.outlines.append([])
@@ -142,7 +142,9 @@ class Account:
             if next(after, turn) in dropped:
                 del self.fetched[source]
 
-    def _faults(self, position: int, request: Request, contestant: Contestant, tokens: int) -> int:
+    def _faults(
+        self, position: int, request: PeerRequest, contestant: Contestant, tokens: int
+    ) -> int:
         """Count the uses by this turn of what the request no longer shows, and price them."""
         uses = self.subject.uses.get(position)
         if not uses:
@@ -162,7 +164,7 @@ class Account:
             self.savings.fetch(use.source, price)
         return missed
 
-    def _price(self, use: Use, contestant: Contestant, tokens: int) -> float:
+    def _price(self, use: LaterUse, contestant: Contestant, tokens: int) -> float:
         """Price a fault: one more turn that fetches what is missing."""
         size = self.subject.entries[use.source].tokens
         if contestant.holds(use.source):
@@ -183,7 +185,7 @@ class Account:
             + summary.output * prices.output
         )
 
-    def close(self, final: Request, contestant: Contestant) -> Run:
+    def close(self, final: PeerRequest, contestant: Contestant) -> ReplayRun:
         """Sum up, with the request that the thread's next call would be.
 
         That request is not paid for: it is what recall and goals are looked for in.
@@ -196,7 +198,7 @@ class Account:
         gone = hidden(final.items, entries)
         evicted = hidden(final.items, entries, reasoning=False)
         self.read.update(*(summary.read for summary in final.summaries))
-        return Run(
+        return ReplayRun(
             trajectory=recording.name,
             policy=self.policy,
             window=self.budget.window,
@@ -237,8 +239,10 @@ def _tokens(entries: Iterable[Entry]) -> int:
     return sum(entry.tokens for entry in entries)
 
 
-def _line(item: Item, contestant: Contestant) -> Line:
+def _line(item: WindowItem, contestant: Contestant) -> OutlineLine:
     how, handle = contestant.shown(item)
     head = " ".join(item.message.text[: 2 * HEAD_CHARS].split())[:HEAD_CHARS]
     calls = ", ".join(f"{call.name}(…)" for call in item.message.calls)
-    return Line(item.position, speaker(item.message), item.tokens, how, head or calls, handle)
+    return OutlineLine(
+        item.position, speaker(item.message), item.tokens, how, head or calls, handle
+    )

@@ -21,15 +21,15 @@ from typing import Self
 
 from thalweg.engine.entries import Message, ToolCall
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.window.breakpoints import Layout, plan_marks
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.breakpoints import BreakpointLayout, plan_marks
+from thalweg.engine.window.window import WindowItem
 
 MOST_PREFIXES = 100_000
 """So many prefixes are kept in mind; a second lot is, until the first is full again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class RequestCharge:
     """What one request cost."""
 
     tokens: int
@@ -68,7 +68,7 @@ class _Prefixes:
         lists = (self.keys, self.tokens, self.blocks, self.positions)
         return type(self)(*(values[:end] for values in lists))
 
-    def add(self, item: Item, role_before: str) -> None:
+    def add(self, item: WindowItem, role_before: str) -> None:
         """Go on with one message."""
         message = item.message
         blocks, positions = _size(message)
@@ -85,7 +85,7 @@ class PrefixCache:
     """The cache as one thread sees it."""
 
     tariff: Tariff
-    _last: list[Item] = field(default_factory=list, repr=False)
+    _last: list[WindowItem] = field(default_factory=list, repr=False)
     _path: _Prefixes = field(default_factory=lambda: _Prefixes.before(0), repr=False)
     """Of the last request."""
     _until: dict[int, float] = field(default_factory=dict, repr=False)
@@ -98,14 +98,14 @@ class PrefixCache:
 
     def send(
         self,
-        items: Sequence[Item],
+        items: Sequence[WindowItem],
         *,
         cold: bool = False,
         at: datetime | None = None,
         answered: datetime | None = None,
         beside: int = 0,
         marks: Iterable[int] | None = None,
-    ) -> Charge:
+    ) -> RequestCharge:
         """Return the charge of a request, and store its prefixes.
 
         Args:
@@ -141,9 +141,9 @@ class PrefixCache:
         price = self.tariff.prices(tokens)
         plain = tokens - cached - written
         cost = cached * price.read + written * price.write + plain * price.input
-        return Charge(tokens, cached, written, cost, broke)
+        return RequestCharge(tokens, cached, written, cost, broke)
 
-    def _prefixes(self, items: Sequence[Item], same: int, beside: int) -> _Prefixes:
+    def _prefixes(self, items: Sequence[WindowItem], same: int, beside: int) -> _Prefixes:
         """Return the prefixes of a request; those of the last request are reused."""
         known = self._path.tokens[0] == beside
         path = self._path.cut(same) if known else _Prefixes.before(beside)
@@ -172,14 +172,14 @@ class PrefixCache:
         return found if found >= self.tariff.minimum else 0
 
     def _marked(
-        self, items: Sequence[Item], path: _Prefixes, marks: Iterable[int] | None, same: int
+        self, items: Sequence[WindowItem], path: _Prefixes, marks: Iterable[int] | None, same: int
     ) -> list[int]:
         """List the prefixes that are marked and long enough."""
         most = self.tariff.breakpoints or 0
         if marks is None:
             first = 0 if path.tokens[0] else 1
             record = [k for k, item in enumerate(items, 1) if item.section == "summary"]
-            layout = Layout(
+            layout = BreakpointLayout(
                 path.blocks[first:],
                 stable=path.blocks[_leading_systems(items)],
                 record=path.blocks[record[0]] if record else 0,
@@ -204,7 +204,7 @@ class PrefixCache:
         return takewhile(lambda k: path.positions[k] > least, range(mark, -1, -1))
 
 
-def _leading_systems(items: Sequence[Item]) -> int:
+def _leading_systems(items: Sequence[WindowItem]) -> int:
     return next((k for k, item in enumerate(items) if item.message.role != "system"), len(items))
 
 
@@ -222,7 +222,7 @@ def _sent(message: Message) -> tuple[object, ...]:
     return message.role, message.parts, message.answers, message.name, message.is_error
 
 
-def _common_prefix(old: Sequence[Item], new: Sequence[Item]) -> int:
+def _common_prefix(old: Sequence[WindowItem], new: Sequence[WindowItem]) -> int:
     """Count leading items whose messages are sent alike; the very same object is at once."""
     if new[: len(old)] == old:
         return len(old)

@@ -26,10 +26,10 @@ from thalweg.lab.replay.oracle.scheduled import Scheduled
 from thalweg.lab.replay.policies import ORACLE, contestant_named, is_peer
 from thalweg.lab.replay.questions import Questions, requests_of
 from thalweg.lab.replay.recorded import RECORDED, recorded_run
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.run import drive
 from thalweg.lab.replay.sources import questions_about, read_thread, size_of
-from thalweg.lab.replay.subject import Subject, Terms, subject_of, terms_of
+from thalweg.lab.replay.subject import ReplaySubject, Terms, subject_of, terms_of
 
 SECRET = b"thalweg replay"
 """Handles of a replay are the same each time, so that its output is."""
@@ -68,20 +68,20 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FleetOutcome:
     """What came of an order: the runs, and a sentence for each recording that has none."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[ReplayRun, ...]
     failures: tuple[str, ...]
 
 
-def replay_one(path: Path, order: Order) -> tuple[list[Run], list[str]]:
+def replay_one(path: Path, order: Order) -> tuple[list[ReplayRun], list[str]]:
     """Replay one recording under every policy of the order.
 
     Returns:
         The runs, and a sentence for each policy or recording that could not be replayed.
     """
-    runs: list[Run] = []
+    runs: list[ReplayRun] = []
     failures: list[str] = []
     try:
         recording = read_thread(path)
@@ -126,12 +126,12 @@ def replay_one(path: Path, order: Order) -> tuple[list[Run], list[str]]:
 
 
 def replay_under(
-    subject: Subject,
+    subject: ReplaySubject,
     policy: str,
     budget: Budget,
     terms: Sequence[Terms],
     oracle: Oracle | None = None,
-) -> list[Run]:
+) -> list[ReplayRun]:
     """Replay a recording under one policy, once for all these tariffs.
 
     Args:
@@ -157,7 +157,7 @@ def replay_under(
 
 def replay_all(
     order: Order, *, workers: int | None = None, tell: Callable[[Path], None] | None = None
-) -> Outcome:
+) -> FleetOutcome:
     """Replay every recording of an order; the result is in the order's own order.
 
     Recordings of one name are distinguished by their folders.
@@ -168,7 +168,7 @@ def replay_all(
         tell: Called with each path when it is done, in no particular order.
     """
     workers = min(workers or os.cpu_count() or 1, len(order.paths))
-    done: dict[Path, tuple[list[Run], list[str]]] = {}
+    done: dict[Path, tuple[list[ReplayRun], list[str]]] = {}
     if workers <= 1:
         for path in order.paths:
             done[path] = replay_one(path, order)
@@ -177,7 +177,7 @@ def replay_all(
     else:
         done = _over_processes(order, workers, tell)
     names = _told_apart({path: done[path][0][0].trajectory for path in done if done[path][0]})
-    return Outcome(
+    return FleetOutcome(
         runs=tuple(
             replace(run, trajectory=names[path]) for path in order.paths for run in done[path][0]
         ),
@@ -205,14 +205,14 @@ def _told_apart(names: Mapping[Path, str]) -> dict[Path, str]:
 
 def _over_processes(
     order: Order, workers: int, tell: Callable[[Path], None] | None
-) -> dict[Path, tuple[list[Run], list[str]]]:
-    done: dict[Path, tuple[list[Run], list[str]]] = {}
+) -> dict[Path, tuple[list[ReplayRun], list[str]]]:
+    done: dict[Path, tuple[list[ReplayRun], list[str]]] = {}
     largest_first = sorted(order.paths, key=lambda path: -size_of(path))
     ours = set(active_children())
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     try:
         with _no_interrupt():
-            asked: dict[Future[tuple[list[Run], list[str]]], Path] = {
+            asked: dict[Future[tuple[list[ReplayRun], list[str]]], Path] = {
                 pool.submit(replay_one, path, order): path for path in largest_first
             }
         for future in as_completed(asked):
@@ -248,9 +248,9 @@ def _no_interrupt() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def totals(runs: Sequence[Run]) -> dict[tuple[str, str], list[Run]]:
+def totals(runs: Sequence[ReplayRun]) -> dict[tuple[str, str], list[ReplayRun]]:
     """Group runs by policy and tariff, in the order they first appear."""
-    grouped: dict[tuple[str, str], list[Run]] = {}
+    grouped: dict[tuple[str, str], list[ReplayRun]] = {}
     for run in runs:
         grouped.setdefault((run.policy, run.tariff), []).append(run)
     return grouped

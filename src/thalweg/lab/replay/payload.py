@@ -16,7 +16,7 @@ from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.transcript import as_text
 from thalweg.lab.pages import Pool
-from thalweg.lab.replay.results import Line, Run
+from thalweg.lab.replay.results import OutlineLine, ReplayRun
 from thalweg.lab.replay.verdict import verdict
 
 TEXT_CHARS = 24_000
@@ -26,7 +26,7 @@ _Row = list[Any]
 
 
 @dataclass(slots=True)
-class _Pools:
+class _PayloadPools:
     texts: Pool = field(default_factory=Pool)
     lines: Pool = field(default_factory=Pool)
 
@@ -34,22 +34,22 @@ class _Pools:
         """Number a text."""
         return self.texts.number(text)
 
-    def line(self, line: Line) -> int:
-        """Return the number of a line; its fields are in the order of `Line`."""
+    def line(self, line: OutlineLine) -> int:
+        """Return the number of a line; its fields are in the order of `OutlineLine`."""
         texts = (line.speaker, line.shown, line.head, line.handle)
         who, shown, head, handle = map(self.text, texts)
         return self.lines.number((line.position, who, line.tokens, shown, head, handle))
 
 
-def payload(runs: Sequence[Run]) -> dict[str, Any]:
+def payload(runs: Sequence[ReplayRun]) -> dict[str, Any]:
     """Gather what the page shows, recording by recording, in the order of the runs.
 
     Example:
         >>> payload([])
         {'verdict': [], 'texts': [], 'lines': [], 'trajectories': []}
     """
-    pools = _Pools()
-    by_recording: dict[str, list[Run]] = {}
+    pools = _PayloadPools()
+    by_recording: dict[str, list[ReplayRun]] = {}
     for run in runs:
         by_recording.setdefault(run.trajectory, []).append(run)
     trajectories = [
@@ -71,7 +71,7 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def _run(run: Run, pools: _Pools) -> dict[str, Any]:
+def _run(run: ReplayRun, pools: _PayloadPools) -> dict[str, Any]:
     calls = run.calls
     return {
         "totals": run.to_json(timing=False),
@@ -102,7 +102,7 @@ def _tariff(name: str) -> dict[str, Any]:
     return {"name": name} if known is None else known.model_dump(mode="json", exclude={"block"})
 
 
-def _summaries(run: Run) -> list[_Row]:
+def _summaries(run: ReplayRun) -> list[_Row]:
     """Return the cost of a call's summaries, if a model writes them."""
     read, written = run.summary_input_tokens, run.summary_output_tokens
     spent = run.cost - sum(call.cost for call in run.calls)
@@ -116,7 +116,7 @@ def _summaries(run: Run) -> list[_Row]:
     return [row for row in costs if row[1]]
 
 
-def _edit(call: int, edit: Edit, pools: _Pools) -> _Row:
+def _edit(call: int, edit: Edit, pools: _PayloadPools) -> _Row:
     """Write an edit as call, kind, reason, tokens, first and last position, text, remark."""
     first, last, text, remark = _place(edit)
     kind = type(edit).__name__.lower()

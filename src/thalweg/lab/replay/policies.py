@@ -11,9 +11,9 @@ from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ConfigError
 from thalweg.lab.replay.contestants.base import Contestant
-from thalweg.lab.replay.contestants.installed import INSTALLED, PREFIX, Place, check_installed
+from thalweg.lab.replay.contestants.installed import INSTALLED, PREFIX, PeerStorage, check_installed
 from thalweg.lab.replay.contestants.ours import Ours
-from thalweg.lab.replay.contestants.summaries import StandIn
+from thalweg.lab.replay.contestants.summaries import FillerSummarizer
 from thalweg.lab.replay.peers import DEEPAGENTS, DEERFLOW, LANGCHAIN, NoPolicy
 from thalweg.lab.replay.recorded import RECORDED
 
@@ -90,9 +90,9 @@ def contestant_named(
     base, share = _parsed(name)
     if base in INSTALLED:
         check_installed(base)
-        return INSTALLED[base].begin(Place(budget.window, share, archive, key))
+        return INSTALLED[base].begin(PeerStorage(budget.window, share, archive, key))
     count = exact_counter()
-    summarizer = StandIn(tariff, count) if base == "thalweg" else None
+    summarizer = FillerSummarizer(tariff, count) if base == "thalweg" else None
     return Ours(policy_named(name, tariff, budget), budget, archive, key, summarizer, count)
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.engine.entries import Entry, Message, Part, Text, Thinking, ToolCall
 from thalweg.engine.transcript import as_text
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.errors import HandleError, RecordingError
 from thalweg.lab.recordings.base import Recording
 
@@ -22,7 +22,7 @@ RECALL_TOKENS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Needle:
+class NeedleQuestion:
     """A question whose answer appears once in the recording."""
 
     question: str
@@ -44,7 +44,7 @@ class Goal:
 class Questions:
     """The questions about one recording; empty if there is no file of them."""
 
-    needles: tuple[Needle, ...] = ()
+    needles: tuple[NeedleQuestion, ...] = ()
     goals: tuple[Goal, ...] = ()
 
 
@@ -91,10 +91,10 @@ def questions_beside(path: Path) -> dict[str, Questions]:
     Raises:
         RecordingError: A file of questions is invalid; the error has its path and line.
     """
-    needles: dict[str, list[Needle]] = defaultdict(list)
+    needles: dict[str, list[NeedleQuestion]] = defaultdict(list)
     goals: dict[str, list[Goal]] = defaultdict(list)
     for needle in _rows(path, "needles.jsonl", _NeedleRow):
-        asked = Needle(needle.question, needle.answer, needle.message_index)
+        asked = NeedleQuestion(needle.question, needle.answer, needle.message_index)
         needles[needle.trajectory].append(asked)
     for goal in _rows(path, "goals.jsonl", _GoalRow):
         goals[goal.trajectory].append(Goal(goal.quote, goal.kind, goal.message_index))
@@ -138,7 +138,7 @@ def _row(file: Path, number: int, line: str, row: type[_AnyRow]) -> _AnyRow:
     raise RecordingError(str(file), told, "mend it or move it away")
 
 
-def goals_missing(goals: Iterable[Goal], items: Sequence[Item]) -> list[Goal]:
+def goals_missing(goals: Iterable[Goal], items: Sequence[WindowItem]) -> list[Goal]:
     """Return the goals whose quotes a context does not contain verbatim."""
     text = "\n".join(item.message.text for item in items)
     return [goal for goal in goals if goal.quote not in text]
@@ -147,7 +147,7 @@ def goals_missing(goals: Iterable[Goal], items: Sequence[Item]) -> list[Goal]:
 _HANDLE = re.compile(r"\b[a-z2-7]{16}\b")
 
 
-def handles_shown(archive: Archive, key: ThreadKey, items: Sequence[Item]) -> dict[str, Span]:
+def handles_shown(archive: Archive, key: ThreadKey, items: Sequence[WindowItem]) -> dict[str, Span]:
     """Find the handles that messages show, by resolving each as the model would."""
     shown: dict[str, Span] = {}
     words = (word for item in items for word in _HANDLE.findall(as_text(item.message)))
@@ -160,7 +160,7 @@ def handles_shown(archive: Archive, key: ThreadKey, items: Sequence[Item]) -> di
 
 
 def hidden(
-    items: Sequence[Item], entries: Sequence[Entry], *, reasoning: bool = True
+    items: Sequence[WindowItem], entries: Sequence[Entry], *, reasoning: bool = True
 ) -> list[Entry]:
     """List the messages of a log that a context does not show whole; empty ones are not missed.
 
@@ -192,7 +192,7 @@ def shows(parts: Sequence[Part], message: Message, *, reasoning: bool) -> bool:
     )
 
 
-def _shows(item: Item, entries: Sequence[Entry], reasoning: bool) -> bool:  # noqa: FBT001
+def _shows(item: WindowItem, entries: Sequence[Entry], reasoning: bool) -> bool:  # noqa: FBT001
     first = entries[0].position
     if not first <= item.position < first + len(entries):
         return False

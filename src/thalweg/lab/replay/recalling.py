@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from thalweg.engine.entries import Entry
 from thalweg.engine.tokens import Counter
 from thalweg.engine.transcript import as_text
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.lab.replay.contestants.base import Contestant
-from thalweg.lab.replay.questions import Needle
-from thalweg.lab.replay.results import Recall
+from thalweg.lab.replay.questions import NeedleQuestion
+from thalweg.lab.replay.results import NeedleRecall
 
 
 def ask(
-    needles: Sequence[Needle],
+    needles: Sequence[NeedleQuestion],
     contestant: Contestant,
     entries: Sequence[Entry],
-    items: Sequence[Item],
+    items: Sequence[WindowItem],
     count: Counter,
-) -> Recall:
+) -> NeedleRecall:
     """Look for each needle: in the context, by one recall with the question's words, by more."""
     context = "\n".join(as_text(item.message) for item in items)
     inline = search = lost = tokens = 0
@@ -34,4 +34,4 @@ def ask(
         lost += 1
         at = next((e.position for e in entries if e.message.line == needle.line), -1)
         steps.append(contestant.steps(needle, at, f"{context}\n{brought}"))
-    return Recall(inline, search, lost, tuple(steps), tokens)
+    return NeedleRecall(inline, search, lost, tuple(steps), tokens)

@@ -7,14 +7,14 @@ from thalweg.engine.entries import Usage
 from thalweg.errors import RecordingError
 from thalweg.lab.recordings.base import RecordedCompaction
 from thalweg.lab.replay.questions import Goal
-from thalweg.lab.replay.results import Call, Recall, Run
-from thalweg.lab.replay.subject import Subject, Terms
+from thalweg.lab.replay.results import NeedleRecall, ReplayedCall, ReplayRun
+from thalweg.lab.replay.subject import ReplaySubject, Terms
 
 RECORDED = "recorded"
 """Name of the policy."""
 
 
-def recorded_run(subject: Subject, terms: Terms, window: int) -> Run:
+def recorded_run(subject: ReplaySubject, terms: Terms, window: int) -> ReplayRun:
     """Return the calls of a log with their costs, and what its compactions removed.
 
     The agent's own system prompt and tools are estimated as what its first request has above the
@@ -44,7 +44,7 @@ def recorded_run(subject: Subject, terms: Terms, window: int) -> Run:
     goals = subject.questions.goals
     lost = tuple(goal.quote for goal in goals if _is_lost(goal, subject, start, summary))
     cost = sum(call.cost for call in calls)
-    return Run(
+    return ReplayRun(
         trajectory=recording.name,
         policy=RECORDED,
         window=window,
@@ -63,7 +63,7 @@ def recorded_run(subject: Subject, terms: Terms, window: int) -> Run:
         faults_recoverable=0,
         faults_lost=0,
         cost_with_faults=cost,
-        recall=Recall(),
+        recall=NeedleRecall(),
         goals_verbatim=len(goals) - len(lost),
         goals_lost=len(lost),
         goals_missing=lost,
@@ -73,7 +73,7 @@ def recorded_run(subject: Subject, terms: Terms, window: int) -> Run:
     )
 
 
-def _starts(subject: Subject, compactions: Sequence[RecordedCompaction]) -> list[int]:
+def _starts(subject: ReplaySubject, compactions: Sequence[RecordedCompaction]) -> list[int]:
     """Return the position of the first message after each compaction, by their times."""
     times = [message.at for message in subject.recording.messages]
     latest = ""
@@ -90,10 +90,10 @@ def _without(usage: Usage, beside: int) -> Usage:
     )
 
 
-def _call(turn: int, position: int, usage: Usage, terms: Terms, *, broke: bool) -> Call:
+def _call(turn: int, position: int, usage: Usage, terms: Terms, *, broke: bool) -> ReplayedCall:
     prices = terms.tariff.prices(usage.input)
     plain = max(0, usage.input - usage.cached - usage.written)
-    return Call(
+    return ReplayedCall(
         turn=turn + 1,
         position=position,
         tokens=usage.input,
@@ -111,7 +111,7 @@ def _call(turn: int, position: int, usage: Usage, terms: Terms, *, broke: bool) 
     )
 
 
-def _is_lost(goal: Goal, subject: Subject, start: int, summary: str) -> bool:
+def _is_lost(goal: Goal, subject: ReplaySubject, start: int, summary: str) -> bool:
     """Whether no message after the last compaction, nor its summary, contains a request."""
     later = (message.text for message in subject.recording.messages[start:])
     return goal.quote not in summary and not any(goal.quote in text for text in later)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from thalweg.lab.pages import check_place, render_page, write_page
 from thalweg.lab.replay.payload import payload
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.results import ReplayRun
 
 SCRIPTS = ("data.js", "marks.js", "charts.js", "tables.js", "savings.js", "outline.js", "page.js")
 """The scripts of the page, in the order of its parts."""
 _PAGE = files("thalweg.lab.replay") / "page"
 
 
-def write_report(runs: Sequence[Run], path: Path) -> None:
+def write_report(runs: Sequence[ReplayRun], path: Path) -> None:
     """Write the report of these runs to a file, whole or not at all.
 
     Raises:
@@ -23,7 +23,7 @@ def write_report(runs: Sequence[Run], path: Path) -> None:
     write_page(render_report(runs), path)
 
 
-def render_report(runs: Sequence[Run]) -> str:
+def render_report(runs: Sequence[ReplayRun]) -> str:
     """Return the page: deterministic, and without external references.
 
     Example:

@@ -10,7 +10,7 @@ from thalweg.lab.replay.oracle.base import Oracle
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class OutlineLine:
     """One message of a request, as an outline shows it."""
 
     position: int
@@ -26,7 +26,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ReplayedCall:
     """One model call, as it would have been sent."""
 
     turn: int
@@ -45,7 +45,7 @@ class Call:
     faults: int
     engine_ms: float
     outline: int
-    """Which of `Run.outlines` this request is the beginning of."""
+    """Which of `ReplayRun.outlines` this request is the beginning of."""
     length: int
     """How many messages it had."""
     problems: tuple[str, ...]
@@ -53,7 +53,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
+class NeedleRecall:
     """What became of the needles of a recording."""
 
     inline: int = 0
@@ -74,7 +74,7 @@ class Recall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class ReplayRun:
     """One recording under one policy."""
 
     trajectory: str
@@ -91,8 +91,8 @@ class Run:
     limit: int
     """Tokens a request may fill: the window less what is kept free for the answer."""
     messages: int
-    calls: tuple[Call, ...]
-    outlines: tuple[tuple[Line, ...], ...] = field(repr=False)
+    calls: tuple[ReplayedCall, ...]
+    outlines: tuple[tuple[OutlineLine, ...], ...] = field(repr=False)
     """The longest request of each stretch between rewrites: every call's request is the
     beginning of one of them."""
     usd_per_million: float | None = None
@@ -112,7 +112,7 @@ class Run:
     """What each change was expected to save, and what it did."""
     cost_beyond: float = 0.0
     """How much of `cost_unmanaged` is for tokens over the window: no request could hold them."""
-    recall: Recall
+    recall: NeedleRecall
     goals_verbatim: int
     goals_lost: int
     goals_missing: tuple[str, ...] = ()
@@ -202,6 +202,6 @@ class Run:
         return {"p50": round(cuts[9], 3), "p95": round(cuts[18], 3), "total": round(sum(times), 1)}
 
 
-def _rewrites(call: Call) -> bool:
+def _rewrites(call: ReplayedCall) -> bool:
     """Whether a call changes what was sent before (bounding an arrival does not)."""
     return call.broke_at >= 0 or any(e.reason != "arrived too large" for e in call.edits)

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from thalweg.lab.replay.account import Account
 from thalweg.lab.replay.contestants.base import Contestant
-from thalweg.lab.replay.results import Run
-from thalweg.lab.replay.subject import Subject
+from thalweg.lab.replay.results import ReplayRun
+from thalweg.lab.replay.subject import ReplaySubject
 
 
-def drive(subject: Subject, contestant: Contestant, accounts: Sequence[Account]) -> list[Run]:
+def drive(
+    subject: ReplaySubject, contestant: Contestant, accounts: Sequence[Account]
+) -> list[ReplayRun]:
     """Run a contestant through a recording, and return the results of its accounts.
 
     Args:

@@ -11,20 +11,20 @@ from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.reading import Reader
 from thalweg.engine.window.window import Window
 from thalweg.lab.recordings.base import Recording
-from thalweg.lab.replay.cache import Charge, PrefixCache
+from thalweg.lab.replay.cache import PrefixCache, RequestCharge
 from thalweg.lab.replay.questions import Questions
-from thalweg.lab.replay.uses import Use, find_uses
+from thalweg.lab.replay.uses import LaterUse, find_uses
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ReplaySubject:
     """A recording and what is the same under every policy and tariff."""
 
     recording: Recording
     questions: Questions
     entries: Sequence[Entry]
     """All of its messages, by position."""
-    uses: Mapping[int, Sequence[Use]]
+    uses: Mapping[int, Sequence[LaterUse]]
     """Later uses of tool results, by the position of the turn that uses them."""
 
 
@@ -35,7 +35,7 @@ class Terms:
     tariff: Tariff
     cold: frozenset[int]
     """Positions of assistant messages that were asked for after the cache had expired."""
-    whole: Mapping[int, Charge]
+    whole: Mapping[int, RequestCharge]
     """What every call costs that is sent whole, in a window without end; by the position of the
     assistant message that answers it."""
 
@@ -45,25 +45,27 @@ class Terms:
         return sum((charge.cost for charge in self.whole.values()), 0.0)
 
 
-def subject_of(recording: Recording, questions: Questions) -> Subject:
+def subject_of(recording: Recording, questions: Questions) -> ReplaySubject:
     """Read a recording once for all policies."""
     reader = Reader(exact_counter())
     entries = [reader.read(message) for message in recording.messages]
-    uses: dict[int, list[Use]] = defaultdict(list)
+    uses: dict[int, list[LaterUse]] = defaultdict(list)
     for use in find_uses(entries):
         uses[use.turn].append(use)
-    return Subject(recording, questions, entries, uses)
+    return ReplaySubject(recording, questions, entries, uses)
 
 
-def terms_of(subject: Subject, tariff: Tariff) -> Terms:
+def terms_of(subject: ReplaySubject, tariff: Tariff) -> Terms:
     """Return the effect of a tariff on a recording, independent of the policy."""
     cold = frozenset(_cold_turns(subject.recording.messages, tariff.lifetime_s))
     return Terms(tariff, cold, _whole(subject.entries, cold, tariff))
 
 
-def _whole(entries: Sequence[Entry], cold: Container[int], tariff: Tariff) -> dict[int, Charge]:
+def _whole(
+    entries: Sequence[Entry], cold: Container[int], tariff: Tariff
+) -> dict[int, RequestCharge]:
     window, cache = Window(exact_counter()), PrefixCache(tariff)
-    charges: dict[int, Charge] = {}
+    charges: dict[int, RequestCharge] = {}
     for entry in entries:
         if entry.message.role == "assistant":
             window.settle()

@@ -22,7 +22,7 @@ LENGTH = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class LaterUse:
     """One later use of a tool result."""
 
     turn: int
@@ -35,7 +35,7 @@ class Use:
     """Every position before the turn that contains it."""
 
 
-def find_uses(entries: Sequence[Entry]) -> Iterator[Use]:
+def find_uses(entries: Sequence[Entry]) -> Iterator[LaterUse]:
     """Find every use of a tool result by a later assistant message, in order.
 
     Args:
@@ -50,7 +50,7 @@ def find_uses(entries: Sequence[Entry]) -> Iterator[Use]:
             for use in entry.uses:
                 key = (use.name, use.target, use.scope)
                 if use.action == "read" and use.target and key in reads:
-                    yield Use(entry.position, reads[key], "", (reads[key],))
+                    yield LaterUse(entry.position, reads[key], "", (reads[key],))
         if (asked := entry.answers) is not None and not entry.message.is_error:
             if asked.action == "write":
                 for key in [k for k in reads if k[1] == asked.target]:
@@ -68,10 +68,10 @@ def _telling_names(entry: Entry) -> set[str]:
 
 def _identifier_uses(
     entry: Entry, names: set[str], said: dict[str, list[int]], entries: Sequence[Entry]
-) -> Iterator[Use]:
-    found: dict[int, Use] = {}
+) -> Iterator[LaterUse]:
+    found: dict[int, LaterUse] = {}
     for name in sorted(names):
         before = said.get(name, [])
         if 0 < len(before) <= RARE and entries[source := before[0]].message.role == "tool":
-            found.setdefault(source, Use(entry.position, source, name, tuple(before)))
+            found.setdefault(source, LaterUse(entry.position, source, name, tuple(before)))
     yield from (found[source] for source in sorted(found))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from thalweg.engine.pricing.tariff import PER_MILLION
 from thalweg.lab.replay.recorded import RECORDED
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.results import ReplayRun
 
 OURS = "thalweg"
 UNLIMITED = "none"
@@ -15,7 +15,7 @@ THOUSAND = 1_000
 CENT = 0.01
 
 
-def verdict(runs: Sequence[Run]) -> list[str]:
+def verdict(runs: Sequence[ReplayRun]) -> list[str]:
     """Return what runs of the same recordings show, a sentence or two for each policy.
 
     The first sentence is about Thalweg, or the first policy where Thalweg is none of them. Of a
@@ -25,7 +25,7 @@ def verdict(runs: Sequence[Run]) -> list[str]:
         >>> verdict([])
         []
     """
-    groups: dict[str, list[Run]] = {}
+    groups: dict[str, list[ReplayRun]] = {}
     seen: set[tuple[str, str]] = set()
     for run in runs:
         if (name := (run.policy, run.trajectory)) not in seen:
@@ -43,7 +43,7 @@ def verdict(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _headline(name: str, runs: Sequence[Run]) -> str:
+def _headline(name: str, runs: Sequence[ReplayRun]) -> str:
     what = "this session costs" if len(runs) == 1 else f"these {len(runs):,} sessions cost"
     cost, whole = (_total(runs, field) for field in ("cost", "cost_unmanaged"))
     if not whole:
@@ -60,23 +60,23 @@ def _headline(name: str, runs: Sequence[Run]) -> str:
     return f"With {name} {what} {_price(runs)}{compared}; {_faults(runs)}."
 
 
-def _price(runs: Sequence[Run], field: str = "cost") -> str:
+def _price(runs: Sequence[ReplayRun], field: str = "cost") -> str:
     in_dollars = all(run.usd_per_million for run in runs)
     return amount(runs, field) + ("" if in_dollars else " uncached input tokens")
 
 
-def amount(runs: Sequence[Run], field: str = "cost") -> str:
+def amount(runs: Sequence[ReplayRun], field: str = "cost") -> str:
     """Format a cost of runs in dollars, or in uncached input tokens where one has no dollars.
 
     Args:
         runs: At least one.
-        field: The cost: a field of `Run`.
+        field: The cost: a field of `ReplayRun`.
     """
     total = _total(runs, field)
     return dollars(total) if all(run.usd_per_million for run in runs) else f"{total:,.0f}"
 
 
-def _total(runs: Sequence[Run], field: str) -> float:
+def _total(runs: Sequence[ReplayRun], field: str) -> float:
     if all(run.usd_per_million for run in runs):
         return sum(float(getattr(run, field)) * (run.usd_per_million or 0) for run in runs) / (
             PER_MILLION
@@ -95,7 +95,7 @@ def dollars(usd: float) -> str:
     return f"${usd:,.{digits}f}"
 
 
-def _faults(runs: Sequence[Run]) -> str:
+def _faults(runs: Sequence[ReplayRun]) -> str:
     """List what was lost or would be rejected."""
     rows = [run.to_json(timing=False) for run in runs]
     lost = sum(run.unrecoverable_bytes for run in runs)
@@ -115,7 +115,7 @@ def _faults(runs: Sequence[Run]) -> str:
     return ", ".join(found) if found else "nothing is lost"
 
 
-def _recorded(runs: Sequence[Run]) -> list[str]:
+def _recorded(runs: Sequence[ReplayRun]) -> list[str]:
     """Describe what the agent that wrote the logs paid for, and what its compactions took."""
     if not runs:
         return []
@@ -124,7 +124,7 @@ def _recorded(runs: Sequence[Run]) -> list[str]:
     return [f"What really happened: {_price(runs)}, {compactions}; {_faults(runs)}."]
 
 
-def _unlimited(runs: Sequence[Run]) -> list[str]:
+def _unlimited(runs: Sequence[ReplayRun]) -> list[str]:
     over = sum(call.tokens > run.window for run in runs for call in run.calls)
     calls = sum(len(run.calls) for run in runs)
     exceed = "exceeds" if over == 1 else "exceed"

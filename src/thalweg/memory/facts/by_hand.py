@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import islice
 
 from thalweg.errors import FactRefusedError, NoSuchFactError
-from thalweg.memory.facts.changes import Change, Drop, Put
+from thalweg.memory.facts.changes import Change, PutFact, RemoveFact
 from thalweg.memory.facts.gates.judging import Verdict
 from thalweg.memory.facts.learning.lesson import folded
 from thalweg.memory.facts.merging.comparing import sharing_most
@@ -103,7 +103,7 @@ def plan_edit(
             written_by="user",
             observed_at=now,
         )
-    return () if edited == old else (Put(edited, "edited"),)
+    return () if edited == old else (PutFact(edited, "edited"),)
 
 
 def plan_review(facts: Sequence[Fact], id_: FactId, *, accepted: bool) -> tuple[Change, ...]:
@@ -114,12 +114,12 @@ def plan_review(facts: Sequence[Fact], id_: FactId, *, accepted: bool) -> tuple[
     """
     held = find((fact for fact in facts if fact.status == "quarantined"), id_)
     if not accepted:
-        return (Drop(id_, "rejected"),)
+        return (RemoveFact(id_, "rejected"),)
     vouched = replace(
         held, status="active", trust=Trust.USER, superseded_by=FactId(""), protected=False
     )
     others = [fact for fact in facts if fact.id != id_]
-    return folded([Drop(id_, "accepted"), *plan_remember(others, vouched)])
+    return folded([RemoveFact(id_, "accepted"), *plan_remember(others, vouched)])
 
 
 def find(facts: Iterable[Fact], id_: FactId) -> Fact:

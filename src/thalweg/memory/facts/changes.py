@@ -5,11 +5,11 @@ Each has a reason. The store logs what a change replaces, so that every commit c
 
 from dataclasses import dataclass
 
-from thalweg.memory.facts.values import Fact, FactId, Section, SectionName
+from thalweg.memory.facts.values import Fact, FactId, ProfileSection, SectionName
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class PutFact:
     """Add a fact, or put it in the place of the one with its id (merged, edited, superseded)."""
 
     fact: Fact
@@ -17,7 +17,7 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class RemoveFact:
     """Remove a fact from the memory. The log of operations has its row until `forget`."""
 
     id: FactId
@@ -25,10 +25,10 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class WriteSection:
     """Write a section of the profile; one without a text is taken out."""
 
-    section: Section
+    section: ProfileSection
     why: str
 
     @property
@@ -52,4 +52,4 @@ class Hide:
     """Whether the turns are recalled again: an undo of a `Hide`."""
 
 
-Change = Put | Drop | Write | Hide
+Change = PutFact | RemoveFact | WriteSection | Hide

@@ -17,7 +17,7 @@ class Proposal:
     category: Category
     confidence: float
     uid: str
-    """The turn it was learned from, see `Turn.uid`."""
+    """The turn it was learned from, see `Statement.uid`."""
     quote: str
     """What it rests on, word for word from that turn."""
     subject: str = ""

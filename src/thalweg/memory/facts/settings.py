@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
-from thalweg.engine.sections import Section
+from thalweg.engine.sections import SettingsSection
 from thalweg.memory.facts.values import Category
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -24,7 +24,7 @@ WEB_TOOLS = (
 what the subagent read."""
 
 
-class MemorySettings(Section):
+class MemorySettings(SettingsSection):
     """When memory learns, what it keeps, and how much of it a context is given.
 
     Example:

@@ -28,7 +28,7 @@ class Weighed:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ShownFacts:
     """What was recalled for one message of the user."""
 
     uid: str
@@ -41,16 +41,18 @@ class Told:
     """The best first."""
 
 
-_TOLD = tuple(field.name for field in fields(Told))
+_TOLD = tuple(field.name for field in fields(ShownFacts))
 _WEIGHED = tuple(field.name for field in fields(Weighed))
 """Not `asdict`, which copies every value of a hundred rows for each message."""
 
 
-def told_to_json(told: Told) -> str:
+def told_to_json(told: ShownFacts) -> str:
     """Write it as a line of JSON; `told_from_json` reads it back.
 
     Example:
-        >>> told = Told("m1", "2026-03-01T10:00:00Z", 20, (Weighed("told", section="topOfMind"),))
+        >>> told = ShownFacts(
+        ...     "m1", "2026-03-01T10:00:00Z", 20, (Weighed("told", section="topOfMind"),)
+        ... )
         >>> told_from_json(told_to_json(told)) == told
         True
     """
@@ -61,7 +63,7 @@ def told_to_json(told: Told) -> str:
     return json.dumps(plain, separators=(",", ":"))
 
 
-def told_from_json(text: str) -> Told:
+def told_from_json(text: str) -> ShownFacts:
     """Read what `told_to_json` wrote."""
     plain = json.loads(text)
-    return Told(**{**plain, "weighed": tuple(Weighed(**one) for one in plain["weighed"])})
+    return ShownFacts(**{**plain, "weighed": tuple(Weighed(**one) for one in plain["weighed"])})

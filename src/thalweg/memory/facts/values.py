@@ -57,7 +57,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Statement:
     """What somebody said in a thread, as memory keeps it: one message, its own words only."""
 
     thread: str
@@ -83,9 +83,9 @@ class Evidence:
 
     thread: str
     uid: str
-    """Of the message; see `Turn.uid`."""
+    """Of the message; see `Statement.uid`."""
     quote: str
-    """Word for word from `Turn.text`."""
+    """Word for word from `Statement.text`."""
     said_at: str
     trust: Trust
     position: int = -1
@@ -152,7 +152,7 @@ HISTORY: tuple[SectionName, ...] = ("recentMonths", "earlierContext", "longTermB
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ProfileSection:
     """One text of the profile."""
 
     name: SectionName
@@ -166,7 +166,7 @@ class Section:
 class Profile:
     """What memory tells of a user in whole sentences; sections without a text are left out."""
 
-    sections: tuple[Section, ...] = ()
+    sections: tuple[ProfileSection, ...] = ()
 
     def text(self, name: SectionName) -> str:
         """Read one section; empty where there is none."""

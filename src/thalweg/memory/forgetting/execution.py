@@ -6,22 +6,22 @@ from dataclasses import replace
 from thalweg.memory import shown as telling
 from thalweg.memory.base import Receipt, Selection
 from thalweg.memory.facts.recall.found import turn_words
-from thalweg.memory.facts.values import Turn
+from thalweg.memory.facts.values import Statement
 from thalweg.memory.forgetting import plan as forgetting
 from thalweg.memory.store import operations, threads
-from thalweg.memory.store.contents import Known
+from thalweg.memory.store.contents import ScopeContents
 from thalweg.memory.store.records import read_turn
 from thalweg.memory.store.scoped import Scoped
 
 
-def plan(scoped: Scoped, selection: Selection) -> forgetting.Plan:
+def plan(scoped: Scoped, selection: Selection) -> forgetting.ForgettingPlan:
     """Read all data of a scope, and return the plan of forgetting."""
     names = threads.names(scoped.db, scoped.id)
     rows = scoped.db.rows(
         "SELECT thread, seq, body FROM memory_turn WHERE scope = ? ORDER BY thread, seq",
         (scoped.id,),
     )
-    known = Known(
+    known = ScopeContents(
         facts=[kept.fact for kept in scoped.all_kept().values()],
         turns=[read_turn(names[thread], seq, body) for thread, seq, body in rows],
         sections=list(scoped.sections().values()),
@@ -32,7 +32,11 @@ def plan(scoped: Scoped, selection: Selection) -> forgetting.Plan:
 
 
 def receipt(
-    scoped: Scoped, planned: forgetting.Plan, *, left: tuple[str, ...] = (), dry_run: bool = False
+    scoped: Scoped,
+    planned: forgetting.ForgettingPlan,
+    *,
+    left: tuple[str, ...] = (),
+    dry_run: bool = False,
 ) -> Receipt:
     """Return the effects of a plan, without any content."""
     hashes = {scoped.digests.of(kind, text).hex() for kind, text in planned.buried}
@@ -50,7 +54,7 @@ def receipt(
 
 
 def erase(
-    scoped: Scoped, planned: forgetting.Plan, selection: Selection, *, now: str, at: int
+    scoped: Scoped, planned: forgetting.ForgettingPlan, selection: Selection, *, now: str, at: int
 ) -> None:
     """Execute a plan, and increment the scope's version.
 
@@ -86,7 +90,7 @@ def _all(scoped: Scoped) -> None:
         scoped.db.run(f"DELETE FROM {table} WHERE scope = ?", (scoped.id,))  # noqa: S608 (ours)
 
 
-def _facts(scoped: Scoped, planned: forgetting.Plan) -> None:
+def _facts(scoped: Scoped, planned: forgetting.ForgettingPlan) -> None:
     kept = scoped.kept(set(planned.facts))
     scoped.drop([kept[id_] for id_, left in planned.facts.items() if left is None])
     for id_, left in planned.facts.items():
@@ -94,7 +98,7 @@ def _facts(scoped: Scoped, planned: forgetting.Plan) -> None:
             scoped.put(left, kept[id_])
 
 
-def _turns(scoped: Scoped, turns: Sequence[Turn]) -> None:
+def _turns(scoped: Scoped, turns: Sequence[Statement]) -> None:
     numbers = {
         name: threads.look(scoped.db, scoped.digests, name).number
         for name in {turn.thread for turn in turns}
@@ -115,7 +119,7 @@ def _turns(scoped: Scoped, turns: Sequence[Turn]) -> None:
     )
 
 
-def _log(scoped: Scoped, planned: forgetting.Plan) -> None:
+def _log(scoped: Scoped, planned: forgetting.ForgettingPlan) -> None:
     scoped.db.run_each(
         "DELETE FROM memory_change WHERE scope = ? AND operation = ? AND place = ?",
         [(scoped.id, logged.operation, logged.place) for logged, _ in planned.log],

@@ -9,28 +9,28 @@ from dataclasses import dataclass
 
 from thalweg.memory.base import Selection
 from thalweg.memory.facts.recall.found import index_words
-from thalweg.memory.facts.values import Evidence, Fact, FactId, SectionName, Turn
+from thalweg.memory.facts.values import Evidence, Fact, FactId, SectionName, Statement
 from thalweg.memory.forgetting.lineage import Lineage
 from thalweg.memory.forgetting.remaining import Leaving
-from thalweg.memory.store.contents import Known
+from thalweg.memory.store.contents import ScopeContents
 from thalweg.memory.store.digests import Kind
-from thalweg.memory.store.steps import Logged, Step, TurnsStep
+from thalweg.memory.store.steps import Step, StepRow, TurnsStep
 from thalweg.memory.verbatim import Sayings
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ForgettingPlan:
     """What is to be done."""
 
     gone: Sequence[FactId]
     """Facts that go, those included that only the log still had, oldest first."""
     facts: Mapping[FactId, Fact | None]
     """New versions of changed facts; `None` for deleted ones."""
-    turns: Sequence[Turn]
+    turns: Sequence[Statement]
     """That go."""
     sections: Sequence[SectionName]
     """That go."""
-    log: Sequence[tuple[Logged, Step | None]]
+    log: Sequence[tuple[StepRow, Step | None]]
     """Steps in the log that change, and `None` for those that go."""
     operations: Sequence[int]
     """Operations that lose content, and so their reason."""
@@ -43,7 +43,7 @@ class Plan:
     """Texts of the deleted facts, for copies outside of the tables."""
 
 
-def plan(known: Known, selection: Selection) -> Plan:
+def plan(known: ScopeContents, selection: Selection) -> ForgettingPlan:
     """Return the plan to forget a selection.
 
     A fact is deleted with its source turns, a turn with the facts that have no other evidence, and
@@ -81,7 +81,7 @@ def plan(known: Known, selection: Selection) -> Plan:
     log += [(logged, None) for logged in _hidden_for_nothing(known.log, log)]
     operations = {logged.operation for logged, _ in log}
     operations |= {number for number, why in known.whys.items() if sayings.are_in(why)}
-    return Plan(
+    return ForgettingPlan(
         gone=gone,
         facts={fact.id: new for fact in known.facts if (new := left[fact.id]) != fact},
         turns=turns,
@@ -100,8 +100,8 @@ def plan(known: Known, selection: Selection) -> Plan:
 
 
 def _hidden_for_nothing(
-    whole: Sequence[Logged], log: Sequence[tuple[Logged, Step | None]]
-) -> list[Logged]:
+    whole: Sequence[StepRow], log: Sequence[tuple[StepRow, Step | None]]
+) -> list[StepRow]:
     """Return the steps that hid turns for changes that are all forgotten."""
     gone = {(logged.operation, logged.place) for logged, step in log if step is None}
     left = {
@@ -117,7 +117,7 @@ def _hidden_for_nothing(
     ]
 
 
-def _is_chosen(said: Turn | Evidence, selection: Selection) -> bool:
+def _is_chosen(said: Statement | Evidence, selection: Selection) -> bool:
     """Return whether a turn, or the source of a fact, is in the selection."""
     return selection.everything or said.thread in selection.threads or said.uid in selection.uids
 
@@ -126,7 +126,9 @@ def _has_words(sought: Collection[str], *texts: str) -> bool:
     return bool(sought) and set(index_words(" ".join(texts))).issuperset(sought)
 
 
-def _facts_gone(known: Known, selection: Selection, sought: Collection[str]) -> list[FactId]:
+def _facts_gone(
+    known: ScopeContents, selection: Selection, sought: Collection[str]
+) -> list[FactId]:
     """List the facts that go, oldest first."""
     gone = {
         fact.id
@@ -166,7 +168,7 @@ def _buried(images: Sequence[Fact], uids: Collection[str]) -> set[tuple[Kind, st
     return buried
 
 
-def _said(images: Sequence[Fact], turns: Sequence[Turn]) -> list[tuple[str, int]]:
+def _said(images: Sequence[Fact], turns: Sequence[Statement]) -> list[tuple[str, int]]:
     """Return the positions in logs of threads with the same text."""
     places = {(turn.thread, turn.position) for turn in turns}
     places |= {(each.thread, each.position) for fact in images for each in fact.evidence}

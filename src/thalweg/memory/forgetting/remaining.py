@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from thalweg.memory.facts.values import NO_FACT, Evidence, Fact, FactId, Section, Trust
+from thalweg.memory.facts.values import NO_FACT, Evidence, Fact, FactId, ProfileSection, Trust
 from thalweg.memory.forgetting.lineage import Lineage
-from thalweg.memory.store.steps import Logged, SectionStep, Step, TurnsStep
+from thalweg.memory.store.steps import SectionStep, Step, StepRow, TurnsStep
 from thalweg.memory.verbatim import Sayings
 
 
@@ -47,13 +47,13 @@ class Leaving:
         is_told = evidence.uid in self.uids or self.sayings.are_in(evidence.quote)
         return replace(evidence, quote="") if is_told else evidence
 
-    def section(self, section: Section | None) -> Section | None:
+    def section(self, section: ProfileSection | None) -> ProfileSection | None:
         """Return the remaining part of a section."""
         if section is None or self.whole_profile or not self.gone.isdisjoint(section.cites):
             return None
         return None if self.sayings.are_in(section.text) else section
 
-    def log(self, log: Collection[Logged]) -> Iterator[tuple[Logged, Step | None]]:
+    def log(self, log: Collection[StepRow]) -> Iterator[tuple[StepRow, Step | None]]:
         """Yield the steps of a log that change, and their new versions; `None` for deleted ones."""
         for logged in log:
             step, left = logged.step, self._step(logged.step)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tracing import trace
-from thalweg.memory.facts.changes import Change, Drop, Hide, Put, Write
+from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
 
 EVENT = "thalweg.memory"
 """Type of the events, and name of those in a trace."""
@@ -24,7 +24,7 @@ _log = logging.getLogger("thalweg.memory")
 
 
 @dataclass(slots=True)
-class Report:
+class JobReport:
     """What one job did. It is filled in while the job lasts."""
 
     thread: str
@@ -43,7 +43,7 @@ class Report:
     """Answers of which something could not be read."""
     skipped: int = 0
     """Turns that were passed over, since no answer about them could ever be read."""
-    spent: Spent = field(default_factory=Spent)
+    spent: AuxiliaryUsage = field(default_factory=AuxiliaryUsage)
     cost: float | None = None
     """Cost of the calls in the tariff's unit; `None` if no price is available."""
     failed: str = ""
@@ -58,21 +58,21 @@ class Report:
         """Count changes that were made."""
         for change in changes:
             match change:
-                case Put(fact):
+                case PutFact(fact):
                     self.changed[fact.status] += 1
                     self.confidences.append(fact.confidence)
-                case Drop():
+                case RemoveFact():
                     self.changed["dropped"] += 1
-                case Write():
+                case WriteSection():
                     self.changed["section"] += 1
                 case Hide():
                     self.changed["hidden"] += 1
 
 
-Tell = Callable[[Report], None]
+Tell = Callable[[JobReport], None]
 
 
-def tell(report: Report) -> None:
+def tell(report: JobReport) -> None:
     """Log and trace a job."""
     event = event_of(report)
     level = logging.WARNING if report.failed or report.skipped else logging.INFO
@@ -80,7 +80,7 @@ def tell(report: Report) -> None:
     trace(event)
 
 
-def event_of(report: Report) -> dict[str, Any]:
+def event_of(report: JobReport) -> dict[str, Any]:
     """Make the event of a job: plain values that JSON can hold."""
     spent = report.spent
     return {
@@ -106,7 +106,7 @@ def event_of(report: Report) -> dict[str, Any]:
     }
 
 
-def sentence(report: Report) -> str:
+def sentence(report: JobReport) -> str:
     """Return a report as one line for a person."""
     made = ", ".join(f"{n} {what}" for what, n in sorted(report.changed.items())) or "no change"
     why = ", ".join(f"{n} {what}" for what, n in sorted(report.refused.items()))
@@ -123,6 +123,6 @@ def sentence(report: Report) -> str:
     return told
 
 
-def cost_of(spent: Spent, tariff: Tariff | None) -> float | None:
+def cost_of(spent: AuxiliaryUsage, tariff: Tariff | None) -> float | None:
     """Return the cost of usage; `None` if no price is available."""
     return None if tariff is None else tariff.cost_of(spent.price(tariff))

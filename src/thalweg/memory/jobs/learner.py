@@ -12,13 +12,13 @@ from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import StaleWriteError, ThalwegError
 from thalweg.memory.base import Job, Learned, MemoryStore
 from thalweg.memory.clock import Clock, new_fact_id, utc_now
-from thalweg.memory.facts.changes import Change, Drop, Hide, Put, Write
+from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
 from thalweg.memory.facts.learning.asking import KNOWN_FACTS, ask_for_facts, ask_for_verdicts
 from thalweg.memory.facts.learning.extraction import Item, Pair, proposals_of
 from thalweg.memory.facts.learning.lesson import (
-    Candidate,
+    FactCandidate,
+    LearningPlan,
     Lesson,
-    Plan,
     Removal,
     candidates,
     folded,
@@ -28,13 +28,13 @@ from thalweg.memory.facts.learning.lesson import (
     removals,
     verdicts_of,
 )
-from thalweg.memory.facts.learning.portions import Portion, Size, portions
+from thalweg.memory.facts.learning.portions import Portion, PortionSize, portions
 from thalweg.memory.facts.merging.planning import Verdicts
 from thalweg.memory.facts.proposals import Proposal
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Fact, FactId, Turn
+from thalweg.memory.facts.values import Fact, FactId, Statement
 from thalweg.memory.jobs.backoff import NO_MODEL_S, backoff_s
-from thalweg.memory.jobs.events import MINE, MOST_RACES, Report, Tell, cost_of, tell
+from thalweg.memory.jobs.events import MINE, MOST_RACES, JobReport, Tell, cost_of, tell
 from thalweg.memory.jobs.profile import write_profile
 from thalweg.memory.jobs.structured import Respondent
 from thalweg.memory.store.candidates import facts_beside, similar_facts
@@ -56,7 +56,7 @@ class UnreadableError(ThalwegError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _LearnerSnapshot:
     """A memory as it was when the learner was asked."""
 
     facts: list[Fact]
@@ -69,7 +69,7 @@ class _Asked:
 class _Judged:
     """What the gates let through of a portion, and what a model takes it for."""
 
-    made: Sequence[Candidate] = ()
+    made: Sequence[FactCandidate] = ()
     removed: Sequence[Removal] = ()
     refused: Sequence[str] = ()
     verdicts: Verdicts = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Learner:
     tariff: Tariff | None = None
     """The model's prices, if available."""
 
-    def learn(self, job: Job, until: str = "") -> Report:
+    def learn(self, job: Job, until: str = "") -> JobReport:
         """Run a job to its end, and return it to the store.
 
         After any error, the job is returned to continue later from its current position.
@@ -101,7 +101,7 @@ class Learner:
             job: The job.
             until: No portion begins after this time; the rest waits for the next lease.
         """
-        report = Report(job.thread, job.attempt)
+        report = JobReport(job.thread, job.attempt)
         try:
             self._learn(job, report, until)
         except Exception as error:  # noqa: BLE001 (a model may raise anything; the job is durable)
@@ -112,7 +112,7 @@ class Learner:
         self.tell(report)
         return report
 
-    def _learn(self, job: Job, report: Report, until: str) -> None:
+    def _learn(self, job: Job, report: JobReport, until: str) -> None:
         if not self._may_learn(job):
             return
         if self.respondent is None:
@@ -155,9 +155,9 @@ class Learner:
             None,
         )
 
-    def _size(self, job: Job) -> Size:
+    def _size(self, job: Job) -> PortionSize:
         settings = self.settings
-        size = Size(
+        size = PortionSize(
             learn_tokens=settings.learn_tokens,
             learn_turns=settings.learn_turns,
             overlap_turns=settings.overlap_turns,
@@ -168,7 +168,7 @@ class Learner:
         return size
 
     def _learn_from(
-        self, portion: Portion, job: Job, respondent: Respondent, report: Report
+        self, portion: Portion, job: Job, respondent: Respondent, report: JobReport
     ) -> bool:
         """Process a portion; return `False` if another worker has the thread."""
         asked = self._look(portion, job)
@@ -185,17 +185,19 @@ class Learner:
         report.refuse(judged.refused)
         return self._commit(portion, judged, asked, job, report)
 
-    def _look(self, portion: Portion, job: Job) -> _Asked:
+    def _look(self, portion: Portion, job: Job) -> _LearnerSnapshot:
         newest = self._newest(job)
         texts = [turn.text for turn in portion.turns]
-        return _Asked(facts_beside(self.store, job.scope, texts, all_up_to=KNOWN_FACTS), newest)
+        return _LearnerSnapshot(
+            facts_beside(self.store, job.scope, texts, all_up_to=KNOWN_FACTS), newest
+        )
 
     def _newest(self, job: Job) -> int:
         newest = self.store.operations(job.scope, limit=1)
         return newest[0].id if newest else 0
 
     def _ask(
-        self, portion: Portion, facts: Sequence[Fact], respondent: Respondent, report: Report
+        self, portion: Portion, facts: Sequence[Fact], respondent: Respondent, report: JobReport
     ) -> list[Proposal]:
         known = [fact for fact in facts if is_told(fact)]
         answer_tokens = self.settings.answer_tokens
@@ -213,10 +215,10 @@ class Learner:
         self,
         portion: Portion,
         proposals: Sequence[Proposal],
-        asked: _Asked,
+        asked: _LearnerSnapshot,
         job: Job,
         respondent: Respondent,
-        report: Report,
+        report: JobReport,
     ) -> _Judged:
         """Pass proposals through the gates, and ask once what those are that may touch a fact."""
         if not proposals:
@@ -233,24 +235,24 @@ class Learner:
         vectors = {one.fact.id: self.store.vector(one.fact.content) for one in left}
         return _Judged(left, removed, refused, verdicts, vectors)
 
-    def _around(self, portion: Portion, job: Job) -> list[Turn]:
+    def _around(self, portion: Portion, job: Job) -> list[Statement]:
         """Return a portion's turns and those around it, which show its meaning."""
         first = max(0, portion.turns[0].seq - AROUND)
         return self.store.turns(job.scope, job.thread, first, portion.turns[-1].seq + AROUND)
 
     def _verdicts(
         self,
-        made: Sequence[Candidate],
-        asked: _Asked,
+        made: Sequence[FactCandidate],
+        asked: _LearnerSnapshot,
         job: Job,
         respondent: Respondent,
-        report: Report,
+        report: JobReport,
     ) -> Verdicts:
         """Ask for the relation of candidates to existing facts; empty if there are none.
 
         If the answer cannot be parsed, all of them are kept side by side.
         """
-        touching: list[Candidate] = []
+        touching: list[FactCandidate] = []
         near: dict[FactId, Fact] = {}
         for one in made:
             if one.fact.status != "active":
@@ -271,7 +273,12 @@ class Learner:
         return verdicts_of(told.answer.items, news, question.names)
 
     def _commit(
-        self, portion: Portion, judged: _Judged, asked: _Asked, job: Job, report: Report
+        self,
+        portion: Portion,
+        judged: _Judged,
+        asked: _LearnerSnapshot,
+        job: Job,
+        report: JobReport,
     ) -> bool:
         """Commit the facts of a portion; plan again after each conflict."""
         for _ in range(MOST_RACES):
@@ -319,12 +326,14 @@ class Learner:
         may = portion.learnable & {turn.uid for turn in mine}
         return Learned(job.thread, learned, mine[-1].seq + 1), may
 
-    def _plan(self, judged: _Judged, learnable: frozenset[str], asked: _Asked, job: Job) -> Plan:
+    def _plan(
+        self, judged: _Judged, learnable: frozenset[str], asked: _LearnerSnapshot, job: Job
+    ) -> LearningPlan:
         """Plan on the memory as it is now: turns may have been taken out since."""
         made = [one for one in judged.made if _rests_on(one.fact, learnable)]
         removed = [one for one in judged.removed if one.uid in learnable]
         if not made and not removed:
-            return Plan((), ("its turn is gone",) * len(judged.made))
+            return LearningPlan((), ("its turn is gone",) * len(judged.made))
         ids = {fact.id for fact in asked.facts} | {one.id for one in removed}
         ids |= {id_ for of in judged.verdicts.values() for id_ in of}
         ids |= {
@@ -352,9 +361,9 @@ class Learner:
         )
         room = plan_room(self.store, job.scope, plan.changes, self.settings, self.clock())
         gone = ("its turn is gone",) * (len(judged.made) - len(made))
-        return Plan(folded([*plan.changes, *room]), (*plan.refused, *gone))
+        return LearningPlan(folded([*plan.changes, *room]), (*plan.refused, *gone))
 
-    def _settled(self, asked: _Asked, facts: Sequence[Fact], job: Job) -> set[FactId]:
+    def _settled(self, asked: _LearnerSnapshot, facts: Sequence[Fact], job: Job) -> set[FactId]:
         """Find the facts that a person changed or took out since the learner was asked."""
         there = {fact.id for fact in facts}
         settled = {fact.id for fact in asked.facts if fact.id not in there}
@@ -377,10 +386,10 @@ def _facts_in(changes: Sequence[Change]) -> set[FactId]:
     found: set[FactId] = set()
     for change in changes:
         match change:
-            case Put(fact):
+            case PutFact(fact):
                 found.add(fact.id)
-            case Drop(id):
+            case RemoveFact(id):
                 found.add(id)
-            case Write() | Hide():
+            case WriteSection() | Hide():
                 pass
     return found

@@ -11,7 +11,7 @@ from thalweg.memory.facts.learning.extraction import Paragraph
 from thalweg.memory.facts.learning.lesson import SECTION_CHARS, is_told, plan_profile
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Fact, FactId
-from thalweg.memory.jobs.events import MINE, MOST_RACES, Report
+from thalweg.memory.jobs.events import MINE, MOST_RACES, JobReport
 from thalweg.memory.jobs.structured import Respondent
 from thalweg.memory.store.candidates import standing_facts
 
@@ -25,7 +25,7 @@ def write_profile(
     job: Job,
     settings: MemorySettings,
     clock: Callable[[], str],
-    report: Report,
+    report: JobReport,
 ) -> None:
     """Rewrite the profile of a scope.
 

@@ -14,15 +14,15 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.messages.ai import UsageMetadata
 from pydantic import BaseModel
 
-from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.archive.threads.spending import spent_on
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter
 from thalweg.engine.undocumented import trace_params
-from thalweg.memory.facts.learning.asking import Question
+from thalweg.memory.facts.learning.asking import LearnerRequest
 from thalweg.memory.facts.learning.extraction import (
-    Answer,
     Kind,
+    ParsedAnswer,
     answer_schema,
     better,
     read_answer,
@@ -40,11 +40,11 @@ PROBLEMS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Told(Generic[T]):
+class StructuredAnswer(Generic[T]):
     """What came of one question."""
 
-    answer: Answer[T]
-    spent: Spent
+    answer: ParsedAnswer[T]
+    spent: AuxiliaryUsage
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class Respondent:
         self._ways = [way for way in WAYS if way != "schema" or holds]
         self.name = self.name or named(self.model)
 
-    def ask(self, question: Question, kind: Kind, item: type[T]) -> Told[T]:
+    def ask(self, question: LearnerRequest, kind: Kind, item: type[T]) -> StructuredAnswer[T]:
         """Ask, and retry once if the answer cannot be parsed completely.
 
         The model's errors are raised, unless another way may succeed.
@@ -77,16 +77,18 @@ class Respondent:
         said, spent = self._send(sent, kind)
         answer = read_answer(written(said), kind, item)
         if not answer.problems:
-            return Told(answer, spent)
+            return StructuredAnswer(answer, spent)
         problem = "; ".join(answer.problems[:PROBLEMS])
         again = HumanMessage(prompt("learn_again").render(problem=problem))
         # As plain text: an answer with tool calls would need their results after it.
         shown = AIMessage(written(said) or "nothing")
         said, more = self._send([*sent, shown, again], kind)
         second = read_answer(written(said), kind, item)
-        return Told(better(answer, second), spent + more)
+        return StructuredAnswer(better(answer, second), spent + more)
 
-    def _send(self, messages: Sequence[BaseMessage], kind: Kind) -> tuple[AIMessage, Spent]:
+    def _send(
+        self, messages: Sequence[BaseMessage], kind: Kind
+    ) -> tuple[AIMessage, AuxiliaryUsage]:
         while True:
             way = self._ways[0]
             try:
@@ -101,7 +103,7 @@ class Respondent:
             else:
                 return said, self._spent(said)
 
-    def _spent(self, said: AIMessage) -> Spent:
+    def _spent(self, said: AIMessage) -> AuxiliaryUsage:
         return spent_on(said, written(said), self.name, self.count)
 
 

@@ -9,12 +9,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from thalweg.database.base import Rows
-from thalweg.memory.facts.recall.found import Found
+from thalweg.memory.facts.recall.found import WordOccurrences
 from thalweg.memory.search.lengths import MOST, Lengths
 from thalweg.memory.search.postings import BLOCK_BITS, Posting
 from thalweg.memory.search.selection import heaviest, weights
 from thalweg.memory.search.vectors import Vectors
-from thalweg.memory.search.word_rows import LENGTHS, TOTALS, VECTORS, Row, WordRows
+from thalweg.memory.search.word_rows import LENGTHS, TOTALS, VECTORS, WordRow, WordRows
 
 FACTS = 0
 """The thread number of items that are facts; threads are numbered from 1."""
@@ -23,7 +23,7 @@ MOST_WORDS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexEntry:
     """An item on its way into the index."""
 
     words: Sequence[str]
@@ -37,8 +37,8 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """What an item is a piece of; see `Entry`."""
+class ItemSource:
+    """What an item is a piece of; see `IndexEntry`."""
 
     number: int
     thread: int
@@ -58,15 +58,15 @@ class _Totals:
     """Of all items."""
 
     @classmethod
-    def read(cls, row: Row) -> "_Totals":
+    def read(cls, row: WordRow) -> "_Totals":
         return cls(row.items, *_STATE.unpack(row.recent)) if row.recent else cls()
 
-    def row(self) -> Row:
-        return Row(self.items, _STATE.pack(self.following, self.words))
+    def row(self) -> WordRow:
+        return WordRow(self.items, _STATE.pack(self.following, self.words))
 
 
 _STATE = struct.Struct("<qq")
-_EMPTY = Row()
+_EMPTY = WordRow()
 
 
 class Index:
@@ -84,7 +84,7 @@ class Index:
 
     # -- writing -------------------------------------------------------------------------
 
-    def add(self, entries: Sequence[Entry]) -> list[int]:
+    def add(self, entries: Sequence[IndexEntry]) -> list[int]:
         """Add items, oldest first, pieces of one turn in a row.
 
         Returns:
@@ -161,7 +161,9 @@ class Index:
 
     # -- reading -------------------------------------------------------------------------
 
-    def find(self, words: Sequence[str], limit: int, most_words: int = MOST_WORDS) -> Found:
+    def find(
+        self, words: Sequence[str], limit: int, most_words: int = MOST_WORDS
+    ) -> WordOccurrences:
         """Find items by words; see `MemoryStore.find`."""
         keys = {self._rows.key(word): word for word in words}
         rows = self._rows.read((TOTALS, LENGTHS, *keys))
@@ -178,7 +180,7 @@ class Index:
             numbers += [base + at for at in offsets]
             for key, posting in blocks[block].items():
                 places[key].update(posting.among(offsets, base))
-        return Found(
+        return WordOccurrences(
             {word: places[key] for key, word in keys.items()},
             {word: rows.get(key, _EMPTY).items for key, word in keys.items()},
             self._lengths.read(numbers, lengths),
@@ -187,14 +189,14 @@ class Index:
             {},
         )
 
-    def places(self, numbers: Sequence[int]) -> list[Place]:
+    def places(self, numbers: Sequence[int]) -> list[ItemSource]:
         """Return the kinds of items; unknown numbers are skipped."""
         rows = self._db.rows_by(
             "SELECT number, thread, seq, start, stop FROM memory_item WHERE scope = ? AND number",
             numbers,
             (self._scope,),
         )
-        return [Place(*row) for row in rows]
+        return [ItemSource(*row) for row in rows]
 
     def beside(self, numbers: Sequence[int], reach: int) -> dict[int, list[int]]:
         """List for each piece of a turn those within `reach` of it in its thread, in order."""

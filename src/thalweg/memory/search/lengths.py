@@ -3,7 +3,14 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from thalweg.database.base import Rows
-from thalweg.memory.search.word_rows import LENGTHS, RECENT, Row, WordRows, read_times, write_times
+from thalweg.memory.search.word_rows import (
+    LENGTHS,
+    RECENT,
+    WordRow,
+    WordRows,
+    read_times,
+    write_times,
+)
 
 MOST = 255
 """Maximum number of words of an item; longer items are stored with this."""
@@ -22,12 +29,12 @@ class Lengths:
 
     def change(self, lengths: Mapping[int, int]) -> None:
         """Set lengths of items, by number."""
-        row = self._rows.read((LENGTHS,)).get(LENGTHS, Row())
+        row = self._rows.read((LENGTHS,)).get(LENGTHS, WordRow())
         recent = {**read_times(row.recent), **lengths}
         if len(recent) > RECENT:
             self._move(recent)
             recent = {}
-        self._rows.put({LENGTHS: Row(0, write_times(recent))})
+        self._rows.put({LENGTHS: WordRow(0, write_times(recent))})
 
     def _move(self, lengths: Mapping[int, int]) -> None:
         rows = {block: bytearray(packed) for block, packed in self._blocks(lengths).items()}
@@ -42,7 +49,7 @@ class Lengths:
             [(self._scope, LENGTHS, block, bytes(row)) for block, row in rows.items()],
         )
 
-    def read(self, numbers: Collection[int], recent: Row) -> dict[int, int]:
+    def read(self, numbers: Collection[int], recent: WordRow) -> dict[int, int]:
         """Read lengths of items.
 
         Args:

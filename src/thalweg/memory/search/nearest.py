@@ -8,7 +8,7 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
-from thalweg.memory.search.vectors import MOST_SCANNED, State, Vectors
+from thalweg.memory.search.vectors import MOST_SCANNED, Vectors, VectorState
 
 MOST_BYTES = 256 * 1024 * 1024
 """Vectors that a process keeps in memory, those of the scopes that were asked for last."""
@@ -19,7 +19,7 @@ _FLOAT = np.dtype("<f4")
 class _Matrix:
     """The vectors of one scope that have one size; rows beyond `count` are spare capacity."""
 
-    state: State
+    state: VectorState
     vectors: npt.NDArray[np.float32]
     places: npt.NDArray[np.int64]
     numbers: npt.NDArray[np.int64]
@@ -28,13 +28,13 @@ class _Matrix:
     @classmethod
     def empty(cls, epoch: int, width: int) -> "_Matrix":
         none = np.empty(0, np.int64)
-        return cls(State(epoch=epoch), np.empty((0, width), np.float32), none, none)
+        return cls(VectorState(epoch=epoch), np.empty((0, width), np.float32), none, none)
 
-    def is_at_least(self, state: State) -> bool:
+    def is_at_least(self, state: VectorState) -> bool:
         mine = self.state
         return mine.written >= state.written and mine.removed >= state.removed
 
-    def update(self, stored: Vectors, state: State) -> None:
+    def update(self, stored: Vectors, state: VectorState) -> None:
         """Take in what was written, and out what was removed."""
         if self.state.removed != state.removed:
             kept = np.isin(self.places[: self.count], stored.places())
@@ -103,7 +103,7 @@ class Nearest:
         with self._lock:
             return self._matrix(stored, state, len(asked)).nearest(asked, limit)
 
-    def _matrix(self, stored: Vectors, state: State, width: int) -> _Matrix:
+    def _matrix(self, stored: Vectors, state: VectorState, width: int) -> _Matrix:
         key = (stored.scope, width)
         matrix = self._kept.pop(key, None)
         if matrix is None or matrix.state.epoch != state.epoch:

@@ -3,15 +3,15 @@
 from collections.abc import Collection, Sequence
 
 from thalweg.database.base import decode
-from thalweg.memory.facts.recall.found import Item
-from thalweg.memory.facts.values import Turn
+from thalweg.memory.facts.recall.found import RecallItem
+from thalweg.memory.facts.values import Statement
 from thalweg.memory.search.index import FACTS
 from thalweg.memory.store import threads
 from thalweg.memory.store.records import read_fact, read_turn
 from thalweg.memory.store.scoped import Scoped
 
 
-def items(scoped: Scoped, numbers: Sequence[int]) -> list[Item]:
+def items(scoped: Scoped, numbers: Sequence[int]) -> list[RecallItem]:
     """Return items in the order of their numbers; see `MemoryStore.items`."""
     wanted = [*dict.fromkeys(numbers)]
     found = _turns(scoped, wanted)
@@ -31,7 +31,7 @@ def newest(scoped: Scoped, thread: str, limit: int) -> list[int]:
     return [found for (found,) in rows] if number else []
 
 
-def _turns(scoped: Scoped, numbers: Sequence[int]) -> dict[int, Item]:
+def _turns(scoped: Scoped, numbers: Sequence[int]) -> dict[int, RecallItem]:
     rows = [
         *scoped.db.rows_by(
             "SELECT i.number, i.thread, i.seq, i.start, i.stop, t.body"
@@ -43,13 +43,13 @@ def _turns(scoped: Scoped, numbers: Sequence[int]) -> dict[int, Item]:
         )
     ]
     names = _names(scoped, {thread for _, thread, *_ in rows})
-    read: dict[tuple[int, int], Turn] = {}
-    found: dict[int, Item] = {}
+    read: dict[tuple[int, int], Statement] = {}
+    found: dict[int, RecallItem] = {}
     for number, thread, seq, start, stop, body in rows:
         turn = read.get((thread, seq))
         if turn is None:
             turn = read[thread, seq] = read_turn(names[thread], seq, body)
-        found[number] = Item(number, turn=turn, start=start, end=None if stop < 0 else stop)
+        found[number] = RecallItem(number, turn=turn, start=start, end=None if stop < 0 else stop)
     return found
 
 
@@ -62,7 +62,7 @@ def _names(scoped: Scoped, threads: Collection[int]) -> dict[int, str]:
     return {thread: decode(name) for thread, name in rows}
 
 
-def _facts(scoped: Scoped, numbers: Sequence[int]) -> dict[int, Item]:
+def _facts(scoped: Scoped, numbers: Sequence[int]) -> dict[int, RecallItem]:
     # Not selected by thread: all facts have the same one, and would all be scanned.
     rows = scoped.db.rows_by(
         "SELECT i.number, i.thread, f.body FROM memory_item i JOIN memory_fact f"
@@ -70,4 +70,4 @@ def _facts(scoped: Scoped, numbers: Sequence[int]) -> dict[int, Item]:
         numbers,
         (scoped.id,),
     )
-    return {n: Item(n, fact=read_fact(body)) for n, thread, body in rows if thread == FACTS}
+    return {n: RecallItem(n, fact=read_fact(body)) for n, thread, body in rows if thread == FACTS}

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from thalweg.memory.facts.recall.found import turn_words
 from thalweg.memory.facts.recall.pieces import pieces
-from thalweg.memory.search.index import Entry
+from thalweg.memory.search.index import IndexEntry
 from thalweg.memory.store import scopes, threads
 from thalweg.memory.store.records import read_turn
 from thalweg.memory.store.scoped import Scoped
@@ -28,7 +28,7 @@ def reindex(scoped: Scoped) -> None:
     cut = [(*turn, *piece) for turn in turns for piece in pieces(turn[2].text)]
     scoped.enter(
         [
-            Entry(turn_words(turn, start, stop), thread, seq, start, stop)
+            IndexEntry(turn_words(turn, start, stop), thread, seq, start, stop)
             for thread, seq, turn, start, stop in cut
         ],
         [turn.text[start:stop] for _, _, turn, start, stop in cut],

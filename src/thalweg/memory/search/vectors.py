@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thalweg.database.base import Rows
-from thalweg.memory.search.word_rows import VECTORS, Row, WordRows
+from thalweg.memory.search.word_rows import VECTORS, WordRow, WordRows
 
 MOST_SCANNED = 200_000
 """Of a scope with more vectors only those of items that words found are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class VectorState:
     """What the vectors of a scope are, in short: equal states have equal vectors."""
 
     items: int = 0
@@ -26,13 +26,13 @@ class State:
     """Of these, how many were taken out."""
 
     @classmethod
-    def read(cls, row: Row | None) -> "State":
+    def read(cls, row: WordRow | None) -> "VectorState":
         """Read what `row` wrote."""
         return cls() if row is None else cls(row.items, *_STATE.unpack(row.recent))
 
-    def row(self) -> Row:
+    def row(self) -> WordRow:
         """Return its row."""
-        return Row(self.items, _STATE.pack(self.epoch, self.written, self.removed))
+        return WordRow(self.items, _STATE.pack(self.epoch, self.written, self.removed))
 
 
 _STATE = struct.Struct("<qqq")
@@ -46,9 +46,9 @@ class Vectors:
         self.scope = scope
         self._rows = rows
 
-    def state(self) -> State:
+    def state(self) -> VectorState:
         """Return the state of the vectors."""
-        return State.read(self._rows.read((VECTORS,)).get(VECTORS))
+        return VectorState.read(self._rows.read((VECTORS,)).get(VECTORS))
 
     def put(self, vectors: Mapping[int, bytes]) -> None:
         """Store the vectors of items, by number."""
@@ -62,7 +62,7 @@ class Vectors:
         ]
         self._db.insert("memory_vector", rows)
         self._set(
-            State(
+            VectorState(
                 old.items + len(rows),
                 old.epoch or secrets.randbits(62) + 1,
                 old.written + len(rows),
@@ -89,7 +89,7 @@ class Vectors:
         if old.epoch:
             self._set(replace(old, items=0, removed=old.removed + old.items))
 
-    def _set(self, state: State) -> None:
+    def _set(self, state: VectorState) -> None:
         self._rows.put({VECTORS: state.row()})
 
     def of(self, numbers: Sequence[int]) -> list[tuple[int, bytes]]:

@@ -25,7 +25,7 @@ _TIMES = struct.Struct("<IB")
 
 
 @dataclass(slots=True)
-class Row:
+class WordRow:
     """A row of `memory_word`."""
 
     items: int = 0
@@ -59,16 +59,16 @@ class WordRows:
         """Name a word in the index."""
         return hashed(self._secret, word)
 
-    def read(self, keys: Iterable[int]) -> dict[int, Row]:
+    def read(self, keys: Iterable[int]) -> dict[int, WordRow]:
         """Return the rows of words; words without items are omitted."""
         rows = self._db.rows_by(
             "SELECT word, items, recent FROM memory_word WHERE scope = ? AND word",
             [*keys],
             (self._scope,),
         )
-        return {word: Row(items, recent) for word, items, recent in rows}
+        return {word: WordRow(items, recent) for word, items, recent in rows}
 
-    def blocks(self, rows: Mapping[int, Row]) -> Blocks:
+    def blocks(self, rows: Mapping[int, WordRow]) -> Blocks:
         """Return the postings of words."""
         blocks: Blocks = defaultdict(dict)
         in_blocks = [key for key, row in rows.items() if not row.is_all]
@@ -84,7 +84,7 @@ class WordRows:
                 blocks[block][key] = old.with_items(times) if old else Posting(times)
         return blocks
 
-    def put(self, rows: Mapping[int, Row]) -> None:
+    def put(self, rows: Mapping[int, WordRow]) -> None:
         """Write rows of `memory_word`."""
         listed = [(self._scope, word, row.items, row.recent) for word, row in rows.items()]
         self._db.put("memory_word", ("scope", "word"), ("items", "recent"), listed)
@@ -95,7 +95,7 @@ class WordRows:
         rows = self.read(changes)
         moved: dict[int, _Change] = {}
         for word, change in changes.items():
-            row = rows.setdefault(word, Row())
+            row = rows.setdefault(word, WordRow())
             elsewhere = _without(row, change.gone)
             row.items += len(change.times)
             row.recent += write_times(change.times)
@@ -176,7 +176,7 @@ def write_times(times: Mapping[int, int]) -> bytes:
     return b"".join([_TIMES.pack(number, often) for number, often in times.items()])
 
 
-def _without(row: Row, gone: set[int]) -> set[int]:
+def _without(row: WordRow, gone: set[int]) -> set[int]:
     """Take items out of a row; those that are not in it are returned."""
     if not gone:
         return gone

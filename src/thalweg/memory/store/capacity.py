@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from thalweg.memory.base import MemoryStore
-from thalweg.memory.facts.changes import Change, Put
+from thalweg.memory.facts.changes import Change, PutFact
 from thalweg.memory.facts.learning.eviction import plan_eviction
 from thalweg.memory.facts.learning.lesson import after
 from thalweg.memory.facts.settings import MemorySettings
@@ -16,14 +16,16 @@ often."""
 
 def plan_room(
     store: MemoryStore, scope: Scope, changes: Sequence[Change], settings: MemorySettings, now: str
-) -> list[Put]:
+) -> list[PutFact]:
     """Plan which facts to drop so that there is room for some changes.
 
     Facts are read only if there may be too many. They are dropped in batches, so that the cost per
     change does not grow with their number.
     """
     most = settings.max_facts
-    added = sum(isinstance(change, Put) and change.fact.status == "active" for change in changes)
+    added = sum(
+        isinstance(change, PutFact) and change.fact.status == "active" for change in changes
+    )
     if not added or (added <= most and not store.has_more_than(scope, most - added)):
         return []
     facts = after(store.facts(scope), changes)

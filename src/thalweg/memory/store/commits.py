@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from thalweg.errors import StaleWriteError
 from thalweg.memory.base import Learned, Operation
-from thalweg.memory.facts.changes import Change, Drop, Hide, Put, Write
+from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
 from thalweg.memory.facts.values import Fact, FactId
 from thalweg.memory.forgetting import hiding
 from thalweg.memory.store import operations, scopes, threads
@@ -29,7 +29,7 @@ def plan(scoped: Scoped, changes: Sequence[Change]) -> list[Step]:
 
 def unearth(scoped: Scoped, changes: Sequence[Change]) -> None:
     """Remove tombstones of what the user states again: they only bind extraction."""
-    said = [change.fact for change in changes if isinstance(change, Put)]
+    said = [change.fact for change in changes if isinstance(change, PutFact)]
     texts = {fact.content for fact in said if fact.written_by == "user" and not fact.evidence}
     scoped.db.run_each(
         "DELETE FROM memory_tombstone WHERE scope = ? AND digest = ?",
@@ -41,11 +41,11 @@ def _named(changes: Sequence[Change]) -> set[FactId]:
     ids: set[FactId] = set()
     for change in changes:
         match change:
-            case Put(fact):
+            case PutFact(fact):
                 ids.add(fact.id)
-            case Drop(id_):
+            case RemoveFact(id_):
                 ids.add(id_)
-            case Write(section):
+            case WriteSection(section):
                 ids.update(section.cites)
             case Hide():
                 pass
@@ -56,24 +56,26 @@ def _of_facts(
     scoped: Scoped, changes: Sequence[Change], current: dict[FactId, Fact]
 ) -> Iterator[tuple[int, FactStep]]:
     """Yield the steps of facts; `current` is updated."""
-    buried = scoped.buried(told(change.fact for change in changes if isinstance(change, Put)))
+    buried = scoped.buried(told(change.fact for change in changes if isinstance(change, PutFact)))
     for place, change in enumerate(changes):
         match change:
-            case Put(proposed, why):
+            case PutFact(proposed, why):
                 fact = allowed(proposed, buried)
                 if fact is not None:
                     yield place, FactStep(fact.id, why, current.get(fact.id), fact)
                     current[fact.id] = fact
-            case Drop(id_, why):
+            case RemoveFact(id_, why):
                 yield place, FactStep(id_, why, current.pop(id_, None), None)
-            case Write() | Hide():
+            case WriteSection() | Hide():
                 pass
 
 
 def _of_sections(
     scoped: Scoped, changes: Sequence[Change], there: Collection[FactId]
 ) -> Iterator[tuple[int, SectionStep]]:
-    written = [(at, change) for at, change in enumerate(changes) if isinstance(change, Write)]
+    written = [
+        (at, change) for at, change in enumerate(changes) if isinstance(change, WriteSection)
+    ]
     current = scoped.sections() if written else {}
     for place, change in written:
         if all(id_ in there for id_ in change.section.cites):
@@ -182,7 +184,7 @@ def take_in(scoped: Scoped, learned: Learned) -> None:
     threads.save(scoped.db, scoped.id, learned.thread, thread)
 
 
-def check_version(row: scopes.Row, expected: int) -> None:
+def check_version(row: scopes.ScopeRow, expected: int) -> None:
     """Raise if the scope changed since it was read.
 
     Raises:

@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from thalweg.memory.facts.values import Fact, FactId, Section, Turn
-from thalweg.memory.store.steps import FactStep, Logged
+from thalweg.memory.facts.values import Fact, FactId, ProfileSection, Statement
+from thalweg.memory.store.steps import FactStep, StepRow
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ScopeContents:
     """What a scope has, in one transaction."""
 
     facts: Sequence[Fact]
     """Of every status, oldest first."""
-    turns: Sequence[Turn]
-    sections: Sequence[Section]
-    log: Sequence[Logged]
+    turns: Sequence[Statement]
+    sections: Sequence[ProfileSection]
+    log: Sequence[StepRow]
     """Oldest first."""
     whys: Mapping[int, str]
     """Of each operation, why it was."""

@@ -8,7 +8,7 @@ from thalweg.memory.facts.values import HISTORY, USER_CONTEXT, FactId, SectionNa
 from thalweg.memory.store import scopes
 from thalweg.memory.store.records import read_fact, read_section, write_fact, write_section
 from thalweg.memory.store.scoped import Scoped
-from thalweg.memory.store.steps import FactStep, Logged, SectionStep, Step, TurnsStep
+from thalweg.memory.store.steps import FactStep, SectionStep, Step, StepRow, TurnsStep
 
 
 def log(scoped: Scoped, steps: Sequence[Step], *, actor: str, now: str, why: str) -> Operation:
@@ -18,17 +18,17 @@ def log(scoped: Scoped, steps: Sequence[Step], *, actor: str, now: str, why: str
     number = scoped.row.operation
     row = (scoped.id, number, now, encode(actor), encode(why))
     scoped.db.insert("memory_operation", [row])
-    insert(scoped, [Logged(number, place, step) for place, step in enumerate(steps)])
+    insert(scoped, [StepRow(number, place, step) for place, step in enumerate(steps)])
     scopes.save(scoped.db, scoped.row)
     return Operation(number, now, actor, why, tuple(step.change() for step in steps))
 
 
-def insert(scoped: Scoped, logged: Iterable[Logged]) -> None:
+def insert(scoped: Scoped, logged: Iterable[StepRow]) -> None:
     """Write steps into the log."""
     scoped.db.insert("memory_change", [_row(scoped.id, each) for each in logged])
 
 
-def _row(scope: int, logged: Logged) -> tuple[int | str | bytes, ...]:
+def _row(scope: int, logged: StepRow) -> tuple[int | str | bytes, ...]:
     step = logged.step
     if isinstance(step, TurnsStep):
         kind, name = "turns", FactId("")
@@ -80,16 +80,16 @@ _SELECT = (
 )
 
 
-def steps_of(scoped: Scoped, numbers: Sequence[int]) -> Mapping[int, list[Logged]]:
+def steps_of(scoped: Scoped, numbers: Sequence[int]) -> Mapping[int, list[StepRow]]:
     """Read the steps of operations, in order."""
-    found: dict[int, list[Logged]] = {}
+    found: dict[int, list[StepRow]] = {}
     rows = scoped.db.rows_by(f"{_SELECT} AND operation", numbers, (scoped.id,))
     for logged in sorted(map(_read, rows), key=lambda logged: logged.place):
         found.setdefault(logged.operation, []).append(logged)
     return found
 
 
-def whole_log(scoped: Scoped) -> list[Logged]:
+def whole_log(scoped: Scoped) -> list[StepRow]:
     """Read every step of the scope."""
     return [_read(row) for row in scoped.db.rows(_SELECT, (scoped.id,))]
 
@@ -102,14 +102,14 @@ def whys(scoped: Scoped) -> dict[int, str]:
     return {number: decode(why) for number, why in rows}
 
 
-def _read(row: tuple[int, int, str, bytes, bytes, bytes, bytes]) -> Logged:
+def _read(row: tuple[int, int, str, bytes, bytes, bytes, bytes]) -> StepRow:
     operation, place, kind, name, why, before, after = row
     if kind == "turns":
         step = TurnsStep(decode(why), int(decode(before)), bytes(after) == b"shown")
-        return Logged(operation, place, step)
+        return StepRow(operation, place, step)
     if kind == "section":
         images = [read_section(image) if image else None for image in (before, after)]
         known: dict[str, SectionName] = {name: name for name in (*USER_CONTEXT, *HISTORY)}
-        return Logged(operation, place, SectionStep(known[decode(name)], decode(why), *images))
+        return StepRow(operation, place, SectionStep(known[decode(name)], decode(why), *images))
     facts = [read_fact(image) if image else None for image in (before, after)]
-    return Logged(operation, place, FactStep(FactId(decode(name)), decode(why), *facts))
+    return StepRow(operation, place, FactStep(FactId(decode(name)), decode(why), *facts))

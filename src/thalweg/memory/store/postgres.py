@@ -34,7 +34,9 @@ class PostgresMemory(TableMemory):
         self._url = url
         self._timeout_s = busy_timeout_s
         self._rewrite_bytes = rewrite_bytes
-        database = PostgresDatabase(url, _Transaction, _closed, busy_timeout_s=busy_timeout_s)
+        database = PostgresDatabase(
+            url, _PostgresMemoryTransaction, _closed, busy_timeout_s=busy_timeout_s
+        )
         super().__init__(database, secret, embed=embed, version=_FORMAT)
 
     def _forgetting(self, owner: str) -> AbstractContextManager[MemoryRows]:
@@ -52,7 +54,7 @@ def _closed(place: str) -> MemoryStoreError:
     return MemoryStoreError(f"{place}: the memory is closed; open it again")
 
 
-class _Transaction(PostgresRows):
+class _PostgresMemoryTransaction(PostgresRows):
     """A transaction on the memory's tables. The queue is looked at by functions of the database.
 
     They see the jobs of all owners, and make the transaction that of whom they find.

@@ -5,12 +5,13 @@ from dataclasses import fields
 from functools import lru_cache
 
 from thalweg.database.base import decode, encode
-from thalweg.memory.facts.values import Evidence, Fact, Section, Trust, Turn
+from thalweg.memory.facts.values import Evidence, Fact, ProfileSection, Statement, Trust
 
 _JSON = json.JSONDecoder()
 _TRUST = {trust.value: trust for trust in Trust}
 _FIELDS = {
-    kind: tuple(field.name for field in fields(kind)) for kind in (Evidence, Fact, Section, Turn)
+    kind: tuple(field.name for field in fields(kind))
+    for kind in (Evidence, Fact, ProfileSection, Statement)
 }
 """Not `asdict`, which copies every value."""
 _AS_IN_FACTS = {"evidence", "aliases", "supersedes", "related", "trust"}
@@ -47,33 +48,33 @@ def read_fact(body: bytes) -> Fact:
     )
 
 
-def write_turn(turn: Turn) -> bytes:
+def write_turn(turn: Statement) -> bytes:
     """Write a turn, but for its thread and its place there."""
     body = _plain(turn)
     del body["thread"], body["seq"]
     return _written(body)
 
 
-def read_turn(thread: str, seq: int, body: bytes) -> Turn:
+def read_turn(thread: str, seq: int, body: bytes) -> Statement:
     """Read what `write_turn` wrote, also by earlier versions."""
     read, _ = _JSON.raw_decode(decode(body))
     read.pop("is_withheld", None)  # of earlier versions
     read["trust"] = _TRUST[read["trust"]]
-    return Turn(thread, seq, **read)
+    return Statement(thread, seq, **read)
 
 
-def write_section(section: Section) -> bytes:
+def write_section(section: ProfileSection) -> bytes:
     """Write a section of the profile."""
     return _written(_plain(section))
 
 
-def read_section(body: bytes) -> Section:
+def read_section(body: bytes) -> ProfileSection:
     """Read what `write_section` wrote."""
     read = json.loads(decode(body))
-    return Section(**{**read, "cites": tuple(read["cites"])})
+    return ProfileSection(**{**read, "cites": tuple(read["cites"])})
 
 
-def _plain(value: Evidence | Fact | Section | Turn) -> dict[str, object]:
+def _plain(value: Evidence | Fact | ProfileSection | Statement) -> dict[str, object]:
     return {name: getattr(value, name) for name in _FIELDS[type(value)]}
 
 

@@ -6,9 +6,9 @@ from functools import cached_property
 
 from thalweg.database.base import encode
 from thalweg.memory.facts.recall.found import fact_words
-from thalweg.memory.facts.values import Fact, FactId, Section, SectionName, Status
+from thalweg.memory.facts.values import Fact, FactId, ProfileSection, SectionName, Status
 from thalweg.memory.search.embedding_function import Embedding
-from thalweg.memory.search.index import Entry, Index
+from thalweg.memory.search.index import Index, IndexEntry
 from thalweg.memory.store import scopes
 from thalweg.memory.store.digests import Digests, Kind
 from thalweg.memory.store.records import read_fact, read_section, write_fact, write_section
@@ -20,7 +20,7 @@ _STATUSES: tuple[Status, ...] = ("active", "superseded", "quarantined", "expired
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class FactRow:
     """A fact with the data of its row."""
 
     number: int
@@ -33,7 +33,11 @@ class Scoped:
     """One scope in a transaction. Who writes has taken its row with `scopes.grasp`."""
 
     def __init__(
-        self, db: MemoryRows, row: scopes.Row, secret: bytes, embedding: Embedding | None = None
+        self,
+        db: MemoryRows,
+        row: scopes.ScopeRow,
+        secret: bytes,
+        embedding: Embedding | None = None,
     ) -> None:
         self.db = db
         self.row = row
@@ -48,7 +52,7 @@ class Scoped:
 
     # -- facts ---------------------------------------------------------------------------
 
-    def kept(self, ids: Iterable[FactId]) -> dict[FactId, Kept]:
+    def kept(self, ids: Iterable[FactId]) -> dict[FactId, FactRow]:
         """Read facts by id."""
         return self._read(
             self.db.rows_by(
@@ -58,7 +62,7 @@ class Scoped:
             )
         )
 
-    def all_kept(self) -> dict[FactId, Kept]:
+    def all_kept(self) -> dict[FactId, FactRow]:
         """Read every fact, oldest first."""
         return self._read(
             self.db.rows(
@@ -107,15 +111,15 @@ class Scoped:
         )
         return row is not None
 
-    def _read(self, rows: Iterable[tuple[int, int, bytes]]) -> dict[FactId, Kept]:
-        kept = [Kept(number, item, read_fact(body)) for number, item, body in rows]
+    def _read(self, rows: Iterable[tuple[int, int, bytes]]) -> dict[FactId, FactRow]:
+        kept = [FactRow(number, item, read_fact(body)) for number, item, body in rows]
         return {each.fact.id: each for each in kept}
 
-    def put(self, fact: Fact, old: Kept | None) -> None:
+    def put(self, fact: Fact, old: FactRow | None) -> None:
         """Write a fact, in the place of what is kept under its id."""
         if old is None:
             self.row.fact += 1
-            old = Kept(self.row.fact, 0, fact)
+            old = FactRow(self.row.fact, 0, fact)
         else:
             self.db.run(
                 "DELETE FROM memory_fact WHERE scope = ? AND fact = ?", (self.id, old.number)
@@ -124,7 +128,7 @@ class Scoped:
         row = (self.id, old.number, item, encode(fact.id), fact.status, write_fact(fact))
         self.db.insert("memory_fact", [row])
 
-    def listed(self, old: Kept, fact: Fact) -> int:
+    def listed(self, old: FactRow, fact: Fact) -> int:
         """See to it that a fact is found by its words, if it is to be found at all."""
         words = fact_words(fact)
         if fact.status not in _INDEXED:
@@ -132,20 +136,20 @@ class Scoped:
                 self.index.remove({old.item: fact_words(old.fact)})
             return 0
         if not old.item:
-            return self.enter([Entry(words, seq=old.number)], [fact.content])[0]
+            return self.enter([IndexEntry(words, seq=old.number)], [fact.content])[0]
         before = fact_words(old.fact)
         if before != words:
             self.index.replace(old.item, before, words)
             self.index.vectors.put(self._embedding.by_number([old.item], [fact.content]))
         return old.item
 
-    def enter(self, entries: Sequence[Entry], texts: Sequence[str]) -> Sequence[int]:
+    def enter(self, entries: Sequence[IndexEntry], texts: Sequence[str]) -> Sequence[int]:
         """Have items found by their words, and by vectors of their texts where they are made."""
         numbers = self.index.add(entries)
         self.index.vectors.put(self._embedding.by_number(numbers, texts))
         return numbers
 
-    def drop(self, facts: Sequence[Kept]) -> None:
+    def drop(self, facts: Sequence[FactRow]) -> None:
         """Take facts out."""
         self.index.remove({old.item: fact_words(old.fact) for old in facts if old.item})
         self.db.run_each(
@@ -155,13 +159,13 @@ class Scoped:
 
     # -- the profile ---------------------------------------------------------------------
 
-    def sections(self) -> dict[SectionName, Section]:
+    def sections(self) -> dict[SectionName, ProfileSection]:
         """Read the sections of the profile."""
         rows = self.db.rows("SELECT body FROM memory_section WHERE scope = ?", (self.id,))
         read = [read_section(body) for (body,) in rows]
         return {section.name: section for section in read}
 
-    def write(self, name: SectionName, section: Section | None) -> None:
+    def write(self, name: SectionName, section: ProfileSection | None) -> None:
         """Write a section, or take it out."""
         self.db.run("DELETE FROM memory_section WHERE scope = ? AND name = ?", (self.id, name))
         if section is not None:

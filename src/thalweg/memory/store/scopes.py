@@ -11,7 +11,7 @@ FORMAT = 2
 
 
 @dataclass(slots=True)
-class Row:
+class ScopeRow:
     """The row of a scope. `save` writes a writer's counters back."""
 
     id: int
@@ -26,17 +26,17 @@ class Row:
     """Version that the last clear made; 0 where there was none."""
 
 
-def look(db: MemoryRows, scope: Scope, then: str = "") -> Row | None:
+def look(db: MemoryRows, scope: Scope, then: str = "") -> ScopeRow | None:
     """Find a scope's row, `None` where it was never written to."""
     row = db.row(
         f"SELECT id, version, operation, fact, thread, format, cleared, {db.bound}"  # noqa: S608 (fixed text)
         f" FROM memory_scope WHERE owner = ? AND agent = ?{then}",
         (encode(scope.owner), encode(scope.agent)),
     )
-    return None if row is None else Row(*row[:7])
+    return None if row is None else ScopeRow(*row[:7])
 
 
-def grasp(db: MemoryRows, scope: Scope) -> Row:
+def grasp(db: MemoryRows, scope: Scope) -> ScopeRow:
     """Find a scope's row, made where there is none, and be its only writer to the end."""
     while True:
         row = look(db, scope, db.for_update)
@@ -50,7 +50,7 @@ def grasp(db: MemoryRows, scope: Scope) -> Row:
         )
 
 
-def save(db: MemoryRows, row: Row) -> None:
+def save(db: MemoryRows, row: ScopeRow) -> None:
     """Write back what was counted up."""
     db.run(
         "UPDATE memory_scope SET version = ?, operation = ?, fact = ?, thread = ?, format = ?,"

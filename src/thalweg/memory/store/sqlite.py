@@ -21,7 +21,7 @@ class SqliteMemory(TableMemory):
     and `MemoryStore` for what the methods promise.
     """
 
-    _database: "SqliteDatabase[_Transaction]"
+    _database: "SqliteDatabase[_SqliteMemoryTransaction]"
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class SqliteMemory(TableMemory):
     ) -> None:
         self._timeout_s = busy_timeout_s
         database = SqliteDatabase(
-            path, "memory", _Transaction, _closed, busy_timeout_s=busy_timeout_s
+            path, "memory", _SqliteMemoryTransaction, _closed, busy_timeout_s=busy_timeout_s
         )
         with database.connection() as connection:
             # Deleted content is overwritten, and no copy of it is written to a file of its own.
@@ -82,7 +82,7 @@ def _closed(path: str) -> MemoryStoreError:
     return MemoryStoreError(f"{path}: the memory is closed; open it again")
 
 
-class _Transaction(SqliteRows):
+class _SqliteMemoryTransaction(SqliteRows):
     """A transaction on the memory's tables."""
 
     due_job = DUE_JOB

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from thalweg.memory.facts.changes import Change, Drop, Hide, Put, Write
-from thalweg.memory.facts.values import Fact, FactId, Section, SectionName
+from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
+from thalweg.memory.facts.values import Fact, FactId, ProfileSection, SectionName
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,9 @@ class FactStep:
 
     def change(self) -> Change:
         """Return it as a change."""
-        return Drop(self.id, self.why) if self.after is None else Put(self.after, self.why)
+        return (
+            RemoveFact(self.id, self.why) if self.after is None else PutFact(self.after, self.why)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +28,12 @@ class SectionStep:
 
     name: SectionName
     why: str
-    before: Section | None
-    after: Section | None
+    before: ProfileSection | None
+    after: ProfileSection | None
 
     def change(self) -> Change:
         """Return it as a change."""
-        return Write(self.after or Section(self.name, ""), self.why)
+        return WriteSection(self.after or ProfileSection(self.name, ""), self.why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ Step = FactStep | SectionStep | TurnsStep
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class StepRow:
     """A step as stored in the log."""
 
     operation: int

@@ -14,11 +14,11 @@ from thalweg.engine.extras import needs_extra
 from thalweg.errors import StaleWriteError
 from thalweg.memory import capturing
 from thalweg.memory import shown as telling
-from thalweg.memory.base import Job, Learned, Operation, Receipt, Schedule, Selection
+from thalweg.memory.base import Job, Learned, LearningSchedule, Operation, Receipt, Selection
 from thalweg.memory.document_mirror import DocumentMirror
-from thalweg.memory.facts.changes import Change, Drop, Hide, Put
-from thalweg.memory.facts.recall.found import Found, Item
-from thalweg.memory.facts.shown import Told
+from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact
+from thalweg.memory.facts.recall.found import RecallItem, WordOccurrences
+from thalweg.memory.facts.shown import ShownFacts
 from thalweg.memory.facts.values import (
     HISTORY,
     USER_CONTEXT,
@@ -27,8 +27,8 @@ from thalweg.memory.facts.values import (
     Mode,
     Profile,
     Scope,
+    Statement,
     Status,
-    Turn,
 )
 from thalweg.memory.forgetting import execution as erasing
 from thalweg.memory.search import reading as recall
@@ -161,11 +161,11 @@ class TableMemory(ABC):
         self,
         scope: Scope,
         thread: str,
-        turns: Sequence[Turn],
+        turns: Sequence[Statement],
         *,
         upto: int | None = None,
         begun: int | None = None,
-        schedule: Schedule | None = None,
+        schedule: LearningSchedule | None = None,
     ) -> int:
         """See `MemoryStore.capture`."""
         if not turns and upto is None:
@@ -183,7 +183,7 @@ class TableMemory(ABC):
 
     def turns(
         self, scope: Scope, thread: str, first: int = 0, last: int | None = None
-    ) -> list[Turn]:
+    ) -> list[Statement]:
         """See `MemoryStore.turns`."""
         with self._read(scope) as scoped:
             return [] if scoped is None else capturing.read(scoped, thread, first, last)
@@ -192,10 +192,10 @@ class TableMemory(ABC):
         """See `MemoryStore.learned`."""
         return self._thread(scope, thread).learned
 
-    def _thread(self, scope: Scope, thread: str) -> threads.Thread:
+    def _thread(self, scope: Scope, thread: str) -> threads.ThreadFactsRow:
         with self._read(scope) as scoped:
             if scoped is None:
-                return threads.Thread()
+                return threads.ThreadFactsRow()
             return threads.look(scoped.db, scoped.digests, thread)
 
     # -- facts and profile ---------------------------------------------------------------
@@ -243,7 +243,7 @@ class TableMemory(ABC):
     ) -> Operation | None:
         """See `MemoryStore.commit`."""
         at = queue.ticks(now)
-        texts = [change.fact.content for change in changes if isinstance(change, Put)]
+        texts = [change.fact.content for change in changes if isinstance(change, PutFact)]
         with self._changing(scope), self._write(scope, texts) as scoped:
             commits.check_version(scoped.row, expected)
             if lease and not queue.is_live(scoped, lease, at):
@@ -254,7 +254,7 @@ class TableMemory(ABC):
             if actor == "user":
                 commits.unearth(scoped, changes)
             steps = commits.plan(scoped, changes)
-            if actor == "user" or any(isinstance(change, Drop) for change in changes):
+            if actor == "user" or any(isinstance(change, RemoveFact) for change in changes):
                 hides = next((change.why for change in changes if isinstance(change, Hide)), "")
                 steps = commits.by_hand(scoped, steps, hides=hides)
             return commits.make(scoped, steps, actor=actor, now=now, why=why)
@@ -293,22 +293,24 @@ class TableMemory(ABC):
         vector: bytes = b"",
         limit: int = 500,
         most_words: int = MOST_WORDS,
-    ) -> Found:
+    ) -> WordOccurrences:
         """See `MemoryStore.find`."""
         with self._read(scope) as scoped:
             if scoped is None:
-                return Found({word: {} for word in words}, dict.fromkeys(words, 0), {}, 0, 0, {})
+                return WordOccurrences(
+                    {word: {} for word in words}, dict.fromkeys(words, 0), {}, 0, 0, {}
+                )
             found = scoped.index.find(words, limit, most_words)
             return replace(found, near=self._near(scoped, vector, found)) if vector else found
 
-    def _near(self, scoped: Scoped, vector: bytes, found: Found) -> Mapping[int, float]:
+    def _near(self, scoped: Scoped, vector: bytes, found: WordOccurrences) -> Mapping[int, float]:
         if self._nearest is None:
             with needs_extra("embed"):
                 from thalweg.memory.search.nearest import Nearest  # noqa: PLC0415 (an extra)
             self._nearest = Nearest()
         return self._nearest.find(scoped.index.vectors, vector, _NEAR, sorted(found.lengths))
 
-    def items(self, scope: Scope, numbers: Sequence[int]) -> list[Item]:
+    def items(self, scope: Scope, numbers: Sequence[int]) -> list[RecallItem]:
         """See `MemoryStore.items`."""
         with self._read(scope) as scoped:
             return [] if scoped is None else recall.items(scoped, numbers)
@@ -323,12 +325,12 @@ class TableMemory(ABC):
         with self._read(scope) as scoped:
             return [] if scoped is None else recall.newest(scoped, thread, limit)
 
-    def keep_told(self, scope: Scope, thread: str, told: Told) -> None:
+    def keep_told(self, scope: Scope, thread: str, told: ShownFacts) -> None:
         """See `MemoryStore.keep_told`."""
         with self._write(scope) as scoped:
             telling.keep(scoped, thread, told)
 
-    def told(self, scope: Scope, thread: str) -> list[Told]:
+    def told(self, scope: Scope, thread: str) -> list[ShownFacts]:
         """See `MemoryStore.told`."""
         with self._read(scope) as scoped:
             return [] if scoped is None else telling.read(scoped, thread)

@@ -10,7 +10,7 @@ from thalweg.memory.store.rows import MemoryRows
 
 
 @dataclass(slots=True)
-class Thread:
+class ThreadFactsRow:
     """A thread with the data of its row."""
 
     number: int = 0
@@ -24,17 +24,17 @@ class Thread:
     """`seq` of the first turn that was not learned from."""
 
 
-def look(db: MemoryRows, digests: Digests, name: str) -> Thread:
+def look(db: MemoryRows, digests: Digests, name: str) -> ThreadFactsRow:
     """Find a thread."""
     row = db.row(
         "SELECT thread, mode, captured, turns, learned FROM memory_thread"
         " WHERE scope = ? AND digest = ?",
         (digests.scope, digests.of("thread", name)),
     )
-    return Thread() if row is None else Thread(*row)
+    return ThreadFactsRow() if row is None else ThreadFactsRow(*row)
 
 
-def grasp(db: MemoryRows, scope: scopes.Row, digests: Digests, name: str) -> Thread:
+def grasp(db: MemoryRows, scope: scopes.ScopeRow, digests: Digests, name: str) -> ThreadFactsRow:
     """Find a thread, made where there is none; the scope's row is held."""
     found = look(db, digests, name)
     if found.number:
@@ -45,10 +45,10 @@ def grasp(db: MemoryRows, scope: scopes.Row, digests: Digests, name: str) -> Thr
         (scope.id, scope.thread, digests.of("thread", name), encode(name)),
     )
     scopes.save(db, scope)
-    return Thread(scope.thread)
+    return ThreadFactsRow(scope.thread)
 
 
-def save(db: MemoryRows, scope: int, name: str, thread: Thread) -> None:
+def save(db: MemoryRows, scope: int, name: str, thread: ThreadFactsRow) -> None:
     """Write a thread back to its row, with its name, which `forget` may have taken out."""
     db.run(
         "UPDATE memory_thread SET name = ?, mode = ?, captured = ?, turns = ?, learned = ?"

@@ -2,7 +2,7 @@
 
 from thalweg.errors import NoSuchOperationError, StaleWriteError
 from thalweg.memory.base import Operation
-from thalweg.memory.facts.values import Fact, Section
+from thalweg.memory.facts.values import Fact, ProfileSection
 from thalweg.memory.forgetting import hiding
 from thalweg.memory.store import commits, operations
 from thalweg.memory.store.scoped import Scoped
@@ -71,7 +71,10 @@ def _undone(scoped: Scoped, operation: int, steps: list[Step]) -> list[Step]:
 
 
 def _check(
-    found: Fact | Section | None, expected: Fact | Section | None, name: str, operation: int
+    found: Fact | ProfileSection | None,
+    expected: Fact | ProfileSection | None,
+    name: str,
+    operation: int,
 ) -> None:
     if found != expected:
         problem = f"{name} was changed after change {operation}, undo that first"

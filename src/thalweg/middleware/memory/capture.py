@@ -15,13 +15,13 @@ from thalweg.archive.threads.branch import read_line
 from thalweg.archive.threads.thread_history import line_at
 from thalweg.engine.entries import Message
 from thalweg.errors import ArchiveError
-from thalweg.memory.base import Schedule
+from thalweg.memory.base import LearningSchedule
 from thalweg.memory.facts.learning.capture import captured_turns, trust_after
-from thalweg.memory.facts.values import Trust, Turn
+from thalweg.memory.facts.values import Statement, Trust
 from thalweg.middleware.memory.binding import Bound
 from thalweg.middleware.request.message_writer import read_state
 from thalweg.middleware.turn.checkpoint_pointer import read_mark
-from thalweg.middleware.turn.session_pool import Desk
+from thalweg.middleware.turn.session_pool import SessionPool
 
 _log = logging.getLogger("thalweg.memory")
 
@@ -59,7 +59,7 @@ class Stretch:
 
 def stretch(
     bound: Bound,
-    desk: Desk | None,
+    desk: SessionPool | None,
     state: Mapping[str, Any],
     config: RunnableConfig,
     kept: Kept,
@@ -92,7 +92,7 @@ def stretch(
 
 
 def _logged(
-    bound: Bound, desk: Desk, state: Mapping[str, Any], config: RunnableConfig, kept: Kept
+    bound: Bound, desk: SessionPool, state: Mapping[str, Any], config: RunnableConfig, kept: Kept
 ) -> Stretch | None:
     """Read what the log has since the last time; `None` where it has not this thread."""
     key, archive = desk.key(config, state), desk.archive
@@ -148,7 +148,7 @@ def keep(bound: Bound, said: Stretch, begun: int) -> tuple[Kept, bool]:
         before=said.before,
         web_tools=settings.web_tools,
     )
-    schedule = Schedule(now, settings.debounce_seconds, settings.max_wait_seconds)
+    schedule = LearningSchedule(now, settings.debounce_seconds, settings.max_wait_seconds)
     new = store.capture(
         scope,
         bound.thread,
@@ -175,6 +175,6 @@ def pass_over(bound: Bound, said: Stretch) -> Kept:
     return Kept(said.uid, said.upto or 0, int(trust))
 
 
-def _placed(turns: Sequence[Turn], said: Stretch) -> Sequence[Turn]:
+def _placed(turns: Sequence[Statement], said: Stretch) -> Sequence[Statement]:
     """Remove positions if there is no log: those in the state change when messages are removed."""
     return turns if said.upto is not None else [replace(turn, position=-1) for turn in turns]

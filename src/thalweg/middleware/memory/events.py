@@ -11,8 +11,8 @@ from thalweg.engine.tracing import trace
 from thalweg.errors import ThalwegError
 from thalweg.memory.facts.values import FactId
 from thalweg.middleware.memory.binding import Bound
-from thalweg.middleware.memory.shown import Shown
-from thalweg.middleware.turn.events import Speaks
+from thalweg.middleware.memory.shown import ShownMemory
+from thalweg.middleware.turn.events import CustomStream
 
 TOLD, FAILED = "thalweg.memory.told", "thalweg.memory.failed"
 REVIEW = "thalweg.memory.review"
@@ -21,7 +21,7 @@ _log = logging.getLogger("thalweg.memory")
 
 
 def tell_told(
-    bound: Bound, shown: Sequence[Shown], before: Sequence[Shown], runtime: Speaks
+    bound: Bound, shown: Sequence[ShownMemory], before: Sequence[ShownMemory], runtime: CustomStream
 ) -> None:
     """Emit what a run is shown in addition to earlier items."""
     old = {one.uid for one in before}
@@ -50,7 +50,9 @@ def tell_told(
     trace(event)
 
 
-def announce_review(thread: str, facts: Sequence[FactId], waiting: int, runtime: Speaks) -> None:
+def announce_review(
+    thread: str, facts: Sequence[FactId], waiting: int, runtime: CustomStream
+) -> None:
     """Emit that facts wait for the user's review.
 
     Args:
@@ -66,7 +68,7 @@ def announce_review(thread: str, facts: Sequence[FactId], waiting: int, runtime:
     trace(event)
 
 
-def tell_failure(error: ThalwegError, runtime: Speaks) -> None:
+def tell_failure(error: ThalwegError, runtime: CustomStream) -> None:
     """Emit that a run continues without its memory."""
     event = {"type": FAILED, "code": error.code, "problem": type(error).__name__}
     runtime.stream_writer(event)

@@ -7,7 +7,7 @@ from typing import Any
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 
-from thalweg.agent.tools.asking import Ask, Steps, arun, run
+from thalweg.agent.tools.asking import BackendRequest, Steps, arun, run
 from thalweg.backends.protocol import FILE_NOT_FOUND, BackendProtocol, FileDownloadResponse
 from thalweg.engine.additions import Addition
 from thalweg.engine.prompts import prompt
@@ -83,7 +83,7 @@ class MemoryFiles:
         shown = state.get("memory_contents")
         if shown is not None and not state.get("_memory_followed"):
             return None
-        answers = yield Ask("download_files", (list(self.sources),))
+        answers = yield BackendRequest("download_files", (list(self.sources),))
         rows = zip(self.sources, answers, strict=True)
         if shown is None:
             read = {path: _read(path, answer) for path, answer in rows}

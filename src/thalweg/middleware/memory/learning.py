@@ -10,7 +10,7 @@ from thalweg.memory.jobs.worker import Worker
 from thalweg.middleware.request.model_limits import is_stand_in, model_name, provider_of
 
 
-class Learning:
+class BackgroundLearning:
     """Extraction of facts from stored messages, in the background.
 
     Args:

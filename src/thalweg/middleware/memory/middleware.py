@@ -41,10 +41,10 @@ class MemoryState(AgentState[Any]):
     """Whether they were read here; other code may have set them."""
 
     _memory_shown: NotRequired[Annotated[list[dict[str, Any]], PrivateStateAttr]]
-    """What of the user's memory precedes which messages: ids alone; see `Shown`."""
+    """What of the user's memory precedes which messages: ids alone; see `ShownMemory`."""
 
     _memory_meter: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
-    """What the thread sent, and what of it memory had rewritten; see `Meter`."""
+    """What the thread sent, and what of it memory had rewritten; see `MemoryRewrites`."""
 
     _memory_kept: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
     """How far the thread was looked at; see `Kept`."""

@@ -19,16 +19,22 @@ from thalweg.middleware.arguments import AgentName, Owner, as_learner, as_memory
 from thalweg.middleware.memory.binding import Binding, Bound, Given
 from thalweg.middleware.memory.capture import Kept, Stretch, keep, pass_over, stretch
 from thalweg.middleware.memory.events import announce_review, tell_failure, tell_told
-from thalweg.middleware.memory.learning import Learning
-from thalweg.middleware.memory.recall import Telling
+from thalweg.middleware.memory.learning import BackgroundLearning
+from thalweg.middleware.memory.recall import RecallRenderer
 from thalweg.middleware.memory.review import newly_waiting
-from thalweg.middleware.memory.shown import IN_PROMPT, Meter, Shown, from_plain, to_plain
+from thalweg.middleware.memory.shown import (
+    IN_PROMPT,
+    MemoryRewrites,
+    ShownMemory,
+    from_plain,
+    to_plain,
+)
 from thalweg.middleware.memory.tools import memory_tools
 from thalweg.middleware.request.message_writer import read_state
 from thalweg.middleware.system_prompt import with_part
-from thalweg.middleware.turn.events import Speaks
+from thalweg.middleware.turn.events import CustomStream
 from thalweg.middleware.turn.inserts import Inserts, with_inserts
-from thalweg.middleware.turn.session_pool import Desk
+from thalweg.middleware.turn.session_pool import SessionPool
 
 SHOWN, METER, KEPT = "_memory_shown", "_memory_meter", "_memory_kept"
 """Keys in an agent's state of the shown items, their cost, and the last stored position of the
@@ -56,9 +62,9 @@ class UserMemory:
             given, owner=owner, agent=agent, settings=as_memory_settings(settings)
         )
         self._settings = self._binding.settings
-        self._learning = Learning(as_learner(model, self._settings), is_on=learns)
-        self._telling = Telling()
-        self._desk: Desk | None = None
+        self._learning = BackgroundLearning(as_learner(model, self._settings), is_on=learns)
+        self._telling = RecallRenderer()
+        self._desk: SessionPool | None = None
         self.tools: Sequence[BaseTool] = []
         if self._settings.mode == "tool" and self._settings.enabled:
             self.tools = memory_tools(self._binding, self._said)
@@ -81,7 +87,7 @@ class UserMemory:
         self._binding.close()
 
     def begin(
-        self, state: Mapping[str, Any], runtime: Speaks, config: RunnableConfig
+        self, state: Mapping[str, Any], runtime: CustomStream, config: RunnableConfig
     ) -> dict[str, Any]:
         """Choose the memory that the run is shown, and store what an earlier run could not."""
         before = Kept(**state.get(KEPT) or {})
@@ -110,13 +116,15 @@ class UserMemory:
         begun = bound.memory.store.version(bound.memory.scope)
         return replace(kept, hidden=not bound.writes, begun=begun)
 
-    def _told(self, bound: Bound, state: Mapping[str, Any], runtime: Speaks) -> dict[str, Any]:
+    def _told(
+        self, bound: Bound, state: Mapping[str, Any], runtime: CustomStream
+    ) -> dict[str, Any]:
         """Choose the memory to show, and return the changes of the state."""
         settings = bound.settings
         live = from_plain(state.get(SHOWN))
         if not (bound.tells and settings.injection_enabled and settings.mode == "inject"):
             return {SHOWN: []} if live else {}
-        meter = Meter(**state.get(METER) or {})
+        meter = MemoryRewrites(**state.get(METER) or {})
         begun = self._telling.begin(bound, read_state(state["messages"]), live, meter)
         if begun is None:
             return {}
@@ -154,7 +162,7 @@ class UserMemory:
         request, inserts, live = composed.request, composed.inserts, composed.live
         self._desk = inserts.desk or self._desk
         before: dict[str, Any] = request.state.get(METER) or {}  # type: ignore[assignment]
-        meter = Meter(**before).after(_size(response, request), time.time())
+        meter = MemoryRewrites(**before).after(_size(response, request), time.time())
         update: dict[str, Any] = {METER: asdict(meter)}
         left = [one for one in live if one.uid in {*inserts.shown, IN_PROMPT}]
         if composed.is_known and len(left) < len(live):
@@ -170,7 +178,7 @@ class UserMemory:
         return _without_failing(partial(self._telling.write, bound, shown_in(request)), runtime)
 
     def end(
-        self, state: Mapping[str, Any], runtime: Speaks, config: RunnableConfig
+        self, state: Mapping[str, Any], runtime: CustomStream, config: RunnableConfig
     ) -> dict[str, Any]:
         """Store the messages of the run."""
         if self._binding.asked(config) in {"incognito", "off"}:
@@ -202,18 +210,18 @@ class Composed:
 
     request: ModelRequest[Any]
     inserts: Inserts
-    live: Sequence[Shown]
+    live: Sequence[ShownMemory]
     """What the state lists as shown."""
     is_known: bool
     """Whether the texts of these could be written."""
 
 
-def shown_in(request: ModelRequest[Any]) -> Sequence[Shown]:
+def shown_in(request: ModelRequest[Any]) -> Sequence[ShownMemory]:
     """Return what memory shows in a run, from its state."""
     return from_plain(request.state.get(SHOWN))
 
 
-def _announced(bound: Bound, runtime: Speaks) -> None:
+def _announced(bound: Bound, runtime: CustomStream) -> None:
     """Announce what waits for review, where the run may note that it did."""
     if bound.writes:
         new, waiting = newly_waiting(bound)
@@ -221,7 +229,7 @@ def _announced(bound: Bound, runtime: Speaks) -> None:
             announce_review(bound.thread, new, waiting, runtime)
 
 
-def _addition(shown: Shown, text: str) -> Addition:
+def _addition(shown: ShownMemory, text: str) -> Addition:
     counts = (
         (len(shown.facts), "fact"),
         (len(shown.pieces), "turn"),
@@ -239,7 +247,7 @@ def _size(response: ModelResponse[Any], request: ModelRequest[Any]) -> int:
     return sum(len(str(message.content)) for message in request.messages) // CHARS
 
 
-def _without_failing(do: Callable[[], Result], runtime: Speaks) -> Result | None:
+def _without_failing(do: Callable[[], Result], runtime: CustomStream) -> Result | None:
     """Run an operation on the memory; if it fails, the run continues without it.
 
     Raises:

@@ -8,9 +8,9 @@ from functools import partial
 
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import exact_counter
-from thalweg.memory.facts.recall.found import Item
+from thalweg.memory.facts.recall.found import RecallItem
 from thalweg.memory.facts.recall.rendering import closing, opening, profile_lines
-from thalweg.memory.facts.shown import Fate, Told, Weighed
+from thalweg.memory.facts.shown import Fate, ShownFacts, Weighed
 from thalweg.memory.facts.values import (
     HISTORY,
     NO_FACT,
@@ -27,8 +27,8 @@ from thalweg.middleware.memory.shown import (
     IN_THREAD,
     Decision,
     Key,
-    Meter,
-    Shown,
+    MemoryRewrites,
+    ShownMemory,
     Wanted,
     plan_telling,
 )
@@ -75,14 +75,14 @@ def asked(messages: Sequence[Message]) -> Message | None:
 class Begun:
     """The memory that a run is shown."""
 
-    shown: list[Shown]
+    shown: list[ShownMemory]
     """What precedes messages from now on."""
-    meter: Meter
-    told: Told
+    meter: MemoryRewrites
+    told: ShownFacts
     """What was recalled, and what became of it."""
 
 
-class Telling:
+class RecallRenderer:
     """Chooses the memory to show, and renders it."""
 
     def __init__(self) -> None:
@@ -90,7 +90,11 @@ class Telling:
         self._count = exact_counter()
 
     def begin(
-        self, bound: Bound, messages: Sequence[Message], live: Sequence[Shown], meter: Meter
+        self,
+        bound: Bound,
+        messages: Sequence[Message],
+        live: Sequence[ShownMemory],
+        meter: MemoryRewrites,
     ) -> "Begun | None":
         """Recall memory for the newest message of the user, and choose the new items.
 
@@ -140,7 +144,7 @@ class Telling:
     def _frame(self) -> int:
         return self._count(opening()) + self._count(closing()) + MESSAGE_TOKENS
 
-    def _fitting(self, bound: Bound, uid: str, decision: Decision) -> Iterator[Shown]:
+    def _fitting(self, bound: Bound, uid: str, decision: Decision) -> Iterator[ShownMemory]:
         """Yield the chosen items that fit; headings may use up the room of the last ones."""
         told = list(decision.told)
         while told:
@@ -150,9 +154,9 @@ class Telling:
                 return
             told.pop()
 
-    def _shown(self, bound: Bound, uid: str, told: Sequence[Key]) -> Shown:
+    def _shown(self, bound: Bound, uid: str, told: Sequence[Key]) -> ShownMemory:
         newest = bound.memory.store.operations(bound.memory.scope, limit=1)
-        shown = Shown(
+        shown = ShownMemory(
             uid,
             at=newest[0].id if newest else 0,
             facts=tuple(FactId(key) for key in told if isinstance(key, str) and key not in NAMES),
@@ -162,12 +166,12 @@ class Telling:
         text = self._teller.tell(bound.memory, [shown]).get(uid, "")
         return replace(shown, tokens=self._count(text) + MESSAGE_TOKENS)
 
-    def write(self, bound: Bound, shown: Sequence[Shown]) -> dict[str, str]:
+    def write(self, bound: Bound, shown: Sequence[ShownMemory]) -> dict[str, str]:
         """Render what precedes messages, by their ids, and what is in the system prompt."""
         return self._teller.tell(bound.memory, shown)
 
 
-def _told(uid: str, recalled: Recalled, shown: Sequence[Shown], here: str) -> Told:
+def _told(uid: str, recalled: Recalled, shown: Sequence[ShownMemory], here: str) -> ShownFacts:
     """Return the outcome of each recalled item.
 
     Args:
@@ -176,7 +180,7 @@ def _told(uid: str, recalled: Recalled, shown: Sequence[Shown], here: str) -> To
         shown: The items that now precede messages.
         here: The place of the new items.
     """
-    new = next((one for one in shown if one.uid == here), Shown(here))
+    new = next((one for one in shown if one.uid == here), ShownMemory(here))
     old = set[Key]().union(*(one.keys for one in shown if one.uid != here))
 
     def fate(key: Key) -> Fate:
@@ -195,14 +199,14 @@ def _told(uid: str, recalled: Recalled, shown: Sequence[Shown], here: str) -> To
         for item in (placed.ranked.item,)
     ]
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return Told(uid, at, new.tokens, (*sections, *items))
+    return ShownFacts(uid, at, new.tokens, (*sections, *items))
 
 
-def _key(item: Item) -> Key:
+def _key(item: RecallItem) -> Key:
     return item.fact.id if item.fact is not None else item.number
 
 
-def _is_known(thread: str, uids: set[str], item: Item) -> bool:
+def _is_known(thread: str, uids: set[str], item: RecallItem) -> bool:
     """Return whether messages of the thread itself contain a recalled item."""
     turn, fact = item.turn, item.fact
     if turn is not None:

@@ -8,12 +8,12 @@ from threading import Lock
 from thalweg.engine.tokens import exact_counter
 from thalweg.memory import Memory, MemoryStore
 from thalweg.memory.base import Operation
-from thalweg.memory.facts.changes import Put, Write
-from thalweg.memory.facts.recall.found import Item
+from thalweg.memory.facts.changes import PutFact, WriteSection
+from thalweg.memory.facts.recall.found import RecallItem
 from thalweg.memory.facts.recall.rendering import render_tail
 from thalweg.memory.facts.recall.seeds import MOST, render_system
-from thalweg.memory.facts.values import Fact, Profile, Scope, Section
-from thalweg.middleware.memory.shown import IN_PROMPT, Shown
+from thalweg.memory.facts.values import Fact, Profile, ProfileSection, Scope
+from thalweg.middleware.memory.shown import IN_PROMPT, ShownMemory
 
 REMEMBERED = 1_024
 """Texts that are kept in memory: to make one again asks the store."""
@@ -27,10 +27,10 @@ class Teller:
     """Writes what was shown, each time the same; safe to share between threads."""
 
     def __init__(self) -> None:
-        self._texts: OrderedDict[tuple[Scope, int, Shown], str] = OrderedDict()
+        self._texts: OrderedDict[tuple[Scope, int, ShownMemory], str] = OrderedDict()
         self._lock = Lock()
 
-    def tell(self, memory: Memory, shown: Sequence[Shown]) -> dict[str, str]:
+    def tell(self, memory: Memory, shown: Sequence[ShownMemory]) -> dict[str, str]:
         """Return the texts that precede messages, by their ids; without forgotten items."""
         if not shown:
             return {}
@@ -60,7 +60,7 @@ class Past:
         self._store, self._scope = store, scope
         self._operations = store.operations(scope, limit=LOOKED_BACK)
 
-    def text(self, shown: Shown, most: int) -> str:
+    def text(self, shown: ShownMemory, most: int) -> str:
         """Return the text that was shown, without forgotten items.
 
         Args:
@@ -75,9 +75,9 @@ class Past:
         if shown.uid == IN_PROMPT:
             return in_prompt(profile, told, most)
         pieces = self._store.items(self._scope, shown.pieces)
-        return render_tail([*(Item(0, fact=fact) for fact in told), *pieces], profile)
+        return render_tail([*(RecallItem(0, fact=fact) for fact in told), *pieces], profile)
 
-    def _profile(self, shown: Shown) -> Profile:
+    def _profile(self, shown: ShownMemory) -> Profile:
         """Return the sections that were shown, each in the version that `_fact` selects."""
         if not shown.sections:
             return Profile()
@@ -85,12 +85,14 @@ class Past:
         there = (section for section in now.sections if section.name in shown.sections)
         return Profile(tuple(self._section(section, shown.at) for section in there))
 
-    def _section(self, section: Section, at: int) -> Section:
+    def _section(self, section: ProfileSection, at: int) -> ProfileSection:
         written = [
             (one, change.section)
             for one in self._operations
             for change in one.changes
-            if isinstance(change, Write) and change.name == section.name and change.section.text
+            if isinstance(change, WriteSection)
+            and change.name == section.name
+            and change.section.text
         ]
         if any(one.id > at and one.actor in _BY_PEOPLE for one, _ in written):
             return section
@@ -121,8 +123,8 @@ def in_prompt(profile: Profile, facts: Sequence[Fact], most: int) -> str:
     return frame.format(text) if text else ""
 
 
-def _puts(operation: Operation) -> Iterable[Put]:
-    return (change for change in reversed(operation.changes) if isinstance(change, Put))
+def _puts(operation: Operation) -> Iterable[PutFact]:
+    return (change for change in reversed(operation.changes) if isinstance(change, PutFact))
 
 
 def _facts(operation: Operation) -> set[str]:

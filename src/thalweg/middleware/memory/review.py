@@ -5,7 +5,7 @@ The store records which were announced, as items shown in a thread of its own wi
 
 from datetime import UTC, datetime
 
-from thalweg.memory.facts.shown import Told, Weighed
+from thalweg.memory.facts.shown import ShownFacts, Weighed
 from thalweg.memory.facts.values import FactId
 from thalweg.middleware.memory.binding import Bound
 
@@ -30,5 +30,5 @@ def newly_waiting(bound: Bound) -> tuple[list[FactId], int]:
     if new:
         at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         noted = tuple(Weighed("told", fact=id_) for id_ in waiting)
-        store.keep_told(scope, ANNOUNCED, Told(ANNOUNCED, at, 0, noted))
+        store.keep_told(scope, ANNOUNCED, ShownFacts(ANNOUNCED, at, 0, noted))
     return new, len(waiting)

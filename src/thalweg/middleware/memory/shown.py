@@ -29,7 +29,7 @@ COLD_S = 3_600
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownMemory:
     """What precedes one message."""
 
     uid: str
@@ -59,7 +59,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Meter:
+class MemoryRewrites:
     """What a thread sent, and what of it was rewritten for memory's sake, in tokens."""
 
     sent: int = 0
@@ -69,9 +69,9 @@ class Meter:
     at: float = 0.0
     """When it was sent, in seconds since 1970."""
 
-    def after(self, size: int, at: float) -> "Meter":
+    def after(self, size: int, at: float) -> "MemoryRewrites":
         """Count a request."""
-        return Meter(self.sent + size, self.lost, size, at)
+        return MemoryRewrites(self.sent + size, self.lost, size, at)
 
     def allows(self, most: int, now: float) -> bool:
         """Return whether the next request may have another prefix than the last.
@@ -86,7 +86,7 @@ class Meter:
         """Return whether a cache miss on the prefix of the last request is expected anyway."""
         return now - self.at > COLD_S
 
-    def rewritten(self, now: float) -> "Meter":
+    def rewritten(self, now: float) -> "MemoryRewrites":
         """Charge a request that begins otherwise than the last."""
         return self if self.is_cold(now) else replace(self, lost=self.lost + self.size)
 
@@ -104,7 +104,12 @@ class Decision:
 
 
 def plan_telling(
-    wanted: Sequence[Wanted], live: Sequence[Shown], *, most: int, frame: int, may_begin_anew: bool
+    wanted: Sequence[Wanted],
+    live: Sequence[ShownMemory],
+    *,
+    most: int,
+    frame: int,
+    may_begin_anew: bool,
 ) -> Decision:
     """Decide which recalled items are shown.
 
@@ -116,7 +121,7 @@ def plan_telling(
         may_begin_anew: Whether items shown before may be removed.
 
     Example:
-        >>> live = [Shown("m1", facts=(FactId("a"),), tokens=60)]
+        >>> live = [ShownMemory("m1", facts=(FactId("a"),), tokens=60)]
         >>> wanted = [Wanted(FactId("a"), 20), Wanted(FactId("b"), 20)]
         >>> plan_telling(wanted, live, most=200, frame=30, may_begin_anew=False).told
         ('b',)
@@ -135,7 +140,7 @@ def _share(left: int, most: int) -> int:
     return min(left, max(int(left * TELLING), int(most * LEAST)))
 
 
-def _unseen(wanted: Iterable[Wanted], live: Iterable[Shown]) -> list[Wanted]:
+def _unseen(wanted: Iterable[Wanted], live: Iterable[ShownMemory]) -> list[Wanted]:
     seen = set[Key]().union(*(shown.keys for shown in live))
     return [one for one in wanted if one.key not in seen]
 
@@ -150,7 +155,7 @@ def _within(wanted: Iterable[Wanted], room: int) -> list[Wanted]:
     return fitting
 
 
-def to_plain(shown: Iterable[Shown]) -> list[dict[str, Any]]:
+def to_plain(shown: Iterable[ShownMemory]) -> list[dict[str, Any]]:
     """Write them for a state, as values that any checkpointer keeps."""
     return [
         {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(one).items() if v}
@@ -158,13 +163,13 @@ def to_plain(shown: Iterable[Shown]) -> list[dict[str, Any]]:
     ]
 
 
-def from_plain(plain: object) -> list[Shown]:
+def from_plain(plain: object) -> list[ShownMemory]:
     """Read what `to_plain` wrote; nothing, where a state has nothing."""
     return [_read(one) for one in plain] if isinstance(plain, list) else []
 
 
-def _read(plain: dict[str, Any]) -> Shown:
-    return Shown(
+def _read(plain: dict[str, Any]) -> ShownMemory:
+    return ShownMemory(
         uid=plain.get("uid", IN_PROMPT),
         at=plain.get("at", 0),
         facts=tuple(plain.get("facts", ())),

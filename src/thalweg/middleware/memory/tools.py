@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 from thalweg.engine.prompts import prompt
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, ThalwegError
 from thalweg.memory.facts.learning.capture import captured_turns, trust_after
-from thalweg.memory.facts.values import Category, Trust, Turn
+from thalweg.memory.facts.values import Category, Statement, Trust
 from thalweg.middleware.memory.binding import Binding, Bound
 from thalweg.middleware.memory.capture import Stretch
 from thalweg.middleware.turn.context_tools import Lenient
@@ -68,7 +68,7 @@ def _remember_tool(binding: Binding, said: Said) -> BaseTool:
     )
 
 
-def _read(bound: Bound, said: Stretch) -> tuple[list[Turn], Trust]:
+def _read(bound: Bound, said: Stretch) -> tuple[list[Statement], Trust]:
     """Return the messages of a run, and the reliability of the content it read."""
     web = bound.settings.web_tools
     turns = captured_turns(

@@ -17,7 +17,7 @@ from langchain.agents.middleware.types import ModelRequest
 
 from thalweg.archive import ThreadKey
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.window.breakpoints import MOST_MARKS, Layout, plan_marks
+from thalweg.engine.window.breakpoints import MOST_MARKS, BreakpointLayout, plan_marks
 from thalweg.middleware.request.checked_model import Body, with_last_look
 from thalweg.middleware.request.model_limits import layers
 
@@ -99,7 +99,7 @@ class Marking:
         taken = [n for n, block in enumerate(blocks, 1) if block.mark]
         if body.get(MARK) and places:
             taken.append(places[-1])
-        layout = Layout(
+        layout = BreakpointLayout(
             places=places if goes_on else [place for place in places if place <= sent],
             stable=stable,
             record=stable + 1 if has_record else 0,

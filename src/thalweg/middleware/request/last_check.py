@@ -15,8 +15,8 @@ from langchain_core.messages import BaseMessage, SystemMessage
 
 from thalweg.engine.edits import Repair
 from thalweg.engine.wires.langchain import LangChainWire
-from thalweg.engine.wires.repairs import Checker, Found
-from thalweg.engine.wires.rules import Rules, rules_of
+from thalweg.engine.wires.repairs import ExchangeChecker, RequestDefect
+from thalweg.engine.wires.rules import WireRules, rules_of
 from thalweg.middleware.request.checked_model import Body, with_last_check, with_last_look
 from thalweg.middleware.request.message_adaptation import listener_of
 from thalweg.middleware.request.message_writer import common_prefix, read_state
@@ -27,14 +27,14 @@ _NOT_LOGGED = -1
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _CheckedExchange:
     """One exchange: a message with the tool results after it."""
 
     given: tuple[BaseMessage, ...]
     sent: tuple[BaseMessage, ...]
     ids: tuple[str, ...]
     """Of the calls that are sent."""
-    found: tuple[Found, ...]
+    found: tuple[RequestDefect, ...]
     ends: tuple[int, int]
     """The index of its end in the input, and in what is sent."""
 
@@ -43,18 +43,18 @@ class _Row:
 class _Exchanges:
     """The exchanges of one request; the next one is checked from the first that is another."""
 
-    rules: Rules
-    rows: list[_Row] = field(default_factory=list)
+    rules: WireRules
+    rows: list[_CheckedExchange] = field(default_factory=list)
     sent: list[BaseMessage] = field(default_factory=list)
     _given: list[BaseMessage] = field(default_factory=list)
-    _checker: Checker = field(init=False)
+    _checker: ExchangeChecker = field(init=False)
 
     def __post_init__(self) -> None:
-        self._checker = Checker(self.rules)
+        self._checker = ExchangeChecker(self.rules)
 
     def check(
         self, messages: Sequence[BaseMessage], pointer: Callable[[BaseMessage], str]
-    ) -> list[_Row]:
+    ) -> list[_CheckedExchange]:
         """Check a whole request; return the rows that are new."""
         kept = self._keep(messages)
         start, _ = self.rows[-1].ends if self.rows else (0, 0)
@@ -77,7 +77,7 @@ class _Exchanges:
         if len(self.rows) < length:
             ids = {call_id for row in self.rows for call_id in row.ids}
             began = any(message.type != "system" for message in self.sent)
-            self._checker = Checker(self.rules, ids, began)
+            self._checker = ExchangeChecker(self.rules, ids, began)
         return len(self.rows)
 
     def _add(self, given: tuple[BaseMessage, ...], pointer: Callable[[BaseMessage], str]) -> None:
@@ -87,7 +87,7 @@ class _Exchanges:
         self.sent += sent
         start, _ = self.rows[-1].ends if self.rows else (0, 0)
         ends = start + len(given), len(self.sent)
-        self.rows.append(_Row(given, sent, ids, checked.found, ends))
+        self.rows.append(_CheckedExchange(given, sent, ids, checked.found, ends))
 
 
 def _exchanges(messages: Iterable[BaseMessage]) -> Iterator[tuple[BaseMessage, ...]]:
@@ -118,7 +118,7 @@ def _common(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
 class LastCheck:
     """Checks the requests of one thread, and remembers what it repaired."""
 
-    _exchanges: _Exchanges = field(default_factory=lambda: _Exchanges(Rules()))
+    _exchanges: _Exchanges = field(default_factory=lambda: _Exchanges(WireRules()))
     _places: dict[int, int] = field(default_factory=dict)
     """Positions in the log, by the identity of the messages that show them."""
     _named: dict[str, int] = field(default_factory=dict)
@@ -156,7 +156,7 @@ class LastCheck:
         self._waiting = {}
         return repairs
 
-    def check(self, rules: Rules, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    def check(self, rules: WireRules, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         """Check a whole request, its system prompt included.
 
         Returns:

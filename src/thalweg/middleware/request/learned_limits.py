@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from thalweg.engine.tokens import Calibration, Ledger
+from thalweg.engine.tokens import Calibration, TokenCounts
 from thalweg.engine.window.budget import MIN_LIMIT, Budget
 from thalweg.middleware.request.overflow import Overflow
 
@@ -18,7 +18,7 @@ about something in that request."""
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class RequestSize:
     """How large a request was."""
 
     tokens: int
@@ -27,18 +27,20 @@ class Size:
     media: int = 0
 
     @classmethod
-    def of(cls, ledger: Ledger, calibration: Calibration, counted: int | None = None) -> "Size":
+    def of(
+        cls, ledger: TokenCounts, calibration: Calibration, counted: int | None = None
+    ) -> "RequestSize":
         """Build from a request's ledger, and from the provider's count if it reported one."""
         return cls(counted or calibration.upper(ledger.total), ledger.bytes, ledger.media)
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class SizeRefusal:
     """A request that was too large for a model."""
 
     model: str
     overflow: Overflow
-    size: Size
+    size: RequestSize
     said: str = ""
     """The provider's words."""
 
@@ -67,7 +69,7 @@ class Ceilings:
     def lowered(
         self,
         overflow: Overflow,
-        ledger: Ledger,
+        ledger: TokenCounts,
         budget: Budget,
         calibration: Calibration,
         times: int,
@@ -94,7 +96,9 @@ class Ceilings:
         target = calibration.upper(int(ledger.total * share))
         return replace(self, window=target + budget.output)
 
-    def learned(self, refusals: Iterable[Refusal], taken: Size, output: int) -> "Ceilings":
+    def learned(
+        self, refusals: Iterable[SizeRefusal], taken: RequestSize, output: int
+    ) -> "Ceilings":
         """Learn what holds for later turns, too, once a smaller request was taken.
 
         A limit that was named is believed; of a size that was only refused, that it is too
@@ -123,7 +127,7 @@ class Ceilings:
                     learned = replace(learned, window=_least(learned.window, window))
         return learned.raised(taken, output)
 
-    def raised(self, taken: Size, output: int) -> "Ceilings":
+    def raised(self, taken: RequestSize, output: int) -> "Ceilings":
         """Learn from a request that was taken: what it filled fits."""
         return Ceilings(
             None if self.window is None else max(self.window, taken.tokens + output),

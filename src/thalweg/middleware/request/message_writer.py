@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage, BaseMessage
 
 from thalweg.engine.entries import Media, Message, Text, Thinking
 from thalweg.engine.prompts import prompt
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.middleware.request.message_adaptation import Listener, aside, fitted, is_own
 
@@ -30,13 +30,13 @@ def read_state(messages: Sequence[BaseMessage]) -> list[Message]:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedMessages:
     """The messages of a state, and what they were read as."""
 
     sources: Sequence[BaseMessage] = ()
     messages: list[Message] = field(default_factory=list)
 
-    def of(self, sources: Sequence[BaseMessage]) -> "Reading":
+    def of(self, sources: Sequence[BaseMessage]) -> "ParsedMessages":
         """Convert the messages of a later state; those in both are not converted again.
 
         Between two steps of a run they are the same objects. Between runs a checkpointer creates
@@ -54,7 +54,7 @@ class Reading:
                 read.append(known[1])
             else:
                 read += read_state([source])
-        return Reading(sources, read)
+        return ParsedMessages(sources, read)
 
 
 def common_prefix(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
@@ -68,10 +68,10 @@ def _is_equal(one: BaseMessage, other: BaseMessage) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _SentItem:
     """One item as it is sent."""
 
-    item: Item
+    item: WindowItem
     is_own: bool
     """Whether the target model itself wrote it."""
     thinks: bool
@@ -88,7 +88,7 @@ class Wording:
     lacks_thinking: bool = False
     """Whether the newest loop begins without reasoning of the listener."""
     _listener: Listener = field(default_factory=Listener)
-    _rows: list[_Row] = field(default_factory=list)
+    _rows: list[_SentItem] = field(default_factory=list)
     _shown: list[tuple[AnyMessage, int]] = field(default_factory=list)
     """What follows results that may not hold it, and the position of the first of them."""
 
@@ -97,10 +97,10 @@ class Wording:
         if listener != self._listener:
             self._listener, self._rows = listener, []
 
-    def write(self, items: Sequence[Item]) -> list[AnyMessage]:
+    def write(self, items: Sequence[WindowItem]) -> list[AnyMessage]:
         """Write a view."""
         items, stay = _placed(items) if self._listener.takes_system else (items, frozenset[int]())
-        rows: list[_Row] = []
+        rows: list[_SentItem] = []
         for start, end in _loops(items):
             owned = [self._owns(k, items[k]) for k in range(start, end)]
             thinks = all(owned)
@@ -113,7 +113,7 @@ class Wording:
         self._rows = rows
         return self._joined()
 
-    def _owns(self, k: int, item: Item) -> bool:
+    def _owns(self, k: int, item: WindowItem) -> bool:
         if item.message.role != "assistant":
             return True
         known = self._rows[k] if k < len(self._rows) else None
@@ -121,7 +121,9 @@ class Wording:
             return known.is_own
         return is_own(item.message, self._listener)
 
-    def _row(self, k: int, item: Item, *, is_own: bool, thinks: bool, stays: bool) -> _Row:
+    def _row(
+        self, k: int, item: WindowItem, *, is_own: bool, thinks: bool, stays: bool
+    ) -> _SentItem:
         known = self._rows[k] if k < len(self._rows) else None
         if known and known.item is item and (known.thinks, known.stays) == (thinks, stays):
             return known
@@ -132,7 +134,7 @@ class Wording:
             message = Message("user", (Text(text),), kind="injected", uid=message.uid)
         message = fitted(message, to, own=is_own, thinks=thinks)
         written = tuple(_WIRE.write([message]))
-        return _Row(item, is_own, thinks, stays, written, tuple(aside(item.message, to)))
+        return _SentItem(item, is_own, thinks, stays, written, tuple(aside(item.message, to)))
 
     def _joined(self) -> list[AnyMessage]:
         messages: list[AnyMessage] = []
@@ -168,7 +170,7 @@ class Wording:
         return said + [(message, 0) for message, _ in self._shown]
 
 
-def _placed(items: Sequence[Item]) -> tuple[Sequence[Item], frozenset[int]]:
+def _placed(items: Sequence[WindowItem]) -> tuple[Sequence[WindowItem], frozenset[int]]:
     """Move system messages where Anthropic accepts them: between the user's turn and the model's.
 
     Returns:
@@ -176,8 +178,8 @@ def _placed(items: Sequence[Item]) -> tuple[Sequence[Item], frozenset[int]]:
         place, one at each. Source: platform.claude.com, "Mid-conversation system messages", read
         2026-11-23.
     """
-    placed: list[Item] = []
-    waiting: list[Item] = []
+    placed: list[WindowItem] = []
+    waiting: list[WindowItem] = []
     stay: set[int] = set()
 
     def settle() -> None:
@@ -198,7 +200,7 @@ def _placed(items: Sequence[Item]) -> tuple[Sequence[Item], frozenset[int]]:
     return placed, frozenset(stay)
 
 
-def _loops(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
+def _loops(items: Sequence[WindowItem]) -> Iterator[tuple[int, int]]:
     """Yield the ranges of a view between messages of others than the model and its tools."""
     starts = [k for k, item in enumerate(items) if item.message.role in {"user", "system"}]
     bounds = [0, *starts, len(items)]

@@ -34,7 +34,7 @@ MOST_OUTPUT = 8_192
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ModelLimits:
     """What one chat model accepts."""
 
     window: int
@@ -120,7 +120,7 @@ def _bound(model: object) -> Iterator[object]:
 @once_per_model
 def limits_of(
     model: "BaseChatModel", *, window: int | None = None, max_output: int | None = None
-) -> Limits:
+) -> ModelLimits:
     """Return what a chat model accepts.
 
     Args:
@@ -149,7 +149,7 @@ def limits_of(
         mended = min(MOST_OUTPUT, found // 8)
         note = (note + " " + _CONTRADICTION).strip().format(output=output, window=found, to=mended)
         output = mended
-    return Limits(found, output, name, source, note)
+    return ModelLimits(found, output, name, source, note)
 
 
 _UNKNOWN = (
@@ -195,7 +195,7 @@ def _window(
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _LimitMeaning:
     """What a profile's `max_input_tokens` means for the models that match."""
 
     provider: str
@@ -209,11 +209,11 @@ class _Reading:
 
 _READINGS = (
     # Measured by LangChain: 400,000 and 1,050,000 in all, less the longest answer, 128,000.
-    _Reading("openai", re.compile(r"gpt-[5-9]"), frozenset({272_000, 922_000}), "input"),
+    _LimitMeaning("openai", re.compile(r"gpt-[5-9]"), frozenset({272_000, 922_000}), "input"),
     # The same models where the profile holds what the provider advertises.
-    _Reading("openai", re.compile(r"gpt-[5-9]"), frozenset(), "all"),
+    _LimitMeaning("openai", re.compile(r"gpt-[5-9]"), frozenset(), "all"),
     # Gemini has separate limits of input and output.
-    _Reading("google", re.compile(r"gemini"), frozenset(), "input"),
+    _LimitMeaning("google", re.compile(r"gemini"), frozenset(), "input"),
 )
 """Every other profile holds the context window: input and output together."""
 

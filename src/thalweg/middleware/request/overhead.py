@@ -36,11 +36,13 @@ class Beside:
                 message_to_json(message),
                 measure(message, counted_once(count)).tokens,
             )
-        tools = _schemas(tuple(_Tool(tool) for tool in request.tools)) if request.tools else ""
+        tools = (
+            _schemas(tuple(_CountedTool(tool) for tool in request.tools)) if request.tools else ""
+        )
         return cls(system, tools, system_tokens, count_text(tools, count) if tools else 0)
 
 
-class _Tool:
+class _CountedTool:
     """A tool, compared by identity: its schema is built once."""
 
     __slots__ = ("tool",)
@@ -49,12 +51,12 @@ class _Tool:
         self.tool = tool
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Tool) and other.tool is self.tool
+        return isinstance(other, _CountedTool) and other.tool is self.tool
 
     def __hash__(self) -> int:
         return id(self.tool)
 
 
 @lru_cache(maxsize=32)
-def _schemas(tools: Sequence[_Tool]) -> str:
+def _schemas(tools: Sequence[_CountedTool]) -> str:
     return written([as_openai(one.tool) for one in tools])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from thalweg.agent.skills.format import FILE_NAME, Parsed, SkillMetadata, parse_skill
-from thalweg.agent.tools.asking import Ask, Steps
+from thalweg.agent.tools.asking import BackendRequest, Steps
 from thalweg.backends.paths import to_posix_path
 from thalweg.backends.protocol import (
     FILE_NOT_FOUND,
@@ -20,7 +20,7 @@ _log = logging.getLogger("thalweg.skills")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LoadedSkills:
     """The skills of some sources, as they are now."""
 
     skills: list[SkillMetadata]
@@ -37,7 +37,7 @@ def find_skills_in(
     seen: Mapping[str, str] | None = None,
     *,
     is_followed: bool = True,
-) -> Steps[Found | None]:
+) -> Steps[LoadedSkills | None]:
     """Return the skills in some folders.
 
     A SKILL.md is read once, and again only if its size or date changed, or if it may replace one
@@ -65,7 +65,7 @@ def find_skills_in(
     same = {path for path, stamp in stamps.items() if seen and seen.get(path) == stamp}
     skills = {skill["path"]: skill for skill in known if skill["path"] in same}
     paths = [path for path in stamps if path not in skills]
-    answers = (yield Ask("download_files", (paths,))) if paths else []
+    answers = (yield BackendRequest("download_files", (paths,))) if paths else []
     for path, answer in zip(paths, answers, strict=True):
         parsed = read_download(answer, path)
         if parsed.skill is not None:
@@ -74,7 +74,7 @@ def find_skills_in(
             errors.append(f"Cannot load skill '{path}': {parsed.problem}")
     by_name = {skill["name"]: skill for path in stamps if (skill := skills.get(path))}
     tells = is_followed and (not stamps or any(stamps.values()))
-    return Found(list(by_name.values()), errors, stamps if tells else None)
+    return LoadedSkills(list(by_name.values()), errors, stamps if tells else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class _Listed:
 
 def _list_source(source: str, seen: Mapping[str, str]) -> Steps[_Listed]:
     """List where a SKILL.md may be."""
-    answer = yield Ask("ls", (source,))
+    answer = yield BackendRequest("ls", (source,))
     entries: Iterable[FileInfo] = (answer.entries if isinstance(answer, LsResult) else answer) or ()
     stamps = {
         str(PurePosixPath(to_posix_path(entry["path"])) / FILE_NAME): ""
@@ -106,7 +106,7 @@ def _when_changed(
 ) -> Steps[dict[str, str]]:
     """Return the modification time of each SKILL.md of a source; empty if it reports none."""
     try:
-        answer = yield Ask("glob", (f"*/{FILE_NAME}", source))
+        answer = yield BackendRequest("glob", (f"*/{FILE_NAME}", source))
     except NotImplementedError:
         return {}
     if not isinstance(answer, GlobResult):

@@ -48,7 +48,7 @@ from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError
 from thalweg.middleware.skills.finding import FIND_SKILLS, wanted_first
-from thalweg.middleware.skills.loading import Found, find_skills_in
+from thalweg.middleware.skills.loading import LoadedSkills, find_skills_in
 from thalweg.middleware.skills.pins import pin_skills
 from thalweg.middleware.skills.tools import (
     SkillToolResolver,
@@ -195,7 +195,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
             return None
         return self._update(state, await arun(steps, self._backend))
 
-    def _look(self, state: SkillsState) -> Steps[Found | None] | None:
+    def _look(self, state: SkillsState) -> Steps[LoadedSkills | None] | None:
         """Return the request to the backend; `None` for none."""
         known, seen = state.get("skills_metadata"), state.get("_skills_seen")
         is_followed = hasattr(self._backend, "glob") or hasattr(self._backend, "aglob")
@@ -203,7 +203,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
             return find_skills_in(self.sources, is_followed=is_followed)
         return None if seen is None else find_skills_in(self.sources, known, seen)
 
-    def _update(self, state: SkillsState, found: Found | None) -> dict[str, Any] | None:
+    def _update(self, state: SkillsState, found: LoadedSkills | None) -> dict[str, Any] | None:
         if found is None:
             return None
         update: dict[str, Any] = {

@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.types import Overwrite
 
 from thalweg.agent.skills.format import MAX_SKILL_FILE_SIZE, SkillMetadata, split_front_matter
-from thalweg.agent.tools.asking import Ask, Steps
+from thalweg.agent.tools.asking import BackendRequest, Steps
 from thalweg.backends.protocol import FileDownloadResponse
 
 PINNED = "pinned_skill"
@@ -24,7 +24,7 @@ def pin_skills(names: Sequence[str], skills: Sequence[SkillMetadata]) -> Steps[d
     by_name = {skill["name"]: skill for skill in skills}
     pinned = [by_name[name] for name in dict.fromkeys(names) if name in by_name]
     paths = [skill["path"] for skill in pinned]
-    answers = (yield Ask("download_files", (paths,))) if paths else []
+    answers = (yield BackendRequest("download_files", (paths,))) if paths else []
     update: dict[str, Any] = {"pinned_skills": Overwrite([])}
     rows = zip(pinned, answers, strict=True)
     messages = [message for skill, answer in rows if (message := _message(skill, answer))]

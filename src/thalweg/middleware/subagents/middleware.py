@@ -27,7 +27,7 @@ from langgraph.types import Command
 
 from thalweg.agent.subagents.joining import merge_artifacts
 from thalweg.agent.subagents.ledger import Task, abandoned_tasks, asked_tasks, merge_tasks, plain
-from thalweg.agent.subagents.limits import Limits
+from thalweg.agent.subagents.limits import SubagentLimits
 from thalweg.agent.subagents.specs import CompiledSubAgent, Spec, SubAgent, read_specs
 from thalweg.backends.calls.foreign import as_backend
 from thalweg.backends.protocol import BackendProtocol
@@ -52,9 +52,9 @@ __all__ = [
     "SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY",
     "TASK_TOOL_DESCRIPTION",
     "CompiledSubAgent",
-    "Limits",
     "SubAgent",
     "SubAgentMiddleware",
+    "SubagentLimits",
     "TaskToolSchema",
     "create_sub_agent",
 ]
@@ -138,7 +138,7 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         state_schema: Base of a child's state, if the child is built here.
         create: Builds an agent from a spec, at its first use. The default is `create_sub_agent`,
             and then each spec needs `model` and `tools`.
-        limits: Limits of a spec without its own, as a mapping or `Limits`.
+        limits: Limits of a spec without its own, as a mapping or `SubagentLimits`.
         max_delegations: Most calls of `task` in one run, from the user's message to the answer. A
             further call starts nothing; its result names the limit. `None`: no limit.
 
@@ -176,13 +176,13 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         private_state_keys: frozenset[str] | None = None,
         state_schema: type | None = None,
         create: Create | None = None,
-        limits: Mapping[str, float | None] | Limits | None = None,
+        limits: Mapping[str, float | None] | SubagentLimits | None = None,
         max_delegations: int | None = None,
     ) -> None:
         super().__init__()
         self.max_delegations = _validated(max_delegations)
         needs = () if create else ("model", "tools")
-        self.specs = read_specs(subagents, Limits.of(limits, Limits()), needs)
+        self.specs = read_specs(subagents, SubagentLimits.of(limits, SubagentLimits()), needs)
         self.private_state_keys = private_state_keys or frozenset()
         self.subagent_names = frozenset(self.specs)
         """Names of the subagents."""

@@ -29,8 +29,8 @@ from thalweg.agent.subagents.joining import (
 )
 from thalweg.agent.subagents.ledger import Status, Task, brief, iso, place_of
 from thalweg.agent.subagents.progress import ACTIVE, Progress
-from thalweg.agent.subagents.report import Report, account, answer_of, footer
-from thalweg.agent.subagents.running import CONFIG, Run, arun_child, run_child
+from thalweg.agent.subagents.report import SubagentReport, account, answer_of, footer
+from thalweg.agent.subagents.running import CONFIG, SubagentRun, arun_child, run_child
 from thalweg.agent.subagents.specs import Spec
 from thalweg.agent.tools.ready import ReadyTool
 from thalweg.backends.concurrency.child_files import Child, child_of
@@ -276,10 +276,10 @@ class Delegation:
         task = self.instructions or self.description
         return fork_task(task) if self.spec.is_fork else task
 
-    def inside(self, files: Child) -> Run:
+    def inside(self, files: Child) -> SubagentRun:
         """Return the run of the child with its part of the files."""
         config = files.config(CONFIG)
-        return Run(self.child, self.inputs, config, self.progress, self.tell_turn)
+        return SubagentRun(self.child, self.inputs, config, self.progress, self.tell_turn)
 
     def begin(self) -> None:
         """Emit that it begins; after a crash or an interrupt, that it resumes."""
@@ -304,7 +304,7 @@ class Delegation:
         write = self.runtime.stream_writer
         tell(write, kind, self.call_id, self.spec.name, thread=self.thread, **more)
 
-    def report(self) -> Report:
+    def report(self) -> SubagentReport:
         """Return the report of a run that ended or reached a limit.
 
         Raises:
@@ -330,8 +330,8 @@ class Delegation:
                 answer += footer(self.progress, files)
         return self._made(status, answer, files=files, limit=limit)
 
-    def _made(self, status: Status, answer: str, **more: Any) -> Report:  # noqa: ANN401
-        return Report(
+    def _made(self, status: Status, answer: str, **more: Any) -> SubagentReport:  # noqa: ANN401
+        return SubagentReport(
             self.spec.name,
             self.call_id,
             status,
@@ -348,7 +348,7 @@ class Delegation:
         most = getattr(self.progress.limits, name, None)
         return name if most is None else f"{most:g} {name[:-1] if most == 1 else name}"
 
-    def _gist(self, report: Report) -> str:
+    def _gist(self, report: SubagentReport) -> str:
         """Return the outcome for the ledger; for a stopped run, its position and the cause."""
         if report.limit is None:
             return report.answer
@@ -372,7 +372,7 @@ class Delegation:
         values, had = self.progress.values or {}, self.runtime.state.get("artifacts")
         return tuple(new_artifacts(values, had))
 
-    def place(self, report: Report) -> tuple[BackendProtocol, str] | None:
+    def place(self, report: SubagentReport) -> tuple[BackendProtocol, str] | None:
         """Return the backend and the path for an answer that is too long to return in full.
 
         A parent with a context engine gets the full answer: the engine shows an excerpt with a
@@ -385,14 +385,14 @@ class Delegation:
         name = "".join(c if c.isalnum() or c in "-_" else "_" for c in self.call_id)
         return backend, f"{FOLDER}/{name}-{self._began_at:%Y%m%dT%H%M%S%f}.md"
 
-    def cut(self, report: Report, path: str, written: WriteResult) -> Report:
+    def cut(self, report: SubagentReport, path: str, written: WriteResult) -> SubagentReport:
         """Hand over the beginning of an answer whose whole is in a file; all of it if it is not."""
         if written.error is not None:
             return report
         where = prompt("task_cut").render(path=path)
         return replace(report, answer=f"{report.answer[:REPORT_CHARS]}\n\n{where}")
 
-    def ended(self, report: Report) -> Command[Any]:
+    def ended(self, report: SubagentReport) -> Command[Any]:
         """Return the parent's update: the report, and the child's changes of the state."""
         values = self.progress.values or {}
         update = brought_back(values, self.inputs, self.house.private_state_keys) | self.changes
@@ -422,7 +422,7 @@ class Delegation:
         report = self._made("failed", answer, files=files, error=f"{kind}: {error}"[:500])
         return self.ended(report)
 
-    def _command(self, report: Report, update: Mapping[str, Any]) -> Command[Any]:
+    def _command(self, report: SubagentReport, update: Mapping[str, Any]) -> Command[Any]:
         self._tell(_FINISHED[report.status], status=report.status, **self._figures())
         message = ToolMessage(
             report.answer,

@@ -14,7 +14,7 @@ from thalweg.engine.compaction.plan import RECALL
 from thalweg.engine.prompts import prompt
 from thalweg.errors import ArchiveError
 from thalweg.middleware.turn.checkpoint_pointer import read_mark
-from thalweg.middleware.turn.session_pool import Desk
+from thalweg.middleware.turn.session_pool import SessionPool
 
 COMPACT = "compact_conversation"
 _RUNTIME = "runtime"
@@ -40,7 +40,7 @@ def last_written(before: bool, after: bool) -> bool:  # noqa: FBT001 (LangGraph 
     return after
 
 
-def recall_tool(desk: Desk) -> BaseTool:
+def recall_tool(desk: SessionPool) -> BaseTool:
     """Return the tool that reads what a compaction removed from the context of its thread.
 
     It sees the branch of the state: neither removed messages nor those after a rewind.

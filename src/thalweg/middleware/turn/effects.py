@@ -1,8 +1,8 @@
 """A model call as a generator: one flow for sync and async callers.
 
-A flow yields requests to a model (`Send`, `Ask`) and receives the answer, or the error is raised at
-its `yield`. It calls everything else directly. Blocking work (archive, engine) moves off the event
-loop in one place, `in_thread`.
+A flow yields requests to a model (`Send`, `ModelRequests`) and receives the answer, or the error is
+raised at its `yield`. It calls everything else directly. Blocking work (archive, engine) moves off
+the event loop in one place, `in_thread`.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ModelRequests:
     """Several concurrent requests to a model, outside of the agent's flow.
 
     The result is a list with the answer to each, or with the `Exception` that it raised.
@@ -71,7 +71,7 @@ class Ask:
         return {"tags": list(UNSEEN), "max_concurrency": max(1, len(self.prompts))}
 
 
-Effect = Send | Ask
+Effect = Send | ModelRequests
 Flow = Generator[Effect, Any, Done]
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -93,7 +93,7 @@ def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
                 case Send(request, callbacks, tags) if handler:
                     with listening(callbacks, tags):
                         result = handler(request)
-                case Ask(model) as ask:
+                case ModelRequests(model) as ask:
                     result = model.batch(ask.inputs, ask.config, return_exceptions=True)
         except BaseException as error:  # noqa: BLE001 (the flow decides, a cancelled one too)
             failure = error
@@ -175,7 +175,7 @@ async def _perform(steps: _Steps[Done], handler: AsyncHandler | None, resume: Re
                 case Send(request, callbacks, tags) if handler:
                     with listening(callbacks, tags):
                         result = await handler(request)
-                case Ask(model) as ask:
+                case ModelRequests(model) as ask:
                     result = await model.abatch(ask.inputs, ask.config, return_exceptions=True)
         except BaseException as error:  # noqa: BLE001 (as above; a flow that ended raises it)
             failure = error

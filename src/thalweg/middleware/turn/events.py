@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from thalweg.archive import ThreadKey
-from thalweg.archive.threads.journal import Page
+from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.savings import change_of, sent_of
 from thalweg.engine.edits import Edit, Fold, Strip
 from thalweg.engine.pricing.matching import Priced
 from thalweg.engine.pricing.savings import Forecast, foresee
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.summaries.check import Fault
+from thalweg.engine.summaries.check import SummaryDefect
 from thalweg.engine.tracing import trace
 from thalweg.middleware.request.rejections import Cause, Rejection
 
@@ -34,7 +34,7 @@ REJECTED = "thalweg.rejected"
 """The same, of the event that a provider refused what a request contains, and what was changed."""
 
 
-class Speaks(Protocol):
+class CustomStream(Protocol):
     """Where a run's custom stream is written: LangGraph's `Runtime`."""
 
     @property
@@ -43,11 +43,11 @@ class Speaks(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class TurnReport:
     """What was decided before one request."""
 
     key: ThreadKey
-    page: Page
+    page: TurnRecord
     tariff: Tariff
     before: int
     """Tokens of the request as it would have been."""
@@ -57,7 +57,7 @@ class Report:
     """Tokens of the last request."""
     messages: int
     """Messages of the request as it is."""
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[SummaryDefect, ...] = ()
     """What was wrong with the summaries."""
 
     @property
@@ -86,7 +86,7 @@ class Report:
         return change.forecast or foresee(sent_of(page, self.tariff), change, self.last)
 
 
-def tell(report: Report, runtime: Speaks) -> None:
+def tell(report: TurnReport, runtime: CustomStream) -> None:
     """Emit the event of a turn in which something was decided; nothing for other turns."""
     if not report.edits:
         return
@@ -102,7 +102,7 @@ def tell(report: Report, runtime: Speaks) -> None:
     trace(event)
 
 
-def tell_prices(priced: Priced, model: str, runtime: Speaks) -> None:
+def tell_prices(priced: Priced, model: str, runtime: CustomStream) -> None:
     """Emit that the prices of a model are assumed. The caller does so once per model."""
     event = {"type": PRICES, "model": model, "tariff": priced.tariff.name, "note": priced.note}
     runtime.stream_writer(event)
@@ -110,7 +110,7 @@ def tell_prices(priced: Priced, model: str, runtime: Speaks) -> None:
     trace(event)
 
 
-def emit_repairs(key: ThreadKey, page: Page, runtime: Speaks) -> None:
+def emit_repairs(key: ThreadKey, page: TurnRecord, runtime: CustomStream) -> None:
     """Emit what was repaired in the requests of a turn; of nothing there is no event."""
     if not page.repairs:
         return
@@ -141,7 +141,7 @@ def emit_rejection(
     rejection: Rejection,
     cause: Cause,
     edits: Sequence[Edit],
-    runtime: Speaks,
+    runtime: CustomStream,
 ) -> None:
     """Emit that a request was refused, why, and with which edits it is sent once more."""
     event = {
@@ -178,7 +178,7 @@ def made_of(edits: Sequence[Edit]) -> str:
     return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)) or "no edits"
 
 
-def event_of(report: Report) -> dict[str, Any]:
+def event_of(report: TurnReport) -> dict[str, Any]:
     """Make the event of a turn: plain values that JSON can hold."""
     page, forecast = report.page, report.forecast
     never = math.isinf(forecast.break_even)
@@ -232,7 +232,7 @@ def _kind(edit: Edit) -> str:
     return type(edit).__name__.lower()
 
 
-def sentence(report: Report) -> str:
+def sentence(report: TurnReport) -> str:
     """Return a decision as one line for a person."""
     made = made_of(report.edits)
     why = "; ".join(dict.fromkeys(edit.reason for edit in report.edits))
@@ -242,7 +242,7 @@ def sentence(report: Report) -> str:
     )
 
 
-def note(report: Report) -> str:
+def note(report: TurnReport) -> str:
     """Return the faults of the summaries as counts and kinds; empty if there are none."""
     said: list[str] = []
     if report.is_summary_lost:
@@ -253,7 +253,7 @@ def note(report: Report) -> str:
     return "; ".join(said)
 
 
-def lines(report: Report) -> Iterator[str]:
+def lines(report: TurnReport) -> Iterator[str]:
     """Yield the numbers of a decision for a person, line by line."""
     page, forecast, limit = report.page, report.forecast, max(1, report.page.limit)
     share = f"{100 * report.before // limit}%"

@@ -18,7 +18,7 @@ from thalweg.engine.entries import Message
 from thalweg.middleware.notes import SOURCE
 from thalweg.middleware.request.message_writer import read_state
 from thalweg.middleware.system_prompt import parts_of
-from thalweg.middleware.turn.session_pool import Desk
+from thalweg.middleware.turn.session_pool import SessionPool
 
 _INSERTS = "thalweg_inserts"
 """Key in the state of a request, which is not stored, to pass them on."""
@@ -33,7 +33,7 @@ class Inserts:
     """What the request had from middleware further out."""
     shown: set[str] = field(default_factory=set)
     """The ids at which they were sent; the sender reports it."""
-    desk: Desk | None = None
+    desk: SessionPool | None = None
     """Of the `ContextMiddleware` that sent them, if it was one."""
     messages: dict[str, AnyMessage] = field(init=False)
     """One message for each id: all additions before it."""
@@ -61,7 +61,7 @@ class Inserts:
         ours = {message.id for message in self.messages.values()}
         return [message for message in messages if message.id not in ours]
 
-    def sent(self, shown: set[str], desk: Desk) -> None:
+    def sent(self, shown: set[str], desk: SessionPool) -> None:
         """Report to every middleware at which ids they were sent."""
         self.shown, self.desk = shown, desk
         if self.outer is not None:

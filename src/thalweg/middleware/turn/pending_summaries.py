@@ -13,13 +13,13 @@ from typing import Any
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import AnyMessage
 
-from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.archive.threads.summaries import is_lost, source_digest, stored_summary
 from thalweg.engine.edits import Fold, PendingSummary
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.middleware.request.last_check import LastCheck
-from thalweg.middleware.turn.session_pool import Desk, OpenThread
+from thalweg.middleware.turn.session_pool import OpenThread, SessionPool
 from thalweg.middleware.turn.summaries import Summarizer, SummaryTask, Unread
 from thalweg.middleware.turn.summary_jobs import SummaryJob
 
@@ -28,7 +28,7 @@ from thalweg.middleware.turn.summary_jobs import SummaryJob
 class PendingSummaries:
     """The pending summary of a thread, in one turn."""
 
-    desk: Desk
+    desk: SessionPool
     open: OpenThread
     tariff: Tariff
     folded: Unread
@@ -140,5 +140,7 @@ class PendingSummaries:
                 return request
             return marking.request(request, key, self.tariff, has_record=has_record, goes_on=False)
 
-        alone = replace(summarizer, cacheable=cacheable, spent=Spent(), faults=[], failures=0)
+        alone = replace(
+            summarizer, cacheable=cacheable, spent=AuxiliaryUsage(), faults=[], failures=0
+        )
         return SummaryJob(session.archive, key, task, alone)

@@ -7,12 +7,12 @@ from typing import Any
 from langchain_core.messages import RemoveMessage
 from langchain_core.runnables import RunnableConfig
 
-from thalweg.archive.threads.retry import Tries
+from thalweg.archive.threads.retry import Retry
 from thalweg.errors import ConflictError
-from thalweg.middleware.turn.session_pool import Desk
+from thalweg.middleware.turn.session_pool import SessionPool
 
 
-def end_run(desk: Desk, state: Any, config: RunnableConfig) -> dict[str, Any] | None:  # noqa: ANN401 (any agent's)
+def end_run(desk: SessionPool, state: Any, config: RunnableConfig) -> dict[str, Any] | None:  # noqa: ANN401 (any agent's)
     """Log the newest messages of a state, end the run in the journal, and release old messages.
 
     Returns:
@@ -22,7 +22,7 @@ def end_run(desk: Desk, state: Any, config: RunnableConfig) -> dict[str, Any] | 
         return None
     key = desk.key(config, state)
     said = desk.read(key, state["messages"])
-    tries = Tries()
+    tries = Retry()
     while True:
         opened = desk.open(key, state["thalweg_turn"], said, config)
         session = opened.session

@@ -16,14 +16,14 @@ from thalweg.engine.window.binding import is_binding_refusal, is_signed
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import RefusedError, RejectedRequestError, WindowExceededError
 from thalweg.middleware.request.guard import Boundary, TooLarge
-from thalweg.middleware.request.learned_limits import Ceilings, Refusal, Size
+from thalweg.middleware.request.learned_limits import Ceilings, RequestSize, SizeRefusal
 from thalweg.middleware.request.message_adaptation import ASKED, BOND
 from thalweg.middleware.request.message_writer import read_state
 from thalweg.middleware.request.overflow import Overflow, overflow_of
 from thalweg.middleware.request.rejections import Rejected, Rejection, plan_repair, rejection_of
 from thalweg.middleware.turn.effects import Flow, Send
-from thalweg.middleware.turn.events import Speaks, emit_rejection, made_of
-from thalweg.middleware.turn.session_pool import Desk, OpenThread
+from thalweg.middleware.turn.events import CustomStream, emit_rejection, made_of
+from thalweg.middleware.turn.session_pool import OpenThread, SessionPool
 
 ATTEMPTS = 6
 """How often one request is sent, a smaller one each time."""
@@ -43,14 +43,14 @@ _LEARNED = "%s takes less than was thought, %s from now on; it refused a request
 class Sending:
     """Sends the requests of one turn, and learns from what becomes of them."""
 
-    desk: Desk
+    desk: SessionPool
     model: str
     """Who the requests are made for, as `provider:name`."""
-    runtime: Speaks
+    runtime: CustomStream
     """Where refusals are emitted."""
     ceilings: Ceilings = field(default_factory=Ceilings)
     """What must be kept to in this turn alone."""
-    refusals: list[Refusal] = field(default_factory=list)
+    refusals: list[SizeRefusal] = field(default_factory=list)
     attempts: int = 0
     tried: str = ""
     """How the request was repaired after its content was refused; empty before."""
@@ -133,9 +133,9 @@ class Sending:
         if calibration.factor > engine.calibration.factor:
             engine.calibration = calibration  # until the thread is taken for the next turn
         ledger = engine.window.ledger
-        size = Size.of(ledger, calibration, overflow.counted)
+        size = RequestSize.of(ledger, calibration, overflow.counted)
         times = len(self.refusals)
-        self.refusals.append(Refusal(asked, overflow, size, said))
+        self.refusals.append(SizeRefusal(asked, overflow, size, said))
         budget = engine.budget
         if asked != self.model and overflow.limit:  # its answers are of its own size
             output = min(budget.output, int(overflow.limit * ANSWER))
@@ -162,7 +162,7 @@ class Sending:
         refusals = [refusal for refusal in self.refusals if refusal.model == asked]
         if not refusals and known == Ceilings():
             return
-        taken = Size.of(engine.window.ledger, calibration, counted)
+        taken = RequestSize.of(engine.window.ledger, calibration, counted)
         learned = known.learned(refusals, taken, engine.budget.output)
         if learned != known:
             self.desk.ceilings[asked] = learned

@@ -20,9 +20,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
 
 from thalweg.archive import Archive, ThreadKey, default_place, open_archive
-from thalweg.archive.threads.journal import Page, read_page
+from thalweg.archive.threads.journal import TurnRecord, read_page
 from thalweg.archive.threads.opening import left_by_hand, open_session
-from thalweg.archive.threads.session import LIVE_S, Session
+from thalweg.archive.threads.session import LIVE_S, ThreadSession
 from thalweg.database.base import encode
 from thalweg.database.private_files import make_private_folder
 from thalweg.database.sqlite_files import MEMORY
@@ -48,7 +48,7 @@ from thalweg.middleware.request.cache_marks import Marking
 from thalweg.middleware.request.last_check import LastCheck
 from thalweg.middleware.request.learned_limits import Ceilings
 from thalweg.middleware.request.message_adaptation import bond_in
-from thalweg.middleware.request.message_writer import Reading, Wording
+from thalweg.middleware.request.message_writer import ParsedMessages, Wording
 from thalweg.middleware.request.model_limits import DEFAULT_WINDOW
 from thalweg.middleware.request.overhead import Beside
 from thalweg.middleware.turn.checkpoint_pointer import parse_mark, read_mark, write_mark
@@ -87,7 +87,7 @@ removed at once and not a few with every run."""
 class OpenThread:
     """A thread that is open in this process, with the measurements of its requests."""
 
-    session: Session
+    session: ThreadSession
     wording: Wording = field(default_factory=Wording)
     marking: Marking = field(default_factory=Marking)
     last_check: LastCheck = field(default_factory=LastCheck)
@@ -148,7 +148,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(encode(text)).hexdigest() if text else ""
 
 
-class Desk:
+class SessionPool:
     """The archive and the open threads of one middleware; safe to share between threads."""
 
     def __init__(
@@ -181,7 +181,7 @@ class Desk:
         self._addresses: WeakKeyDictionary[BaseCheckpointSaver[Any], str] = WeakKeyDictionary()
         """Of the databases of savers that were seen."""
         self._open: OrderedDict[tuple[ThreadKey, int], OpenThread] = OrderedDict()
-        self._readings: OrderedDict[ThreadKey, Reading] = OrderedDict()
+        self._readings: OrderedDict[ThreadKey, ParsedMessages] = OrderedDict()
         self._lock = Lock()
 
     @property
@@ -246,7 +246,7 @@ class Desk:
     def read(self, key: ThreadKey, messages: Sequence[BaseMessage]) -> list[Message]:
         """Read the messages of a thread's state; those of its last state are not read again."""
         with self._lock:
-            known = self._readings.pop(key, Reading())
+            known = self._readings.pop(key, ParsedMessages())
         reading = known.of(messages)
         with self._lock:
             self._readings[key] = reading
@@ -265,7 +265,7 @@ class Desk:
             except StorageError as error:
                 _log.warning(_NOT_ERASED, error)
 
-    def release(self, session: Session, config: RunnableConfig) -> list[str]:
+    def release(self, session: ThreadSession, config: RunnableConfig) -> list[str]:
         """Return the messages to remove from a state at the end of a run.
 
         Returns:
@@ -377,12 +377,12 @@ class Desk:
 
     def sync(
         self,
-        session: Session,
+        session: ThreadSession,
         said: Sequence[Message],
         config: RunnableConfig,
         mark: str | None,
     ) -> None:
-        """Bring a thread's log up to date with the messages of a state; see `Session.sync`.
+        """Bring a thread's log up to date with the messages of a state; see `ThreadSession.sync`.
 
         What others appended cannot belong to a thread whose messages all come from outside,
         nor to one that begins with a state of another thread. A state without a mark begins a
@@ -410,7 +410,7 @@ class Desk:
 
         session.sync(said, joins=joins)
 
-    def _is_begun(self, session: Session) -> bool:
+    def _is_begun(self, session: ThreadSession) -> bool:
         """Return whether a state without a checkpoint pointer is of the thread in the log.
 
         It is if there is no journal (a branch, an import), or if another process has just ended a
@@ -419,7 +419,7 @@ class Desk:
         newest = session.newest_later()
         return newest is None or self._just_ended(session.key, *newest)
 
-    def _just_ended(self, key: ThreadKey, number: int, page: Page) -> bool:
+    def _just_ended(self, key: ThreadKey, number: int, page: TurnRecord) -> bool:
         """Return whether another process entered a turn whose checkpoint may be on its way."""
         with self._lock:
             is_ours = (key, number) in self._open

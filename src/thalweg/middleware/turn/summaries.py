@@ -13,7 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langgraph.errors import GraphBubbleUp
 
-from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.archive.threads.spending import spent_on
 from thalweg.archive.threads.summaries import source_digest
 from thalweg.engine.compaction.model_summary import (
@@ -31,7 +31,7 @@ from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.summaries.ask import WORDS, ask_for, ask_in_place
-from thalweg.engine.summaries.check import Fault, Source
+from thalweg.engine.summaries.check import SummaryDefect, SummarySource
 from thalweg.engine.summaries.chunks import LEAST_BUDGET, chunks
 from thalweg.engine.summaries.reading import read_summary
 from thalweg.engine.summaries.summary import Summary, merged
@@ -40,7 +40,7 @@ from thalweg.engine.wires.repairs import encodable
 from thalweg.errors import ConfigError, SummaryError
 from thalweg.middleware.request.model_limits import limits_of, model_name
 from thalweg.middleware.request.overflow import overflow_of
-from thalweg.middleware.turn.effects import UNSEEN, Ask, Flow, Send
+from thalweg.middleware.turn.effects import UNSEEN, Flow, ModelRequests, Send
 
 FAILURES = 2
 """After so many times in a row that no answer came, no more is asked in this turn: each may have
@@ -109,8 +109,8 @@ class Summarizer:
     unread: Unread
     cacheable: Callable[[ModelRequest[Any]], ModelRequest[Any]]
     """Has a request marked, so that it is read from the provider's cache where it can be."""
-    spent: Spent = field(default_factory=Spent)
-    faults: list[Fault] = field(default_factory=list)
+    spent: AuxiliaryUsage = field(default_factory=AuxiliaryUsage)
+    faults: list[SummaryDefect] = field(default_factory=list)
     """Errors, and what was omitted."""
     failures: int = 0
     """Errors in a row."""
@@ -170,7 +170,7 @@ class Summarizer:
         Returns:
             The summary; `None` if no model wrote a valid one.
         """
-        source = Source.of(task.source)
+        source = SummarySource.of(task.source)
         shown = [*task.older, *task.newer]
         answers = (yield from self._apart(self.named, shown)) if self.named else []
         model = self.request.model
@@ -255,7 +255,7 @@ class Summarizer:
         over = len(transcripts) - MOST_CHUNKS
         if over > 0:
             told = f"the oldest {over} of {len(transcripts)} chunks were not read"
-            self.faults.append(Fault("chunks left out", told))
+            self.faults.append(SummaryDefect("chunks left out", told))
         return transcripts[-MOST_CHUNKS:]
 
     def _round(
@@ -272,7 +272,7 @@ class Summarizer:
         custom = self.policy.summary_prompt
         texts = (ask_for(text, words=words, custom=custom) for text in transcripts)
         asked = [[HumanMessage(encodable(text))] for text in texts]
-        came: list[BaseMessage | Exception] = yield Ask(model, asked)
+        came: list[BaseMessage | Exception] = yield ModelRequests(model, asked)
         answers, smaller = [], 0
         for text, answer in zip(transcripts, came, strict=True):
             if isinstance(answer, GraphBubbleUp):  # as above
@@ -294,7 +294,7 @@ class Summarizer:
         if isinstance(error, ConfigError):
             raise error
         told = f"{type(error).__name__}: {str(error)[:200]}"
-        self.faults.append(Fault(f"failed ({type(error).__name__})", told))
+        self.faults.append(SummaryDefect(f"failed ({type(error).__name__})", told))
 
     def _answer(self, result: Sequence[BaseMessage], model: BaseChatModel) -> list[AIMessage]:
         """Take the answer, and note what it cost; empty where there is none."""
@@ -304,7 +304,7 @@ class Summarizer:
         self.spent += spent_on(answer, str(answer.text), model_name(model), self.count)
         return [answer]
 
-    def _read(self, answers: Sequence[AIMessage], source: Source) -> list[Summary]:
+    def _read(self, answers: Sequence[AIMessage], source: SummarySource) -> list[Summary]:
         """Parse and validate answers; skip invalid ones."""
         found: list[Summary] = []
         for answer in answers:
@@ -313,7 +313,7 @@ class Summarizer:
             try:
                 summary, dropped = source.checked(read_summary(str(answer.text), finish=finish))
             except SummaryError as error:
-                self.faults.append(Fault("refused", str(error)))
+                self.faults.append(SummaryDefect("refused", str(error)))
             else:
                 self.faults += dropped
                 found.append(summary)

@@ -16,7 +16,7 @@ from langchain.agents.middleware.types import ModelRequest, ModelResponse
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.summaries import StoredSummary, keep_summary, source_digest
-from thalweg.engine.summaries.check import Fault
+from thalweg.engine.summaries.check import SummaryDefect
 from thalweg.middleware.turn.effects import run
 from thalweg.middleware.turn.summaries import Summarizer, SummaryTask
 
@@ -44,7 +44,9 @@ class SummaryJob:
             summary = run(summarizer.write(self.task), send_directly)
         except Exception as error:  # noqa: BLE001 (nobody waits for it: the journal has it)
             summary = None
-            summarizer.faults.append(Fault(f"failed ({type(error).__name__})", str(error)[:200]))
+            summarizer.faults.append(
+                SummaryDefect(f"failed ({type(error).__name__})", str(error)[:200])
+            )
         if summary is None:
             first, last, faults = self.task.first, self.task.last, summarizer.faults
             kinds = "; ".join(dict.fromkeys(fault.kind for fault in faults))

@@ -13,8 +13,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from thalweg.archive import ThreadKey
-from thalweg.archive.threads.journal import Page
-from thalweg.archive.threads.retry import Tries
+from thalweg.archive.threads.journal import TurnRecord
+from thalweg.archive.threads.retry import Retry
 from thalweg.engine.additions import Listed, with_rest
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.edits import Edit, Fold, Repair
@@ -25,7 +25,7 @@ from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.window.binding import binds_thinking
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.rejected import REFUSED, plan_plain
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.request.guard import count_text
 from thalweg.middleware.request.merging import as_left
@@ -34,11 +34,11 @@ from thalweg.middleware.request.message_adaptation import (
     with_late_system,
     without_thinking,
 )
-from thalweg.middleware.request.model_limits import Limits, is_stand_in, limits_of, provider_of
+from thalweg.middleware.request.model_limits import ModelLimits, is_stand_in, limits_of, provider_of
 from thalweg.middleware.request.overhead import Beside
 from thalweg.middleware.turn.effects import Flow
 from thalweg.middleware.turn.events import (
-    Report,
+    TurnReport,
     emit_repairs,
     tell,
     tell_prices,
@@ -47,7 +47,7 @@ from thalweg.middleware.turn.events import (
 from thalweg.middleware.turn.inserts import Inserts, additions_of, inserts_of
 from thalweg.middleware.turn.pending_summaries import PendingSummaries
 from thalweg.middleware.turn.sending import Sending
-from thalweg.middleware.turn.session_pool import Desk, OpenThread
+from thalweg.middleware.turn.session_pool import OpenThread, SessionPool
 from thalweg.middleware.turn.summaries import Summarizer
 
 NOTE_CHARS = 2_000
@@ -55,7 +55,7 @@ NOTE_CHARS = 2_000
 
 
 def take_turn(
-    desk: Desk, request: ModelRequest[Any], config: RunnableConfig
+    desk: SessionPool, request: ModelRequest[Any], config: RunnableConfig
 ) -> Flow[ExtendedModelResponse[Any]]:
     """Make a request fit, and send it."""
     turn = _Turn(desk, request, config)
@@ -67,12 +67,12 @@ def take_turn(
 
 @dataclass(slots=True)
 class _Turn:
-    desk: Desk
+    desk: SessionPool
     request: ModelRequest[Any]
     config: RunnableConfig
     key: ThreadKey = field(init=False)
     said: list[Message] = field(init=False)
-    limits: Limits = field(init=False)
+    limits: ModelLimits = field(init=False)
     priced: Priced = field(init=False)
     beside: Beside = field(init=False)
     inserts: Inserts = field(init=False)
@@ -120,7 +120,7 @@ class _Turn:
         Raises:
             ConflictError: Other runs were first at each attempt.
         """
-        tries = Tries()
+        tries = Retry()
         while True:
             try:
                 self._take()
@@ -174,7 +174,7 @@ class _Turn:
         same = min(last, self._same(sent))
         self._enter(edits, summarizer, same, is_cold=is_cold)
         self.pending.start(summarizer)
-        report = Report(
+        report = TurnReport(
             key=self.key,
             page=self.open.session.page,
             tariff=self.tariff,
@@ -194,7 +194,7 @@ class _Turn:
             return ()
         return plan_plain(session.engine.scene())
 
-    def _same(self, sent: Sequence[Item]) -> int:
+    def _same(self, sent: Sequence[WindowItem]) -> int:
         """Count the tokens at the beginning of the request that the last one had, too."""
         if self.open.beside_changed(self.beside):
             return 0
@@ -259,7 +259,7 @@ class _Turn:
     ) -> None:
         session = self.open.session
         system, tools, tariff = self.open.attach(self.beside, self.tariff)
-        page = Page(
+        page = TurnRecord(
             kind="call",
             at=time.time(),
             length=session.length,

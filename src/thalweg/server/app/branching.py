@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from thalweg.archive import Archive, Logged, ThreadKey
-from thalweg.archive.threads import Said
+from thalweg.archive.threads import LoggedMessage
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.reading import Reader
 
@@ -12,7 +12,7 @@ INSIDE = "/~/"
 it."""
 
 
-def copy_log(archive: Archive, target: ThreadKey, said: Sequence[Said]) -> None:
+def copy_log(archive: Archive, target: ThreadKey, said: Sequence[LoggedMessage]) -> None:
     """Write messages into a new thread, word for word.
 
     Its journal is empty: the next run takes up the thread from its log.

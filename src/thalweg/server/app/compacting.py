@@ -7,9 +7,9 @@ from langchain.agents.middleware.types import ModelRequest
 from langchain_core.language_models import BaseChatModel
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.branch import Line
-from thalweg.archive.threads.journal import Spent
-from thalweg.archive.threads.operations import Done, compact
+from thalweg.archive.threads.branch import ThreadBranch
+from thalweg.archive.threads.journal import AuxiliaryUsage
+from thalweg.archive.threads.operations import OperationResult, compact
 from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
@@ -23,7 +23,7 @@ from thalweg.server.models import model_by_name
 from thalweg.server.settings.whole import Settings
 
 
-def compacted(archive: Archive, key: ThreadKey, settings: Settings) -> Done:
+def compacted(archive: Archive, key: ThreadKey, settings: Settings) -> OperationResult:
     """Fold what can be folded, and ask the model that the settings name for a summary.
 
     Raises:
@@ -59,11 +59,11 @@ class _Better:
         )
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> AuxiliaryUsage:
         """What it cost so far."""
         return self._summarizer.spent
 
-    def __call__(self, engine: Engine, fold: Fold, line: Line) -> Fold:
+    def __call__(self, engine: Engine, fold: Fold, line: ThreadBranch) -> Fold:
         """Return a compaction with a summary, or unchanged if the model writes no valid one."""
         before = self._summarizer.spent
         self._summarizer.unread = partial(self._folded, engine, line)
@@ -75,7 +75,7 @@ class _Better:
         return engine.joined(fold, written.summary, cost, first=written.first)
 
     def _folded(
-        self, engine: Engine, line: Line, first: int, last: int
+        self, engine: Engine, line: ThreadBranch, first: int, last: int
     ) -> Sequence[tuple[int, Message]]:
         live = engine.window.entries
         logged = enumerate(self._archive.messages(self._key, first, last), first)

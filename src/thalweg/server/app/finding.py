@@ -7,7 +7,7 @@ from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.journal import read_page
 from thalweg.engine.transcript import as_text
 from thalweg.server.app.branching import INSIDE
-from thalweg.server.app.registry import Registry, Row
+from thalweg.server.app.registry import Registry, ThreadRow
 
 PAGE = 100
 """Threads that are looked at together where words are looked for."""
@@ -24,7 +24,7 @@ class Finder:
         self._archive = archive
         self._registry = registry
 
-    def get(self, thread: str) -> Row | None:
+    def get(self, thread: str) -> ThreadRow | None:
         """Return one thread; one that was created elsewhere is registered."""
         row = self._registry.get(self._owner, thread)
         if row is None and INSIDE not in thread and self._is_archived(thread):
@@ -40,7 +40,7 @@ class Finder:
         if new:
             self._registry.adopt(self._owner, map(self._row, new))
 
-    def find(self, words: str, limit: int, after: Row | None = None) -> list[Row]:
+    def find(self, words: str, limit: int, after: ThreadRow | None = None) -> list[ThreadRow]:
         """Return threads, the most recently used first.
 
         Args:
@@ -51,7 +51,7 @@ class Finder:
         self.adopt()
         if not words.strip():
             return list(self._registry.list(self._owner, limit, after))
-        found: list[Row] = []
+        found: list[ThreadRow] = []
         looked = 0
         while len(found) < limit and looked < MOST_SEARCHED:
             rows = self._registry.list(self._owner, PAGE, after)
@@ -61,7 +61,7 @@ class Finder:
             after, looked = rows[-1], looked + len(rows)
         return found[:limit]
 
-    def _has(self, row: Row, words: str) -> bool:
+    def _has(self, row: ThreadRow, words: str) -> bool:
         title = row.title.casefold()
         if all(_begins_in(word, title) for word in words.casefold().split()):
             return True
@@ -71,7 +71,7 @@ class Finder:
     def _is_archived(self, thread: str) -> bool:
         return bool(self._archive.length(ThreadKey(self._owner, thread)))
 
-    def _row(self, thread: str) -> Row:
+    def _row(self, thread: str) -> ThreadRow:
         key = ThreadKey(self._owner, thread)
         count = self._archive.turn_count(key)
         now = time.time()
@@ -80,7 +80,7 @@ class Finder:
         opening = self._archive.messages(key, 0, 3)
         asked = next((as_text(one) for one in opening if one.is_request), "")
         title = " ".join(asked.split())[:_TITLE_CHARS]
-        return Row(thread, title, round(first * 1000), round(last * 1000))
+        return ThreadRow(thread, title, round(first * 1000), round(last * 1000))
 
 
 def _begins_in(word: str, title: str) -> bool:

@@ -24,7 +24,7 @@ PATIENCE_S = 5.0
 """How long what is under way may take when the application closes; else another process does it."""
 
 
-class Learning:
+class LearningService:
     """Extracts facts by the current settings, and records the cost.
 
     Args:
@@ -85,7 +85,7 @@ async def learning(
     """Learn in the background until the end."""
     worker = Worker(
         memories,
-        Learning(settings, memories, registry, tell),
+        LearningService(settings, memories, registry, tell),
         threads=THREADS,
         lease_s=settings().memory.lease_seconds,
     )

@@ -30,7 +30,7 @@ from thalweg.server.app.memory_views import (
 )
 
 if TYPE_CHECKING:
-    from thalweg.server.app.parts import Parts
+    from thalweg.server.app.parts import AppParts
 
 T = TypeVar("T")
 _STATUSES: tuple[Status, ...] = get_args(Status)
@@ -43,7 +43,7 @@ class TenantMemory:
         MemoryOffError: Memory is off or read-only.
     """
 
-    def __init__(self, owner: str, parts: "Parts", agent: str = "") -> None:
+    def __init__(self, owner: str, parts: "AppParts", agent: str = "") -> None:
         self._scope = Scope(owner, agent)
         self._parts = parts
 
@@ -229,6 +229,6 @@ class TenantMemory:
         return await asyncio.to_thread(do, memory_of(self._scope, self._parts))
 
 
-def memory_of(scope: Scope, parts: "Parts") -> Memory:
+def memory_of(scope: Scope, parts: "AppParts") -> Memory:
     """Return the memory of a scope, under the settings of the moment."""
     return Memory(parts.memories, scope, settings=parts.settings().memory)

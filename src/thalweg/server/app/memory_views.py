@@ -5,9 +5,9 @@ from collections import Counter
 from dataclasses import asdict, fields
 
 from thalweg.memory import Operation, Recalled, Receipt
-from thalweg.memory.facts.changes import Change, Drop, Hide, Put, Write
-from thalweg.memory.facts.recall.packing import Placed
-from thalweg.memory.facts.recall.ranking import Features
+from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
+from thalweg.memory.facts.recall.packing import PackedItem
+from thalweg.memory.facts.recall.ranking import RecallFeatures
 from thalweg.memory.facts.values import Fact
 from thalweg.server.api.memory import Commit, FactView, Forgotten, Found, Recall
 
@@ -58,11 +58,11 @@ def commit_view(operation: Operation) -> Commit:
 
 def _kind(change: Change) -> str:
     match change:
-        case Put(fact):
+        case PutFact(fact):
             return fact.status
-        case Drop():
+        case RemoveFact():
             return "dropped"
-        case Write():
+        case WriteSection():
             return "section"
         case Hide():
             return "turns shown again" if change.is_shown else "turns hidden"
@@ -78,10 +78,12 @@ def recall_view(query: str, recalled: Recalled) -> Recall:
     )
 
 
-def _found(placed: Placed) -> Found:
+def _found(placed: PackedItem) -> Found:
     item, features = placed.ranked.item, placed.ranked.features
     detail: dict[str, object] = {
-        "features": {one.name: round(getattr(features, one.name), 4) for one in fields(Features)},
+        "features": {
+            one.name: round(getattr(features, one.name), 4) for one in fields(RecallFeatures)
+        },
         "tokens": placed.tokens,
     }
     if item.turn is not None:

@@ -21,22 +21,22 @@ from thalweg.memory.opening import attach_document
 from thalweg.server.api.catalogue import Check, Health
 from thalweg.server.app.agents.models import TenantModels
 from thalweg.server.app.agents.skills import TenantSkills
-from thalweg.server.app.files.files import Files
+from thalweg.server.app.files.files import ThreadFiles
 from thalweg.server.app.files.sandboxes import check_sandbox
 from thalweg.server.app.memory import TenantMemory
-from thalweg.server.app.parts import Parts
+from thalweg.server.app.parts import AppParts
 from thalweg.server.app.performing.watching import Tell, Watchers
 from thalweg.server.app.registry import open_registry
-from thalweg.server.app.response_cache import Kept
+from thalweg.server.app.response_cache import ResponseCache
 from thalweg.server.app.runs import TenantRuns
 from thalweg.server.app.tenant import Tenant
 from thalweg.server.app.threads import TenantThreads
 from thalweg.server.app.usage import TenantUsage
 from thalweg.server.checkpoints.erasure import Erasure
 from thalweg.server.liveness.opening import presence_at
-from thalweg.server.runs.base import Journal, Run
+from thalweg.server.runs.base import Journal, RunRecord
 from thalweg.server.runs.opening import open_journal
-from thalweg.server.runs.running import Outcome, open_runs
+from thalweg.server.runs.running import RunOutcome, open_runs
 from thalweg.server.settings.parts import is_owner
 from thalweg.server.settings.reloading import SettingsFile
 from thalweg.server.settings.sections.storage import StorageSettings
@@ -113,7 +113,7 @@ class App:
         self._is_eager = is_eager
         self._addresses = Addresses.of(self.settings.storage, home)
         self._stack = AsyncExitStack()
-        self._parts: Parts | None = None
+        self._parts: AppParts | None = None
         self._watchers = Watchers()
 
     @property
@@ -135,7 +135,7 @@ class App:
         return self._parts is not None
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> AppParts:
         """The open parts."""
         if self._parts is None:
             raise ConfigError("app", "it is not open", "open it with `async with`")
@@ -158,7 +158,7 @@ class App:
             mend = "give a name of 255 characters at most, all of them printable"
             raise ConfigError("owner", f"nobody can be called {owner[:40]!a}", mend)
         parts = self.parts
-        files = Files(
+        files = ThreadFiles(
             owner, parts.places, policy=_upload_policy(self.settings), converter=parts.converter
         )
         threads = TenantThreads(owner, parts)
@@ -219,7 +219,7 @@ class App:
         finally:
             self._parts = None
 
-    async def _open(self) -> Parts:
+    async def _open(self) -> AppParts:
         """Open every part: dependencies first, and the runner of runs last."""
         from thalweg.server.app.learning import learning  # noqa: PLC0415 (LangChain: seconds)
         from thalweg.server.checkpoints.owners import open_checkpoints  # noqa: PLC0415 (LangGraph: seconds)
@@ -262,11 +262,11 @@ class App:
         runs = await stack.enter_async_context(open_runs(journal, presence, performing))
         if self._is_eager:
             performing.get_ready()
-        return Parts(
+        return AppParts(
             settings=self._current,
             archive=archive,
             memories=memories,
-            kept=Kept(),
+            kept=ResponseCache(),
             checkpoints=checkpoints,
             registry=registry,
             journal=journal,
@@ -333,7 +333,7 @@ class _Performing:
                 self._made = kind(self._archive, self._memories, self._places, self._hidden)
             return self._made
 
-    async def __call__(self, run: Run, emit: "Emit") -> Outcome:
+    async def __call__(self, run: RunRecord, emit: "Emit") -> RunOutcome:
         """Perform a run; see `Performer`."""
         agents = await self.agents()
         from thalweg.server.app.performing.performing import Performer  # noqa: PLC0415 (LangChain: seconds)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from thalweg.archive import Archive
 from thalweg.memory import MemoryStore
 from thalweg.server.app.registry import Registry
-from thalweg.server.app.response_cache import Kept
+from thalweg.server.app.response_cache import ResponseCache
 from thalweg.server.checkpoints.erasure import Erasure
 from thalweg.server.runs.base import Journal
-from thalweg.server.runs.running import Runs
+from thalweg.server.runs.running import ProcessRuns
 from thalweg.server.settings.whole import Settings
 from thalweg.server.uploads.base import Places
 from thalweg.server.uploads.converting import Converter
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class AppParts:
     """The open parts; `App` opens and closes them."""
 
     settings: Callable[[], Settings]
     """As they are now."""
     archive: Archive
     memories: MemoryStore
-    kept: Kept
+    kept: ResponseCache
     """Answers about memories that have not changed since."""
     checkpoints: "Checkpoints"
     """Those of all owners."""
     registry: Registry
     journal: Journal
-    runs: Runs
+    runs: ProcessRuns
     erasure: Erasure
     """Takes the bytes of what was deleted out of files."""
     places: Places

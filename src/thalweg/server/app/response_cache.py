@@ -10,11 +10,11 @@ MOST = 512
 """Answers that are kept; those that were asked for last."""
 
 
-class Kept:
+class ResponseCache:
     """Keeps answers with the version of what they were made of. Any thread may ask.
 
     Example:
-        >>> kept = Kept()
+        >>> kept = ResponseCache()
         >>> kept.get("ada", 1, lambda: "made"), kept.get("ada", 1, lambda: "made again")
         ('made', 'made')
         >>> kept.get("ada", 2, lambda: "made again")

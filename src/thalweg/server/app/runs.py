@@ -17,10 +17,10 @@ from thalweg.server.app.agents.naming import named_model
 from thalweg.server.app.titles import title_of
 from thalweg.server.runs.base import ENDED, RunKey
 from thalweg.server.runs.base import Event as Line
-from thalweg.server.runs.base import Run as Known
+from thalweg.server.runs.base import RunRecord as Known
 
 if TYPE_CHECKING:
-    from thalweg.server.app.parts import Parts
+    from thalweg.server.app.parts import AppParts
 
 _IDENTIFIER = re.compile(get_args(Identifier)[1].pattern)
 _MOST_CHARS = get_args(Identifier)[1].max_length
@@ -29,7 +29,7 @@ _MOST_CHARS = get_args(Identifier)[1].max_length
 class TenantRuns:
     """The runs of one owner."""
 
-    def __init__(self, owner: str, parts: "Parts") -> None:
+    def __init__(self, owner: str, parts: "AppParts") -> None:
         self._owner = owner
         self._parts = parts
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.engine.entries import Usage as Reported
 from thalweg.engine.pricing.matching import tariff_for
 from thalweg.engine.pricing.tariff import Tariff
@@ -34,12 +34,12 @@ class Prices:
         tariff = self._pricing.over(found.tariff)
         return None if found.by == "nobody" and tariff == found.tariff else tariff
 
-    def usage(self, spent: Spent) -> Usage:
+    def usage(self, spent: AuxiliaryUsage) -> Usage:
         """Price what was spent on one model."""
         return usage_of(spent, self.tariff(spent.model))
 
 
-def usage_of(spent: Spent, tariff: Tariff | None) -> Usage:
+def usage_of(spent: AuxiliaryUsage, tariff: Tariff | None) -> Usage:
     """Return the usage with its cost; `None` if the price is unknown."""
     return Usage(
         calls=spent.calls,
@@ -78,17 +78,19 @@ def added(usages: Iterable[Usage]) -> Usage:
     )
 
 
-def spent_by(reported: Reported, model: str) -> Spent:
+def spent_by(reported: Reported, model: str) -> AuxiliaryUsage:
     """Return the usage of one call from the archive's values."""
-    return Spent(1, reported.input, reported.cached, reported.written, reported.output, model)
+    return AuxiliaryUsage(
+        1, reported.input, reported.cached, reported.written, reported.output, model
+    )
 
 
-def spent_in(reported: "UsageMetadata | None", model: str) -> Spent | None:
+def spent_in(reported: "UsageMetadata | None", model: str) -> AuxiliaryUsage | None:
     """Return the usage of one call from LangChain's values; `None` if there are none."""
     if reported is None:
         return None
     details: Mapping[str, object] = reported.get("input_token_details") or {}
-    return Spent(
+    return AuxiliaryUsage(
         1,
         reported["input_tokens"],
         _count(details.get("cache_read")),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from thalweg.server.app.agents.models import TenantModels
 from thalweg.server.app.agents.skills import TenantSkills
-from thalweg.server.app.files.files import Files
+from thalweg.server.app.files.files import ThreadFiles
 from thalweg.server.app.memory import TenantMemory
 from thalweg.server.app.runs import TenantRuns
 from thalweg.server.app.threads import TenantThreads
@@ -22,4 +22,4 @@ class Tenant:
     usage: TenantUsage
     models: TenantModels
     skills: TenantSkills
-    files: Files
+    files: ThreadFiles

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from thalweg.archive import ThreadKey
-from thalweg.archive.threads import Done as Entered
+from thalweg.archive.threads import OperationResult as Entered
 from thalweg.archive.threads import context_at, export, history, pin, rewind, turns, undo, unpin
 from thalweg.archive.threads.thread_history import newest_said
 from thalweg.errors import BusyError, ConfigError, NoSuchThreadError
@@ -32,7 +32,7 @@ from thalweg.server.api.threads import (
 from thalweg.server.app.branching import copy_log, own_threads
 from thalweg.server.app.finding import Finder
 from thalweg.server.app.memory import memory_of
-from thalweg.server.app.registry import Row
+from thalweg.server.app.registry import ThreadRow
 from thalweg.server.app.runs import now_ms
 from thalweg.server.app.views import (
     context_view,
@@ -48,7 +48,7 @@ from thalweg.server.runs.base import ENDED
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
 
-    from thalweg.server.app.parts import Parts
+    from thalweg.server.app.parts import AppParts
     from thalweg.server.checkpoints.owners import OwnSaver
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ MOST_FILES = 1_000
 class TenantThreads:
     """The threads of one owner."""
 
-    def __init__(self, owner: str, parts: "Parts") -> None:
+    def __init__(self, owner: str, parts: "AppParts") -> None:
         self._owner = owner
         self._parts = parts
         self._finder = Finder(owner, parts.archive, parts.registry)
@@ -329,7 +329,7 @@ class TenantThreads:
     async def _ask(self, do: Callable[[], T]) -> T:
         return await asyncio.to_thread(do)
 
-    async def _row(self, thread: str) -> Row:
+    async def _row(self, thread: str) -> ThreadRow:
         row = await asyncio.to_thread(self._finder.get, thread)
         if row is None:
             raise NoSuchThreadError(thread)
@@ -354,7 +354,7 @@ class TenantThreads:
         newest = await self._parts.journal.list(self._owner, thread, limit=1)
         return newest[0].key.run if newest and newest[0].status not in ENDED else None
 
-    async def _shown(self, row: Row) -> Thread:
+    async def _shown(self, row: ThreadRow) -> Thread:
         key, archive = ThreadKey(self._owner, row.thread), self._parts.archive
         length, count = await self._ask(lambda: (archive.length(key), archive.turn_count(key)))
         run = await self._under_way(row.thread)
@@ -374,15 +374,15 @@ class TenantThreads:
         return await graph.aget_state({"configurable": {"thread_id": thread, "owner": self._owner}})
 
 
-def _cursor(row: Row) -> str:
+def _cursor(row: ThreadRow) -> str:
     return base64.urlsafe_b64encode(f"{row.updated}:{row.thread}".encode()).decode().rstrip("=")
 
 
-def _read_cursor(given: str) -> Row:
+def _read_cursor(given: str) -> ThreadRow:
     try:
         told = base64.urlsafe_b64decode(given + "=" * (-len(given) % 4)).decode()
         updated, _, thread = told.partition(":")
-        row = Row(thread, "", 0, int(updated))
+        row = ThreadRow(thread, "", 0, int(updated))
     except (binascii.Error, UnicodeDecodeError, ValueError):
         row = None
     if row is None or not 0 <= row.updated < _TIMES_END:

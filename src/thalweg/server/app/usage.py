@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads import Taken, turns
-from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.archive.threads.savings import saved_so_far
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.errors import NoSuchThreadError
@@ -18,14 +18,14 @@ from thalweg.server.app.finding import Finder
 from thalweg.server.app.spending import Prices, added, spent_by, usage_of
 
 if TYPE_CHECKING:
-    from thalweg.server.app.parts import Parts
+    from thalweg.server.app.parts import AppParts
 
 AGENT, SUMMARIES, MEMORY, SUBAGENT = "agent", "summaries", "memory", "subagent"
 """Callers of models; the last is followed by a subagent's name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class CallCost:
     """What one call cost, or some."""
 
     thread: str
@@ -38,7 +38,7 @@ class Charge:
 class TenantUsage:
     """The usage of one owner."""
 
-    def __init__(self, owner: str, parts: "Parts") -> None:
+    def __init__(self, owner: str, parts: "AppParts") -> None:
         self._owner = owner
         self._parts = parts
         self._finder = Finder(owner, parts.archive, parts.registry)
@@ -83,7 +83,7 @@ class TenantUsage:
             models=_by(charges, lambda charge: charge.model),
         )
 
-    def _charges(self, threads: Iterable[str]) -> Iterator[Charge]:
+    def _charges(self, threads: Iterable[str]) -> Iterator[CallCost]:
         for name in threads:
             yield from charges_of(
                 self._parts.archive,
@@ -91,15 +91,15 @@ class TenantUsage:
                 Prices(self._parts.settings().summarization),
             )
 
-    def _learned(self, thread: str | None = None) -> Iterator[Charge]:
+    def _learned(self, thread: str | None = None) -> Iterator[CallCost]:
         prices = Prices(self._parts.settings().summarization)
         for name, each in self._parts.registry.spent(self._owner).items():
             if thread in {None, name}:
                 for spent in each:
-                    yield Charge(name, MEMORY, spent.model, prices.usage(spent))
+                    yield CallCost(name, MEMORY, spent.model, prices.usage(spent))
 
 
-def charges_of(archive: Archive, key: ThreadKey, prices: Prices) -> Iterator[Charge]:
+def charges_of(archive: Archive, key: ThreadKey, prices: Prices) -> Iterator[CallCost]:
     """Yield the costs of a thread's calls, or of a subagent's, at the prices of their time.
 
     Assumed prices of an unknown model decide when to compact; they are not actual costs.
@@ -116,10 +116,10 @@ def charges_of(archive: Archive, key: ThreadKey, prices: Prices) -> Iterator[Cha
         if one.usage is not None:
             spent = spent_by(one.usage, model)
             caller = _subagent(one) if inside else AGENT
-            yield Charge(thread, caller, model, usage_of(spent, tariff))
+            yield CallCost(thread, caller, model, usage_of(spent, tariff))
         if one.page.spent is not None:
-            summed: Spent = one.page.spent
-            yield Charge(thread, SUMMARIES, summed.model or model, usage_of(summed, tariff))
+            summed: AuxiliaryUsage = one.page.spent
+            yield CallCost(thread, SUMMARIES, summed.model or model, usage_of(summed, tariff))
 
 
 def _subagent(taken: Taken) -> str:
@@ -128,7 +128,7 @@ def _subagent(taken: Taken) -> str:
     return f"{SUBAGENT}:{name}" if name else SUBAGENT
 
 
-def _by(charges: Sequence[Charge], what: Callable[[Charge], str]) -> Mapping[str, Usage]:
+def _by(charges: Sequence[CallCost], what: Callable[[CallCost], str]) -> Mapping[str, Usage]:
     names = dict.fromkeys(map(what, charges))
     return {
         name: added(charge.usage for charge in charges if what(charge) == name) for name in names

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import assert_never
 
-from thalweg.archive.threads import Context as Sent
-from thalweg.archive.threads import Done as Entered
-from thalweg.archive.threads import Said, Taken
+from thalweg.archive.threads import LoggedMessage, Taken
+from thalweg.archive.threads import OperationResult as Entered
+from thalweg.archive.threads import TurnContext as Sent
 from thalweg.engine.additions import Listed
 from thalweg.engine.edits import Edit as Decided
 from thalweg.engine.edits import Elide, Evict, Fold, Pin, Strip, Supersede, Unpin
@@ -24,8 +24,8 @@ from thalweg.server.api.threads import (
     ToolCall,
     Turn,
 )
-from thalweg.server.app.registry import Row
-from thalweg.server.uploads.base import Kept
+from thalweg.server.app.registry import ThreadRow
+from thalweg.server.uploads.base import FileMetadata
 
 
 def moment(milliseconds: int) -> datetime:
@@ -33,7 +33,7 @@ def moment(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def thread_view(row: Row, *, messages: int, turns: int, run: str | None) -> Thread:
+def thread_view(row: ThreadRow, *, messages: int, turns: int, run: str | None) -> Thread:
     """Show a thread at a glance."""
     return Thread(
         id=row.thread,
@@ -63,7 +63,7 @@ def message_view(message: Logged) -> Message:
     )
 
 
-def item_view(said: Said) -> HistoryItem:
+def item_view(said: LoggedMessage) -> HistoryItem:
     """Show a message at its place."""
     return HistoryItem(
         position=said.position,
@@ -162,6 +162,6 @@ def todos_view(given: object) -> tuple[Todo, ...]:
     )
 
 
-def paths(files: Iterable[Kept]) -> tuple[str, ...]:
+def paths(files: Iterable[FileMetadata]) -> tuple[str, ...]:
     """Name files in order."""
     return tuple(sorted(file.path for file in files))

@@ -35,7 +35,7 @@ FORMER_FILE = "checkpoints.db"
 """The separate file for checkpoints of older versions."""
 
 
-class _Batch(threading.local):
+class _BatchFlag(threading.local):
     """Whether this thread is writing a batch, which is committed at its end alone."""
 
     is_open = False
@@ -54,7 +54,7 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
     def __init__(self, connection: sqlite3.Connection, pool: ThreadPoolExecutor) -> None:
         super().__init__(connection)
         self._pool = pool
-        self._batch = _Batch()
+        self._batch = _BatchFlag()
 
     @classmethod
     @asynccontextmanager

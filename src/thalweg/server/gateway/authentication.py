@@ -15,7 +15,7 @@ from typing import Protocol
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from thalweg.server.gateway.problems import Refusal, refuse
+from thalweg.server.gateway.problems import GatewayRefusal, refuse
 
 LOCAL = "local"
 """The owner of everything if callers need not authenticate."""
@@ -28,7 +28,7 @@ UNKNOWN = "this key opens nothing here"
 _CHALLENGE = 'Bearer realm="thalweg"'
 
 
-class Tokens(Protocol):
+class TokenReader(Protocol):
     """Reads bearer tokens."""
 
     async def owner(self, token: str) -> str:
@@ -81,7 +81,7 @@ class KeyLock:
     """Lets in who brings a key or a token; who brings two, if both are the same owner's."""
 
     keys: Keys
-    tokens: Tokens | None = None
+    tokens: TokenReader | None = None
 
     async def owner(self, headers: Headers, scope: Scope) -> str:
         """Return the owner of a request; see `Lock.owner`."""
@@ -121,11 +121,11 @@ class LoopbackLock:
         client = scope.get("client")
         if client is not None and not is_this_machine(client[0]):
             said = "without a key, only this machine is let in; set gateway.keys"
-            raise Refusal(403, "auth.not_local", said)
+            raise GatewayRefusal(403, "auth.not_local", said)
         host = headers.get("host", "")
         if not is_this_machine(_name_of(host)):
             said = "without a key, this gateway is reached as localhost alone; set gateway.keys"
-            raise Refusal(403, "auth.host", said)
+            raise GatewayRefusal(403, "auth.host", said)
         origin = headers.get("origin")
         mine = f"{scope.get('scheme', 'http')}://{host}".lower()
         if origin is None:
@@ -135,7 +135,7 @@ class LoopbackLock:
             is_strange = origin.lower() != mine and origin not in self.origins
         if is_strange:
             said = "a page of another origin may not ask; name it in gateway.cors_origins"
-            raise Refusal(403, "auth.origin", said)
+            raise GatewayRefusal(403, "auth.origin", said)
         return LOCAL
 
 
@@ -164,7 +164,7 @@ class OpenLock:
         return self.whose
 
 
-class Rules(Protocol):
+class AccessRules(Protocol):
     """Decides which requests are allowed."""
 
     @property
@@ -181,7 +181,7 @@ class Rules(Protocol):
 class Door:
     """ASGI middleware: notes the owner of a request, or refuses it before its body is read."""
 
-    def __init__(self, application: ASGIApp, rules: Callable[[], Rules]) -> None:
+    def __init__(self, application: ASGIApp, rules: Callable[[], AccessRules]) -> None:
         self._application = application
         self._rules = rules
 
@@ -190,7 +190,7 @@ class Door:
         if scope["type"] == "http" and (lock := self._lock_of(scope["path"])) is not None:
             try:
                 owner = await lock.owner(Headers(scope=scope), scope)
-            except Refusal as refusal:
+            except GatewayRefusal as refusal:
                 await refuse(refusal, scope, receive, send)
                 return
             scope[OWNER] = owner
@@ -222,10 +222,10 @@ def is_this_machine(name: str) -> bool:
     return address.is_loopback if mapped is None else bool(mapped.is_loopback)
 
 
-def unauthorized(code: str, detail: str, error: str) -> Refusal:
+def unauthorized(code: str, detail: str, error: str) -> GatewayRefusal:
     """Return the refusal of a caller with missing or invalid credentials."""
     more = f', error="{error}", error_description="{detail}"' if error else ""
-    return Refusal(401, code, detail, {"WWW-Authenticate": _CHALLENGE + more})
+    return GatewayRefusal(401, code, detail, {"WWW-Authenticate": _CHALLENGE + more})
 
 
 def _bearer(headers: Headers) -> str | None:

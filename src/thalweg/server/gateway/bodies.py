@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from thalweg.server.gateway.problems import Refusal, refuse
+from thalweg.server.gateway.problems import GatewayRefusal, refuse
 from thalweg.server.gateway.structure import JsonBounds, JsonBoundsError, parsed
 
 MIB = 1 << 20
@@ -89,7 +89,7 @@ class Bodies:
         try:
             bounded = await self._looked_at(scope, receive)
             await self._application(scope, bounded, send)
-        except Refusal as refusal:
+        except GatewayRefusal as refusal:
             await refuse(refusal, scope, receive, send)
 
     async def _looked_at(self, scope: Scope, receive: Receive) -> Receive:
@@ -107,7 +107,7 @@ class Bodies:
         if not is_json and kind != "multipart/form-data":
             told = f"a body of type {kind}" if kind else "a body without a type"
             mend = "send JSON as application/json, files as multipart/form-data"
-            raise Refusal(415, "request.media_type", f"{told} is not taken; {mend}")
+            raise GatewayRefusal(415, "request.media_type", f"{told} is not taken; {mend}")
         limits = self._limits()
         bounds = limits.json_of(scope["path"])
         most = bounds.bytes if is_json else limits.form_bytes
@@ -122,10 +122,10 @@ class Bodies:
         return _again(body, bounded)
 
 
-def too_large(most: int) -> Refusal:
+def too_large(most: int) -> GatewayRefusal:
     """Refuse a body of too many bytes; the connection is closed, for its rest is not read."""
     said = f"the body is larger than the {most:,} bytes that may come in"
-    return Refusal(413, "request.too_large", said, {"Connection": "close"})
+    return GatewayRefusal(413, "request.too_large", said, {"Connection": "close"})
 
 
 class _Bounded:
@@ -141,7 +141,7 @@ class _Bounded:
             message = await asyncio.wait_for(self._receive(), self._part_s)
         except TimeoutError:
             said = f"no part of the body came for {self._part_s:g} s"
-            raise Refusal(408, "request.timeout", said, {"Connection": "close"}) from None
+            raise GatewayRefusal(408, "request.timeout", said, {"Connection": "close"}) from None
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
             if self._left < 0:
@@ -175,10 +175,10 @@ async def _parse(body: bytes, bounds: JsonBounds) -> object:
         return await asyncio.to_thread(parsed, body, bounds)
     except JsonBoundsError as error:
         said = f"the body may not come in: {error}; send it in parts"
-        raise Refusal(413, "request.too_large", said) from None
+        raise GatewayRefusal(413, "request.too_large", said) from None
     except ValueError as error:
         said = f"the body is no JSON: {error}; nothing was done"
-        raise Refusal(400, "request.malformed", said) from None
+        raise GatewayRefusal(400, "request.malformed", said) from None
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from thalweg.server.app.performing.watching import Happened, ModelCalled
 from thalweg.server.gateway.authentication import OWNER
-from thalweg.server.gateway.problems import Refusal, refuse
+from thalweg.server.gateway.problems import GatewayRefusal, refuse
 from thalweg.server.settings.sections.gateway import OwnerLimits
 
 _MOST_OWNERS = 10_000
@@ -158,7 +158,7 @@ class Budgets:
             self._refused(limit)
             seconds = max(1, math.ceil(wait_s))
             told = f"you may have {said}, and no more; try again in {seconds} s"
-            raise Refusal(429, f"limit.{limit}", told, {"Retry-After": str(seconds)})
+            raise GatewayRefusal(429, f"limit.{limit}", told, {"Retry-After": str(seconds)})
 
     def _of(self, owner: str) -> _Owner:
         found = self._owners.pop(owner, None) or _Owner()
@@ -181,7 +181,7 @@ class RequestBudget:
         if owner is not None:
             try:
                 self._budgets.take_request(owner)
-            except Refusal as refusal:
+            except GatewayRefusal as refusal:
                 await refuse(refusal, scope, receive, send)
                 return
         await self._application(scope, receive, send)

@@ -27,7 +27,7 @@ MOST_FAULTS = 20
 _LOG = logging.getLogger("thalweg.gateway")
 
 
-class Refusal(HTTPException):
+class GatewayRefusal(HTTPException):
     """The gateway itself refuses a request; it is an `HTTPException` so that FastAPI lets it by.
 
     Attributes:
@@ -47,7 +47,7 @@ def answer(problem: Problem, headers: Mapping[str, str] | None = None) -> Respon
     return Response(told, problem.status, headers, MEDIA_TYPE)
 
 
-async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+async def refuse(refusal: GatewayRefusal, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer from a middleware, where no handler of FastAPI's sees an exception."""
     problem = _titled(refusal.status_code, refusal.detail, refusal.code, scope["path"])
     await answer(problem, refusal.headers)(scope, receive, send)
@@ -102,7 +102,7 @@ async def _of_ours(request: Request, error: Exception) -> Response:
 async def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 (as it was registered)
     path = request.url.path
-    if isinstance(error, Refusal):
+    if isinstance(error, GatewayRefusal):
         code, detail = error.code, error.detail
     else:
         code, said = _HTTP.get(error.status_code, ("http", ""))

@@ -16,7 +16,7 @@ from thalweg.server.gateway.authentication import (
     TokenLock,
 )
 from thalweg.server.gateway.bodies import BodyLimits
-from thalweg.server.gateway.tokens import Provider, ProviderTokens
+from thalweg.server.gateway.tokens import OpenIdProvider, ProviderTokens
 from thalweg.server.settings import GatewaySettings
 from thalweg.server.settings.sections.gateway import OwnerLimits
 
@@ -26,7 +26,7 @@ _FORM_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class GatewayRules:
     """Who may come in, and with how much."""
 
     settings: GatewaySettings
@@ -69,9 +69,9 @@ class RuleBook:
         self._token = token
         self._settings = settings
         self._owner = owner
-        self._rules: Rules | None = None
+        self._rules: GatewayRules | None = None
 
-    def __call__(self) -> Rules:
+    def __call__(self) -> GatewayRules:
         """Return the rules; the same object until the settings change."""
         now = self._settings()
         if self._rules is None or (self._rules.settings is not now and self._rules.settings != now):
@@ -81,7 +81,7 @@ class RuleBook:
 
 def rules_of(
     settings: GatewaySettings, owner: str | None = None, token: str | None = None
-) -> Rules:
+) -> GatewayRules:
     """Read the rules in the settings."""
     origins = frozenset(settings.cors_origins)
     lock: Lock
@@ -98,7 +98,7 @@ def rules_of(
     bodies = BodyLimits(form_bytes=_FILES_AT_ONCE * settings.max_upload_bytes + _FORM_BYTES)
     owners = {each.owner: each.limits for each in settings.keys if each.limits is not None}
     usual = settings.limits if owner is None else _UNLIMITED
-    return Rules(settings, lock, metrics, bodies, owners, usual, origins)
+    return GatewayRules(settings, lock, metrics, bodies, owners, usual, origins)
 
 
 _UNLIMITED = OwnerLimits(requests_per_minute=None, runs_per_minute=None, runs_at_once=None)
@@ -108,7 +108,7 @@ _UNLIMITED = OwnerLimits(requests_per_minute=None, runs_per_minute=None, runs_at
 def _tokens_of(settings: GatewaySettings) -> ProviderTokens | None:
     if (oidc := settings.oidc) is None:
         return None
-    provider = Provider(
+    provider = OpenIdProvider(
         issuer=oidc.issuer,
         audience=oidc.audience,
         owner_claim=oidc.owner_claim,
@@ -121,7 +121,7 @@ def _tokens_of(settings: GatewaySettings) -> ProviderTokens | None:
 class Origins(CORSMiddleware):
     """CORS by the rules as they are now. No cookies: a page has to bring a key."""
 
-    def __init__(self, application: ASGIApp, rules: Callable[[], Rules]) -> None:
+    def __init__(self, application: ASGIApp, rules: Callable[[], GatewayRules]) -> None:
         super().__init__(
             application,
             allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),

@@ -122,7 +122,7 @@ async def serve(
         token = None if is_tokenless else await asyncio.to_thread(ensure_token, app.home)
         secret = None if token is None else token.value
         pauses_less()
-        server = Server(
+        server = GatewayServer(
             create_app(app, token=secret),
             lambda: ready(app, token),
             header_timeout_s=app.settings.gateway.header_timeout_s,
@@ -169,7 +169,7 @@ async def _traced(
     return context.run(trace, *args, **kwargs)
 
 
-class Server(uvicorn.Server):
+class GatewayServer(uvicorn.Server):
     """A server that ends its streams before it waits for what is under way."""
 
     def __init__(

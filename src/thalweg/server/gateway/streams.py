@@ -16,7 +16,7 @@ from contextlib import aclosing, contextmanager
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from thalweg.server.gateway.problems import Refusal
+from thalweg.server.gateway.problems import GatewayRefusal
 from thalweg.server.runs.base import Event
 
 KEEP_ALIVE_S = 15.0
@@ -65,12 +65,12 @@ class Streams:
         """
         if self._closing.is_set():
             said = "this gateway is closing; connect again"
-            raise Refusal(503, "stream.closing", said, {"Retry-After": "1"})
+            raise GatewayRefusal(503, "stream.closing", said, {"Retry-After": "1"})
         most = self._most()
         if self._open[owner] >= most:
             self._refused("streams")
             said = f"{most} streams are open, and no more may be; close one, or try again"
-            raise Refusal(429, "stream.too_many", said, {"Retry-After": "5"})
+            raise GatewayRefusal(429, "stream.too_many", said, {"Retry-After": "5"})
 
     @contextmanager
     def one(self, owner: str) -> Iterator[None]:

@@ -18,7 +18,7 @@ import jwt
 
 from thalweg.server.app.opening import NOBODY
 from thalweg.server.gateway.authentication import LOCAL, UNKNOWN, unauthorized
-from thalweg.server.gateway.problems import Refusal
+from thalweg.server.gateway.problems import GatewayRefusal
 from thalweg.server.settings.parts import is_owner
 
 _FAMILIES = {
@@ -50,7 +50,7 @@ Fetch = Callable[[str], bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
+class OpenIdProvider:
     """An OpenID provider."""
 
     issuer: str
@@ -65,7 +65,7 @@ class Provider:
 class ProviderTokens:
     """Reads tokens of one provider."""
 
-    def __init__(self, provider: Provider, *, fetch: Fetch | None = None) -> None:
+    def __init__(self, provider: OpenIdProvider, *, fetch: Fetch | None = None) -> None:
         """Prepare; nothing is fetched yet.
 
         Args:
@@ -76,7 +76,7 @@ class ProviderTokens:
         self._keys = _KeySet(provider, fetch or _fetched)
 
     async def owner(self, token: str) -> str:
-        """Return the owner of a token; see `thalweg.server.gateway.authentication.Tokens.owner`."""
+        """Return the owner of a token; see `TokenReader.owner`."""
         try:
             head = jwt.get_unverified_header(token)
         except jwt.InvalidTokenError:
@@ -130,7 +130,7 @@ class _Key:
 class _KeySet:
     """The provider's keys by their ids, fetched again when they are old or one is missing."""
 
-    def __init__(self, provider: Provider, fetch: Fetch) -> None:
+    def __init__(self, provider: OpenIdProvider, fetch: Fetch) -> None:
         self._provider = provider
         self._fetch = fetch
         self._keys: dict[str | None, _Key] = {}
@@ -150,7 +150,7 @@ class _KeySet:
             key = self._known(name)
         if key is None and not self._keys:
             said = "the provider of tokens cannot be reached; try again later"
-            raise Refusal(503, "auth.provider", said, {"Retry-After": "10"})
+            raise GatewayRefusal(503, "auth.provider", said, {"Retry-After": "10"})
         if key is None:
             said = "the token is signed with a key that its provider does not have"
             raise _invalid(said)
@@ -217,7 +217,7 @@ def _fetched(url: str) -> bytes:
         return read
 
 
-def _invalid(detail: str) -> Refusal:
+def _invalid(detail: str) -> GatewayRefusal:
     return unauthorized("auth.invalid", detail, "invalid_token")
 
 

@@ -8,8 +8,8 @@ Two rules:
   with its variable.
 """
 
-from thalweg.server.models.finding import Offer, find_models
+from thalweg.server.models.finding import AvailableModel, find_models
 from thalweg.server.models.first_model import how_to_answer
 from thalweg.server.models.making import chat_model, model_by_name
 
-__all__ = ["Offer", "chat_model", "find_models", "how_to_answer", "model_by_name"]
+__all__ = ["AvailableModel", "chat_model", "find_models", "how_to_answer", "model_by_name"]

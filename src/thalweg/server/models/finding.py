@@ -16,7 +16,7 @@ from thalweg.engine.extras import install_command
 from thalweg.errors import ConfigError
 from thalweg.server.models.local.folder import ModelFolder
 from thalweg.server.models.local.gguf import read_gguf
-from thalweg.server.models.providers import PROVIDERS, Provider, key_of, provider
+from thalweg.server.models.providers import PROVIDERS, ModelProvider, key_of, provider
 
 WITHIN_S: Final = 0.3
 """Seconds that all servers together are waited for."""
@@ -35,7 +35,7 @@ Kind = Literal["file", "server", "key"]
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class AvailableModel:
     """A model that could answer."""
 
     name: str
@@ -55,7 +55,7 @@ class Offer:
 
 def find_models(
     environ: Mapping[str, str] | None = None, home: Path | None = None
-) -> tuple[Offer, ...]:
+) -> tuple[AvailableModel, ...]:
     """Return available models; the only request sent is for a server's list of models.
 
     Args:
@@ -70,19 +70,19 @@ def find_models(
     return tuple(sorted(offers, key=lambda offer: not offer.is_ready))
 
 
-def _keys(environ: Mapping[str, str]) -> Iterator[Offer]:
+def _keys(environ: Mapping[str, str]) -> Iterator[AvailableModel]:
     for one in PROVIDERS:
         key = key_of(one, environ)
         if key and one.example:
             name = f"{one.name}:{one.example}"
-            yield Offer(name, f"{one.title}, by {key}", "key", _lacks(one))
+            yield AvailableModel(name, f"{one.title}, by {key}", "key", _lacks(one))
 
 
-def _lacks(one: Provider) -> str:
+def _lacks(one: ModelProvider) -> str:
     return "" if find_spec(one.module) else one.install
 
 
-def _files(home: Path) -> Iterator[Offer]:
+def _files(home: Path) -> Iterator[AvailableModel]:
     models = ModelFolder(home)
     lacks = "" if find_spec("xllamacpp") else install_command("local")
     for name in models.names():
@@ -90,17 +90,17 @@ def _files(home: Path) -> Iterator[Offer]:
             gguf = read_gguf(models.path(name))
         except (ConfigError, OSError):
             remove = f"thalweg model remove {name}"
-            yield Offer(f"local:{name}", "a file that cannot be read", "file", remove)
+            yield AvailableModel(f"local:{name}", "a file that cannot be read", "file", remove)
             continue
         said = ", ".join(filter(None, (gguf.name, gguf.quantisation, gguf.abilities)))
-        yield Offer(f"local:{name}", f"a file of yours: {said}", "file", lacks)
+        yield AvailableModel(f"local:{name}", f"a file of yours: {said}", "file", lacks)
 
 
-def _servers(environ: Mapping[str, str]) -> list[Offer]:
+def _servers(environ: Mapping[str, str]) -> list[AvailableModel]:
     """Query all servers concurrently; a silent one blocks neither the others nor the exit."""
     asked = [partial(_ollama, ollama_address(environ))]
     asked += [partial(_compatible, title, address) for title, address in SERVERS]
-    answers: list[list[Offer]] = [[] for _ in asked]
+    answers: list[list[AvailableModel]] = [[] for _ in asked]
 
     def ask(number: int) -> None:
         answers[number] = asked[number]()
@@ -130,7 +130,7 @@ def ollama_address(environ: Mapping[str, str]) -> str:
     return f"{scheme if separator else 'http'}://{host}{port}"
 
 
-def _ollama(address: str) -> list[Offer]:
+def _ollama(address: str) -> list[AvailableModel]:
     known = provider("ollama")
     lacks = _lacks(known) if known else ""
     there = _names(address + "/api/tags", "models", "name")
@@ -138,16 +138,24 @@ def _ollama(address: str) -> list[Offer]:
         return []
     if not there:
         pull = "ollama pull qwen3:4b"
-        return [Offer("ollama:qwen3:4b", f"Ollama at {address}, without a model", "server", pull)]
-    return [Offer(f"ollama:{name}", f"Ollama at {address}", "server", lacks) for name in there]
+        return [
+            AvailableModel(
+                "ollama:qwen3:4b", f"Ollama at {address}, without a model", "server", pull
+            )
+        ]
+    return [
+        AvailableModel(f"ollama:{name}", f"Ollama at {address}", "server", lacks) for name in there
+    ]
 
 
-def _compatible(title: str, address: str) -> list[Offer]:
+def _compatible(title: str, address: str) -> list[AvailableModel]:
     known = provider("openai")
     lacks = _lacks(known) if known else ""
     there = _names(address + "/v1/models", "data", "id") or []
     return [
-        Offer(f"openai:{name}@{address}/v1", f"{title} at {address}, or its like", "server", lacks)
+        AvailableModel(
+            f"openai:{name}@{address}/v1", f"{title} at {address}, or its like", "server", lacks
+        )
         for name in there
     ]
 

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 
 from thalweg.engine.prompts import prompt
-from thalweg.server.models.finding import Offer
+from thalweg.server.models.finding import AvailableModel
 
 _SHOWN = 6
 """Offers that fit on a screen with the rest of the text."""
 
 
-def how_to_answer(offers: Sequence[Offer] = ()) -> str:
+def how_to_answer(offers: Sequence[AvailableModel] = ()) -> str:
     """Return, for one screen, how to get a model, and which were found.
 
     Args:
         offers: The result of `find_models`.
 
     Example:
-        >>> found = Offer("ollama:qwen3:4b", "Ollama at http://127.0.0.1:11434", "server")
+        >>> found = AvailableModel("ollama:qwen3:4b", "Ollama at http://127.0.0.1:11434", "server")
         >>> print(how_to_answer([found]).splitlines()[-1])
           thalweg chat --model ollama:qwen3:4b  (Ollama at http://127.0.0.1:11434)
     """
@@ -30,5 +30,5 @@ def how_to_answer(offers: Sequence[Offer] = ()) -> str:
     return prompt("how_to_answer").render(found="\n".join(["Found here:", *lines]))
 
 
-def _said(offer: Offer) -> str:
+def _said(offer: AvailableModel) -> str:
     return offer.what if offer.is_ready else f"{offer.what}; first: {offer.missing}"

@@ -14,7 +14,7 @@ from thalweg.engine.extras import extra_of, install_command
 from thalweg.engine.sections import nearest
 from thalweg.errors import ConfigError, MissingExtraError
 from thalweg.server.models.local.folder import ModelFolder
-from thalweg.server.models.providers import PROVIDERS, Provider, ask_for_key, provider
+from thalweg.server.models.providers import PROVIDERS, ModelProvider, ask_for_key, provider
 from thalweg.server.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _of_provider(wanted: ModelSettings, where: str) -> "BaseChatModel":
         _import(where, known.module, known)
         if wanted.api_key is None and not wanted.base_url:
             ask_for_key(where, known)
-    arguments = _arguments(wanted, known or Provider(wanted.provider or "", ""))
+    arguments = _arguments(wanted, known or ModelProvider(wanted.provider or "", ""))
     return _made(
         where,
         lambda **given: init_chat_model(wanted.model, model_provider=wanted.provider, **given),
@@ -196,7 +196,7 @@ def _of_provider(wanted: ModelSettings, where: str) -> "BaseChatModel":
     )
 
 
-def _arguments(wanted: ModelSettings, known: Provider) -> dict[str, Any]:
+def _arguments(wanted: ModelSettings, known: ModelProvider) -> dict[str, Any]:
     """Return the settings under the names of this provider's integration."""
     said: dict[str, Any] = {
         known.key_argument: wanted.api_key,
@@ -263,7 +263,7 @@ _FIELDS = {
 """Fields of integrations for one thing, the first that a class has counts."""
 
 
-def _import(where: str, module: str, known: Provider | None) -> Any:  # noqa: ANN401 (a module)
+def _import(where: str, module: str, known: ModelProvider | None) -> Any:  # noqa: ANN401 (a module)
     """Import what a model needs.
 
     Raises:

@@ -11,7 +11,7 @@ from thalweg.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class ModelProvider:
     """One provider of `init_chat_model`."""
 
     name: str
@@ -42,24 +42,24 @@ class Provider:
 
 
 PROVIDERS: Final = tuple(
-    Provider(name, **{**row, "keys": tuple(row.get("keys", ()))})
+    ModelProvider(name, **{**row, "keys": tuple(row.get("keys", ()))})
     for name, row in read_table(__package__, "providers.toml").items()
 )
 """Providers whose keys are searched. Any other one of LangChain also works by its name."""
 
 
-def provider(name: str) -> Provider | None:
+def provider(name: str) -> ModelProvider | None:
     """Return the data about a provider; `None` if there is none."""
     return next((one for one in PROVIDERS if one.name == name), None)
 
 
-def key_of(one: Provider, environ: Mapping[str, str] | None = None) -> str:
+def key_of(one: ModelProvider, environ: Mapping[str, str] | None = None) -> str:
     """Name the variable that holds a provider's key; empty where none does."""
     known = os.environ if environ is None else environ
     return next((name for name in one.keys if known.get(name)), "")
 
 
-def ask_for_key(where: str, one: Provider) -> None:
+def ask_for_key(where: str, one: ModelProvider) -> None:
     """Raise if a model's key is missing.
 
     Raises:

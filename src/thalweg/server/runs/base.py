@@ -52,7 +52,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunRecord:
     """The metadata of a run."""
 
     key: RunKey
@@ -80,7 +80,7 @@ class Claim:
 
     key: RunKey
     attempt: int
-    run: Run | None = field(default=None, compare=False, repr=False)
+    run: RunRecord | None = field(default=None, compare=False, repr=False)
     """The run as it was claimed; `None` where a claim was made up from its key."""
 
 
@@ -91,13 +91,13 @@ class Journal(Protocol):
         StorageError: The medium failed.
     """
 
-    async def create(self, key: RunKey, request: str, *, worker: str = "") -> Run:
+    async def create(self, key: RunKey, request: str, *, worker: str = "") -> RunRecord:
         """Store a new run.
 
         Args:
             key: Its id is the caller's to choose.
             request: What was asked, a JSON object.
-            worker: See `Run.worker`.
+            worker: See `RunRecord.worker`.
 
         Raises:
             BusyError: Another run of the thread has not ended.
@@ -105,13 +105,13 @@ class Journal(Protocol):
         """
         ...
 
-    async def get(self, key: RunKey) -> Run | None:
+    async def get(self, key: RunKey) -> RunRecord | None:
         """Return one run; `None` if the owner has no such run."""
         ...
 
     async def list(
         self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
-    ) -> Sequence[Run]:
+    ) -> Sequence[RunRecord]:
         """Return the newest runs, newest first.
 
         Args:

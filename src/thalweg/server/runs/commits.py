@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from thalweg.errors import ClaimLostError, StorageError
 from thalweg.server.runs.base import Claim, Draft
 from thalweg.server.runs.drafts import joined
-from thalweg.server.runs.tables import End, State, Tables, Write
+from thalweg.server.runs.tables import End, RunState, RunWrite, Tables
 
-Written = Callable[[Write], None]
+Written = Callable[[RunWrite], None]
 """Called with every write once it is durable."""
 LINGER_S = 0.002
 """How long the first of a batch waits for others."""
@@ -27,7 +27,7 @@ class _Waiting:
 
 
 @dataclass(slots=True)
-class _Part:
+class _WaitingWrites:
     """What waits of one claim, in order."""
 
     waiting: list[_Waiting] = field(default_factory=list)
@@ -44,8 +44,8 @@ class GroupCommit:
         self._tables = tables
         self._written = written
         self._linger_s = linger_s
-        self._parts: dict[Claim, _Part] = {}
-        self._in_flight: dict[Claim, _Part] = {}
+        self._parts: dict[Claim, _WaitingWrites] = {}
+        self._in_flight: dict[Claim, _WaitingWrites] = {}
         mend = "open it again; the log has the reason"
         self._broken = StorageError("the journal of runs", "its writer ended", mend)
         self._last: dict[Claim, int] = {}
@@ -77,7 +77,7 @@ class GroupCommit:
         if self._task.done():
             raise self._broken
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        part = self._parts.setdefault(claim, _Part())
+        part = self._parts.setdefault(claim, _WaitingWrites())
         part.waiting.append(_Waiting(drafts, end, done))
         self._stirred.set()
         return await done
@@ -105,7 +105,7 @@ class GroupCommit:
             for waiting in part.waiting:
                 _fail(waiting.done, self._broken)
 
-    async def _flush(self, parts: dict[Claim, _Part]) -> None:
+    async def _flush(self, parts: dict[Claim, _WaitingWrites]) -> None:
         try:
             await self._learn(claim for claim in parts if claim not in self._last)
             batch = [self._write_of(claim, part) for claim, part in parts.items()]
@@ -118,13 +118,15 @@ class GroupCommit:
         for (write, ends), part, is_good in zip(batch, parts.values(), good, strict=True):
             self._settle(write, ends, part, is_good=is_good)
 
-    def _write_of(self, claim: Claim, part: _Part) -> tuple[Write, Sequence[int]]:
+    def _write_of(self, claim: Claim, part: _WaitingWrites) -> tuple[RunWrite, Sequence[int]]:
         """Join the pending writes of a claim; return also the last event of each of them."""
         waiting = _up_to_the_end(part.waiting)
         drafts, ends = joined(one.drafts for one in waiting)
-        return Write(claim, self._last.get(claim, -1), tuple(drafts), waiting[-1].end), ends
+        return RunWrite(claim, self._last.get(claim, -1), tuple(drafts), waiting[-1].end), ends
 
-    def _settle(self, write: Write, ends: Sequence[int], part: _Part, *, is_good: bool) -> None:
+    def _settle(
+        self, write: RunWrite, ends: Sequence[int], part: _WaitingWrites, *, is_good: bool
+    ) -> None:
         claim = write.claim
         if is_good:
             self._last[claim] = write.last
@@ -149,7 +151,7 @@ class GroupCommit:
             if state is not None and not state.voids(claim):
                 self._last[claim] = state.last_seq
 
-    async def _written_through(self, writes: Sequence[Write]) -> Sequence[bool]:
+    async def _written_through(self, writes: Sequence[RunWrite]) -> Sequence[bool]:
         """Write, again and again while the database fails."""
         try:
             return await self._tables.write(writes)
@@ -163,7 +165,7 @@ class GroupCommit:
                 failed = error
         raise failed
 
-    async def _written_again(self, writes: Sequence[Write]) -> Sequence[bool]:
+    async def _written_again(self, writes: Sequence[RunWrite]) -> Sequence[bool]:
         states = await self._tables.states([write.claim.key for write in writes])
         was_done = [_is_done(write, states.get(write.claim.key)) for write in writes]
         if any(was_done):  # a transaction is done whole: what was not was void
@@ -171,7 +173,7 @@ class GroupCommit:
         return await self._tables.write(writes)
 
 
-def _is_done(write: Write, state: State | None) -> bool:
+def _is_done(write: RunWrite, state: RunState | None) -> bool:
     if state is None or state.attempt < write.claim.attempt:
         return False
     if write.end is None and not write.drafts:

@@ -5,20 +5,20 @@ from collections import deque
 from collections.abc import Sequence
 
 from thalweg.server.runs.base import Event
-from thalweg.server.runs.tables import State
+from thalweg.server.runs.tables import RunState
 
 MOST_EVENTS = 512
 MOST_CHARS = 256_000
 """Maximum characters in a feed. A follower further behind reads the journal."""
 
 
-class Feed:
+class RunFeed:
     """The newest events of one run in a row without gap, for any number of followers.
 
     A feed never waits for a follower: old events are dropped when there are too many.
 
     Example:
-        >>> feed = Feed()
+        >>> feed = RunFeed()
         >>> feed.push([Event(3, "a", "{}"), Event(4, "b", "{}")])
         >>> [event.seq for event in feed.behind(3)], feed.behind(1), feed.last
         ([4], None, 4)
@@ -72,7 +72,7 @@ class Feed:
         if is_news:
             self.wake()
 
-    def take(self, state: State | None) -> None:
+    def take(self, state: RunState | None) -> None:
         """Take what was looked up; `None` where the run was not there."""
         self.is_known = True
         if state is None:

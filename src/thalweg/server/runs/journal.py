@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Self
 
 from thalweg.errors import NoSuchRunError, StorageError
-from thalweg.server.runs.base import Claim, Draft, Event, Run, RunKey, Status
+from thalweg.server.runs.base import Claim, Draft, Event, RunKey, RunRecord, Status
 from thalweg.server.runs.commits import LINGER_S, GroupCommit
 from thalweg.server.runs.drafts import sound
-from thalweg.server.runs.feeds import Feed
+from thalweg.server.runs.feeds import RunFeed
 from thalweg.server.runs.marks import mark
-from thalweg.server.runs.tables import End, State, Tables, Write
+from thalweg.server.runs.tables import End, RunState, RunWrite, Tables
 
 LOOK_S = 2.0
 """Seconds between this process's own polls, in case a notification was lost."""
@@ -35,7 +35,7 @@ class TableJournal:
         self._tables = tables
         self._commits = GroupCommit(tables, self._written, linger_s)
         self._look_s = look_s
-        self._feeds: dict[RunKey, Feed] = {}
+        self._feeds: dict[RunKey, RunFeed] = {}
         self._awaited: dict[Claim, asyncio.Future[bool]] = {}
         self._names: dict[str, Counter[RunKey]] = {}
         self._stirred: set[RunKey] = set()
@@ -49,11 +49,11 @@ class TableJournal:
         self._looker = asyncio.create_task(self._look_on(), name="thalweg-journal-reader")
         return self
 
-    async def create(self, key: RunKey, request: str, *, worker: str = "") -> Run:
+    async def create(self, key: RunKey, request: str, *, worker: str = "") -> RunRecord:
         """Store a new run; see `Journal.create`."""
         return await self._tables.create(key, sound(request), worker)
 
-    async def get(self, key: RunKey) -> Run | None:
+    async def get(self, key: RunKey) -> RunRecord | None:
         """Return one run; `None` if the owner has no such run.
 
         See `Journal.get`.
@@ -62,7 +62,7 @@ class TableJournal:
 
     async def list(
         self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
-    ) -> Sequence[Run]:
+    ) -> Sequence[RunRecord]:
         """Return the newest runs, newest first; see `Journal.list`."""
         return await self._tables.list(owner, thread, limit, before)
 
@@ -186,7 +186,7 @@ class TableJournal:
             await asyncio.wait([self._looker])
         await self._tables.close()
 
-    def _written(self, write: Write) -> None:
+    def _written(self, write: RunWrite) -> None:
         feed = self._feeds.get(write.claim.key)
         if feed is not None:
             rows = enumerate(write.drafts, start=write.after + 1)
@@ -194,8 +194,8 @@ class TableJournal:
             feed.know(write.last, has_ended=write.end is not None)
 
     @contextmanager
-    def _following(self, key: RunKey) -> Iterator[Feed]:
-        feed = self._feeds.setdefault(key, Feed())
+    def _following(self, key: RunKey) -> Iterator[RunFeed]:
+        feed = self._feeds.setdefault(key, RunFeed())
         feed.followers += 1
         self._name(key)
         if not feed.is_known:
@@ -259,7 +259,7 @@ class TableJournal:
             if some:
                 await self._take(await self._tables.states(some), some)
 
-    async def _take(self, states: Mapping[RunKey, State], keys: Sequence[RunKey]) -> None:
+    async def _take(self, states: Mapping[RunKey, RunState], keys: Sequence[RunKey]) -> None:
         self._call_off(states)
         behind = {}
         for key in keys:
@@ -275,7 +275,7 @@ class TableJournal:
                 feed.push(read.get(key, ()))
                 feed.take(states[key])
 
-    def _call_off(self, states: Mapping[RunKey, State]) -> None:
+    def _call_off(self, states: Mapping[RunKey, RunState]) -> None:
         for claim, done in self._awaited.items():
             state = states.get(claim.key)
             if state is None or done.done() or state.attempt < claim.attempt:

@@ -8,9 +8,9 @@ from thalweg.database.postgres import marked
 from thalweg.errors import BusyError, ClaimLostError
 from thalweg.server.runs.base import Claim, Event, RunKey
 from thalweg.server.runs.marks import mark
-from thalweg.server.runs.postgres_connections import Connection, Connections
+from thalweg.server.runs.postgres_connections import Connection, RunConnections
 from thalweg.server.runs.postgres_statements import WRITE
-from thalweg.server.runs.tables import Heard, State, Tables, Write, columns
+from thalweg.server.runs.tables import Heard, RunState, RunWrite, Tables, columns
 
 MOST = 6
 """Connections of one process that anybody asks, and as many that keep claims good."""
@@ -47,7 +47,7 @@ class PostgresTables(Tables):
     now: ClassVar[str] = "now()"
 
     def __init__(self, url: str, *, most: int = MOST) -> None:
-        self._connections = Connections(url, most)
+        self._connections = RunConnections(url, most)
 
     async def open(self, heard: Heard, is_awaited: Callable[[], bool]) -> None:
         """Create missing tables, and begin to listen for changes; see `Tables.open`."""
@@ -104,7 +104,7 @@ class PostgresTables(Tables):
                 raise ClaimLostError(key.run, claim.attempt)
             yield
 
-    async def write(self, writes: Sequence[Write]) -> Sequence[bool]:
+    async def write(self, writes: Sequence[RunWrite]) -> Sequence[bool]:
         """Write all or, if the database fails, nothing; a void claim's part is skipped.
 
         See `Tables.write`.
@@ -115,14 +115,14 @@ class PostgresTables(Tables):
         good = {number for (number,) in rows}
         return [number in good for number in range(1, len(writes) + 1)]
 
-    async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, State]:
+    async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, RunState]:
         """Return the states of runs; missing runs are omitted.
 
         See `Tables.states`.
         """
         owners = [key.owner for key in keys]
         rows = await self._connections.ask(owners, _STATES, _key_arrays(keys))
-        return {RunKey(*row[:3]): State(*row[3:]) for row in rows}
+        return {RunKey(*row[:3]): RunState(*row[3:]) for row in rows}
 
     async def read_each(
         self, after: Mapping[RunKey, int], limit: int
@@ -157,7 +157,7 @@ class PostgresTables(Tables):
         await self._connections.close()
 
 
-def _arrays(writes: Sequence[Write]) -> dict[str, list[Any]]:
+def _arrays(writes: Sequence[RunWrite]) -> dict[str, list[Any]]:
     events = [
         (number, seq, draft)
         for number, write in enumerate(writes, start=1)

@@ -29,7 +29,7 @@ _OWNER = "SELECT set_config('thalweg.owner', %s, true)"
 _NOTIFY = "SELECT pg_notify(%s, %s)"
 
 
-class Connections:
+class RunConnections:
     """A few connections that anybody asks, one that writes events, one that listens.
 
     A few more keep claims good while checkpoints are written: so many runs may do that at a

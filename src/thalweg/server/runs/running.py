@@ -21,7 +21,7 @@ from thalweg.errors import (
 from thalweg.server.api.events import RunCancelled, RunFailed
 from thalweg.server.api.problems import Problem
 from thalweg.server.liveness.base import Presence
-from thalweg.server.runs.base import Claim, Draft, Event, Journal, Run, RunKey
+from thalweg.server.runs.base import Claim, Draft, Event, Journal, RunKey, RunRecord
 from thalweg.server.runs.emitting import Emit
 
 LOOK_S = 1.0
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """How a run ended.
 
     Attributes:
@@ -54,16 +54,16 @@ class Outcome:
     """A problem, where it failed."""
 
 
-Perform = Callable[[Run, Emit], Awaitable[Outcome]]
+Perform = Callable[[RunRecord, Emit], Awaitable[RunOutcome]]
 """Performs a run. An attempt after the first resumes from the last checkpoint."""
 
 
 @asynccontextmanager
 async def open_runs(
     journal: Journal, presence: Presence, perform: Perform, *, most_attempts: int = MOST_ATTEMPTS
-) -> AsyncIterator["Runs"]:
-    """Perform runs until the block ends; the arguments are those of `Runs`."""
-    runs = Runs(journal, presence, perform, most_attempts=most_attempts)
+) -> AsyncIterator["ProcessRuns"]:
+    """Perform runs until the block ends; the arguments are those of `ProcessRuns`."""
+    runs = ProcessRuns(journal, presence, perform, most_attempts=most_attempts)
     await runs.open()
     try:
         yield runs
@@ -81,7 +81,7 @@ def fence() -> AbstractAsyncContextManager[None]:
     return nullcontext() if emit is None else emit.hold()
 
 
-class Runs:
+class ProcessRuns:
     """The runs of one process: those it performs, and those it follows."""
 
     def __init__(
@@ -97,7 +97,7 @@ class Runs:
         self._perform = perform
         self._most_attempts = most_attempts
         self._name = ""
-        self._starting: set[asyncio.Task[Run]] = set()
+        self._starting: set[asyncio.Task[RunRecord]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._working: dict[RunKey, asyncio.Task[Any] | None] = {}
         self._looker: asyncio.Task[None] | None = None
@@ -149,7 +149,7 @@ class Runs:
 
     async def start(
         self, key: RunKey, request: str, *, if_busy: Literal["reject", "cancel"] = "reject"
-    ) -> Run:
+    ) -> RunRecord:
         """Start a run; the same again is the same run.
 
         Args:
@@ -182,7 +182,7 @@ class Runs:
         """
         return self._journal.follow(key, after)
 
-    async def get(self, key: RunKey) -> Run | None:
+    async def get(self, key: RunKey) -> RunRecord | None:
         """Return one run; `None` if the owner has no such run.
 
         See `Journal.get`.
@@ -191,7 +191,7 @@ class Runs:
 
     async def list(
         self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
-    ) -> Sequence[Run]:
+    ) -> Sequence[RunRecord]:
         """Return the newest runs, newest first; see `Journal.list`."""
         return await self._journal.list(owner, thread, limit=limit, before=before)
 
@@ -203,7 +203,7 @@ class Runs:
         """Ask for the end of a run, wherever it is performed; False where it has ended."""
         return await self._journal.ask_cancel(key)
 
-    async def join(self, key: RunKey) -> Run:
+    async def join(self, key: RunKey) -> RunRecord:
         """Wait for the end of a run.
 
         Raises:
@@ -216,7 +216,7 @@ class Runs:
             raise NoSuchRunError(key.run)
         return run
 
-    async def _start(self, key: RunKey, request: str) -> Run:
+    async def _start(self, key: RunKey, request: str) -> RunRecord:
         """Complete a start even if the caller is cancelled.
 
         A database completes a statement after the caller has stopped waiting: this process would
@@ -228,7 +228,7 @@ class Runs:
         starting.add_done_callback(_heard)
         return await asyncio.shield(starting)
 
-    async def _started(self, key: RunKey, request: str) -> Run:
+    async def _started(self, key: RunKey, request: str) -> RunRecord:
         """Create a run and begin to perform it.
 
         The row names this process from the beginning: where it dies, others take the run over.
@@ -246,12 +246,12 @@ class Runs:
         self._begin(key, run)
         return run
 
-    def _begin(self, key: RunKey, run: Run | None = None) -> None:
+    def _begin(self, key: RunKey, run: RunRecord | None = None) -> None:
         task = asyncio.create_task(self._work(key, run), name=f"work-{key.run}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _work(self, key: RunKey, run: Run | None = None) -> None:
+    async def _work(self, key: RunKey, run: RunRecord | None = None) -> None:
         """Perform a run that this process is to perform, again where a database fails."""
         while True:
             try:
@@ -304,7 +304,7 @@ class Runs:
                 raise StorageError(key.run, problem, "it is begun again") from None
             _log.info("run %s is performed elsewhere now", key.run)
 
-    async def _go_on(self, claim: Claim, run: Run) -> None:
+    async def _go_on(self, claim: Claim, run: RunRecord) -> None:
         emit = Emit(self._journal, claim)
         try:
             outcome = await self._outcome(claim, run, emit)
@@ -316,7 +316,7 @@ class Runs:
         finally:
             await emit.close()
 
-    async def _outcome(self, claim: Claim, run: Run, emit: Emit) -> Outcome:
+    async def _outcome(self, claim: Claim, run: RunRecord, emit: Emit) -> RunOutcome:
         performing = asyncio.create_task(self._performed(run, emit), name=f"run-{run.key.run}")
         watching = asyncio.create_task(self._journal.called_off(claim))
         try:
@@ -334,14 +334,14 @@ class Runs:
             is_asked = not watching.cancelled() and watching.result()
             if watching.done() and not watching.cancelled() and not is_asked:
                 raise ClaimLostError(claim.key.run, claim.attempt)
-            return Outcome("cancelled", RunCancelled().model_dump_json())
+            return RunOutcome("cancelled", RunCancelled().model_dump_json())
         return _told(run, performing)
 
-    async def _performed(self, run: Run, emit: Emit) -> Outcome:
+    async def _performed(self, run: RunRecord, emit: Emit) -> RunOutcome:
         _FENCE.set(emit)
         return await self._perform(run, emit)
 
-    async def _end(self, claim: Claim, outcome: Outcome) -> None:
+    async def _end(self, claim: Claim, outcome: RunOutcome) -> None:
         draft = Draft(f"run.{outcome.status}", outcome.data)
         await self._journal.finish(claim, outcome.status, [draft], error=outcome.error)
 
@@ -354,18 +354,18 @@ class Runs:
             await self._journal.release(claim)
 
 
-def _heard(done: asyncio.Task[Run]) -> None:
+def _heard(done: asyncio.Task[RunRecord]) -> None:
     """Retrieve an error whose waiter may no longer exist."""
     if not done.cancelled():
         done.exception()
 
 
-async def _stopped(performing: "asyncio.Task[Outcome]") -> None:
+async def _stopped(performing: "asyncio.Task[RunOutcome]") -> None:
     performing.cancel()
     await asyncio.wait([performing], timeout=_STOP_S)
 
 
-def _told(run: Run, performing: "asyncio.Task[Outcome]") -> Outcome:
+def _told(run: RunRecord, performing: "asyncio.Task[RunOutcome]") -> RunOutcome:
     error = performing.exception()
     if error is None:
         return performing.result()
@@ -375,7 +375,7 @@ def _told(run: Run, performing: "asyncio.Task[Outcome]") -> Outcome:
     return _failed(error)
 
 
-def _failed(error: BaseException) -> Outcome:
+def _failed(error: BaseException) -> RunOutcome:
     if isinstance(error, ThalwegError):
         code, detail = error.code, str(error)
     else:
@@ -383,7 +383,7 @@ def _failed(error: BaseException) -> Outcome:
     return _problem(code, detail[:2_000])
 
 
-def _poison(died: int) -> Outcome:
+def _poison(died: int) -> RunOutcome:
     return _problem(
         "run.poison",
         f"{died} attempts at this run broke off, be it that a process died or that a database "
@@ -391,13 +391,13 @@ def _poison(died: int) -> Outcome:
     )
 
 
-def _problem(code: str, detail: str) -> Outcome:
+def _problem(code: str, detail: str) -> RunOutcome:
     problem = Problem(title="the run failed", status=500, detail=detail, code=code)
     data = RunFailed(problem=problem).model_dump_json()
-    return Outcome("failed", data, problem.model_dump_json())
+    return RunOutcome("failed", data, problem.model_dump_json())
 
 
-def _same(there: Run, request: str) -> Run:
+def _same(there: RunRecord, request: str) -> RunRecord:
     if there.request != request:
         raise RunExistsError(there.key.run)
     return there

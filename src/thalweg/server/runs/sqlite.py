@@ -14,7 +14,7 @@ from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.errors import BusyError, ClaimLostError, StorageError
 from thalweg.server.runs.base import Claim, Event, RunKey
 from thalweg.server.runs.sqlite_statements import ADD, GOOD, MOVE, STATES, TAKE_OVER, WORKERS
-from thalweg.server.runs.tables import ACTIVE, READ, Heard, State, Tables, Write, columns
+from thalweg.server.runs.tables import ACTIVE, READ, Heard, RunState, RunWrite, Tables, columns
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -104,7 +104,7 @@ class SqliteTables(Tables):
             raise ClaimLostError(claim.key.run, claim.attempt)
         yield
 
-    async def write(self, writes: Sequence[Write]) -> Sequence[bool]:
+    async def write(self, writes: Sequence[RunWrite]) -> Sequence[bool]:
         """Write all or, if the database fails, nothing; a void claim's part is skipped.
 
         See `Tables.write`.
@@ -112,7 +112,7 @@ class SqliteTables(Tables):
         self._is_untidy = True
         return await self._writer.change(lambda rows: _write(rows, writes))
 
-    async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, State]:
+    async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, RunState]:
         """Return the states of runs; missing runs are omitted.
 
         See `Tables.states`.
@@ -237,7 +237,7 @@ def _version(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA data_version").fetchone()[0])
 
 
-def _write(rows: SqliteRows, writes: Sequence[Write]) -> Sequence[bool]:
+def _write(rows: SqliteRows, writes: Sequence[RunWrite]) -> Sequence[bool]:
     """Write for any number of runs in statements of one step each.
 
     At each step this thread releases the interpreter lock, and gets it back only when the event
@@ -259,11 +259,11 @@ def _write(rows: SqliteRows, writes: Sequence[Write]) -> Sequence[bool]:
     return [number in good for number in range(len(writes))]
 
 
-def _states(database: sqlite3.Connection, keys: Sequence[RunKey]) -> Mapping[RunKey, State]:
+def _states(database: sqlite3.Connection, keys: Sequence[RunKey]) -> Mapping[RunKey, RunState]:
     asked = json.dumps([columns(key) for key in keys])
     found = json.loads(database.execute(STATES, (asked,)).fetchone()[0])
     return {
-        keys[number]: State(status, attempt, last_seq, bool(cancel_asked))
+        keys[number]: RunState(status, attempt, last_seq, bool(cancel_asked))
         for number, status, attempt, last_seq, cancel_asked in found
     }
 

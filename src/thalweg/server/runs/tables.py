@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from thalweg.errors import BusyError, RunExistsError
-from thalweg.server.runs.base import ENDED, Claim, Draft, Event, Run, RunKey, Status
+from thalweg.server.runs.base import ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
 
 Heard = Callable[[Sequence[str] | None], None]
 """Called with the marks of runs that changed; `None`: any may have."""
@@ -23,7 +23,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class RunWrite:
     """What is to be written of one run, if a claim is good."""
 
     claim: Claim
@@ -39,7 +39,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class RunState:
     """The state of a run."""
 
     status: Status
@@ -107,7 +107,7 @@ class Tables(ABC):
             notifies: Other processes are notified of the change.
         """
 
-    async def create(self, key: RunKey, request: str, worker: str) -> Run:
+    async def create(self, key: RunKey, request: str, worker: str) -> RunRecord:
         """Store a new run; see `Journal.create`."""
         while True:
             values = (*columns(key), request, worker)
@@ -119,7 +119,7 @@ class Tables(ABC):
                 raise BusyError(key.thread, rows[0][0])
             # What was in the way ended in between.
 
-    async def get(self, key: RunKey) -> Run | None:
+    async def get(self, key: RunKey) -> RunRecord | None:
         """Return one run; `None` if the owner has no such run.
 
         See `Journal.get`.
@@ -129,7 +129,7 @@ class Tables(ABC):
 
     async def list(
         self, owner: str, thread: str | None, limit: int, before: str | None
-    ) -> Sequence[Run]:
+    ) -> Sequence[RunRecord]:
         """Return the newest runs, newest first; see `Journal.list`."""
         statement = _LIST
         values: list[str | int] = [owner]
@@ -147,7 +147,7 @@ class Tables(ABC):
         ((count,),) = await self._read(owner, _COUNT_ACTIVE, (owner,))
         return int(count)
 
-    async def claim(self, key: RunKey) -> Run | None:
+    async def claim(self, key: RunKey) -> RunRecord | None:
         """Begin an attempt; `None` where the run has ended, or where there is none."""
         rows = await self._change(key, self._claim, columns(key), claims=True)
         return _run(rows[0]) if rows else None
@@ -193,7 +193,7 @@ class Tables(ABC):
         """
 
     @abstractmethod
-    async def write(self, writes: Sequence[Write]) -> Sequence[bool]:
+    async def write(self, writes: Sequence[RunWrite]) -> Sequence[bool]:
         """Write all or, if the database fails, nothing; a void claim's part is skipped.
 
         A claim is valid if its attempt is running and `after` is the last number.
@@ -203,7 +203,7 @@ class Tables(ABC):
         """
 
     @abstractmethod
-    async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, State]:
+    async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, RunState]:
         """Return the states of runs; missing runs are omitted."""
 
     @abstractmethod
@@ -259,10 +259,10 @@ def columns(key: RunKey) -> tuple[str, str, str]:
     return key.owner, key.thread, key.run
 
 
-def _run(row: Sequence[Any]) -> Run:
+def _run(row: Sequence[Any]) -> RunRecord:
     owner, thread, run, status, request, created, started, ended, error, *rest = row
     attempt, handed, last_seq, cancel_asked, worker = rest
-    return Run(
+    return RunRecord(
         key=RunKey(owner, thread, run),
         status=status,
         request=request,

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 from pydantic_core import PydanticUndefined
 
-from thalweg.engine.sections import Section
+from thalweg.engine.sections import SettingsSection
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class Field:
     """Whether there is no default."""
     choices: tuple[str, ...]
     """Its values, or those of its items, where they are few words."""
-    section: type[Section] | None
+    section: type[SettingsSection] | None
     """The section that it is, or that its parts are."""
     holds: Literal["one", "list", "mapping"]
     """How many of that section it holds."""
 
 
-def described(section: type[Section]) -> tuple[Field, ...]:
+def described(section: type[SettingsSection]) -> tuple[Field, ...]:
     """Return the settings of a section, in their order."""
     told = _docstrings(section)
     fields = []
@@ -48,17 +48,17 @@ def described(section: type[Section]) -> tuple[Field, ...]:
     return tuple(fields)
 
 
-def about(section: type[Section]) -> str:
+def about(section: type[SettingsSection]) -> str:
     """Return the docstring of a section, without its example."""
     return " ".join((inspect.getdoc(section) or "").partition("\n\n")[0].split())
 
 
 @lru_cache(maxsize=64)
-def _docstrings(section: type[Section]) -> Mapping[str, str]:
+def _docstrings(section: type[SettingsSection]) -> Mapping[str, str]:
     """Read the strings below fields out of the source; nothing else keeps them."""
     told: dict[str, str] = {}
     for kind in reversed(section.__mro__):
-        if not issubclass(kind, Section):
+        if not issubclass(kind, SettingsSection):
             continue
         (body,) = ast.parse(dedent(inspect.getsource(kind))).body
         lines = body.body if isinstance(body, ast.ClassDef) else []
@@ -93,13 +93,13 @@ def _alternatives(annotation: object) -> Iterator[object]:
 
 def _section_of(
     annotation: object,
-) -> tuple[type[Section] | None, Literal["one", "list", "mapping"]]:
+) -> tuple[type[SettingsSection] | None, Literal["one", "list", "mapping"]]:
     for each in _alternatives(annotation):
-        if isinstance(each, type) and issubclass(each, Section):
+        if isinstance(each, type) and issubclass(each, SettingsSection):
             return each, "one"
         inner = [kind for arg in get_args(each) for kind in _alternatives(arg)]
         for kind in inner:
-            if isinstance(kind, type) and issubclass(kind, Section):
+            if isinstance(kind, type) and issubclass(kind, SettingsSection):
                 is_mapping = get_origin(each) in {Mapping, dict}
                 return kind, "mapping" if is_mapping else "list"
     return None, "one"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from thalweg.errors import SettingsError
 from thalweg.server.settings.checking import checked, unset_at_once
-from thalweg.server.settings.nodes import Node, Place
-from thalweg.server.settings.notices import Notice, doubts
+from thalweg.server.settings.nodes import Node, NodePosition
+from thalweg.server.settings.notices import SettingNotice, doubts
 from thalweg.server.settings.reading import read
 from thalweg.server.settings.shaping import shaped
 from thalweg.server.settings.variables import fill
@@ -24,7 +24,7 @@ HOME = "THALWEG_HOME"
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SettingsReport:
     """The settings of a file, with its errors and notices."""
 
     file: str
@@ -33,7 +33,7 @@ class Report:
     """Its settings without what is wrong; `None` where too much is."""
     problems: tuple[SettingsError, ...]
     """What is wrong, in the order of the lines."""
-    notices: tuple[Notice, ...]
+    notices: tuple[SettingNotice, ...]
     """What has no effect, what is taken as something else, what looks odd."""
     root: Node
     """Its values with their positions."""
@@ -72,7 +72,7 @@ def load_settings(
 
 def examine(
     path: str | PathLike[str] | None = None, *, environ: Mapping[str, str] | None = None
-) -> Report:
+) -> SettingsReport:
     """Read and validate a file, and report every error.
 
     Args:
@@ -96,7 +96,7 @@ def find(path: str | PathLike[str] | None, environ: Mapping[str, str]) -> str:
     return named or (USUAL if Path(USUAL).exists() else "")
 
 
-def examine_text(text: bytes, file: str, environ: Mapping[str, str]) -> Report:
+def examine_text(text: bytes, file: str, environ: Mapping[str, str]) -> SettingsReport:
     """Validate the content of a file."""
     try:
         root, unread = read(text, file)
@@ -108,7 +108,7 @@ def examine_text(text: bytes, file: str, environ: Mapping[str, str]) -> Report:
     settings, wrong = checked(root)
     problems = (*unread, *unfilled, *shaping.problems, *unset_at_once(root), *wrong)
     notices = (*shaping.notices, *doubts(root, settings))
-    return Report(
+    return SettingsReport(
         file,
         settings,
         tuple(sorted(problems, key=lambda problem: problem.line)),
@@ -123,12 +123,12 @@ def _at_home(root: Node, environ: Mapping[str, str]) -> Node:
     storage = root.keys.get("storage")
     if not home or (storage and ("home" in storage.keys or not isinstance(storage.value, Mapping))):
         return root
-    at = Place("", 0, "storage.home")
+    at = NodePosition("", 0, "storage.home")
     return root.put(("storage", "home"), Node(home, at, f"${HOME}", (HOME,)))
 
 
-def _failed(file: str, error: SettingsError) -> Report:
-    return Report(file, None, (error,), (), Node({}, Place(file, 1, "")))
+def _failed(file: str, error: SettingsError) -> SettingsReport:
+    return SettingsReport(file, None, (error,), (), Node({}, NodePosition(file, 1, "")))
 
 
 def _unreadable(

@@ -11,7 +11,7 @@ Path = tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodePosition:
     """The position of a value."""
 
     file: str
@@ -38,7 +38,7 @@ class Place:
 class Unset:
     """A variable that a file refers to and the environment does not have."""
 
-    place: Place = field(compare=False)
+    place: NodePosition = field(compare=False)
     """Of the reference; a line added above it changes no setting."""
     variable: str
 
@@ -48,7 +48,7 @@ class Node:
     """A value and its position."""
 
     value: "Mapping[str, Node] | tuple[Node, ...] | object"
-    place: Place
+    place: NodePosition
     written: str = ""
     """The text as the file has it, where it refers to variables."""
     variables: tuple[str, ...] = ()

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from thalweg.server.settings.nodes import Node, Path, Place
+from thalweg.server.settings.nodes import Node, NodePosition, Path
 from thalweg.server.settings.whole import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class SettingNotice:
     """A setting that does nothing, is read as another one, or looks like a mistake."""
 
-    place: Place
+    place: NodePosition
     told: str
     kind: Literal["no effect", "taken as", "warning"]
 
@@ -21,17 +21,17 @@ class Notice:
         return f"{self.place}: {self.place.key}: {self.told}"
 
 
-def no_effect(node: Node, why: str = "") -> Notice:
+def no_effect(node: Node, why: str = "") -> SettingNotice:
     """Return the notice of a setting that does nothing here."""
-    return Notice(node.place, f"has no effect here{why and f': {why}'}", "no effect")
+    return SettingNotice(node.place, f"has no effect here{why and f': {why}'}", "no effect")
 
 
-def taken_as(node: Node, what: str) -> Notice:
+def taken_as(node: Node, what: str) -> SettingNotice:
     """Return the notice of a setting that is read as another one."""
-    return Notice(node.place, f"is taken as {what}", "taken as")
+    return SettingNotice(node.place, f"is taken as {what}", "taken as")
 
 
-def doubts(root: Node, settings: Settings | None) -> Iterator[Notice]:
+def doubts(root: Node, settings: Settings | None) -> Iterator[SettingNotice]:
     """Yield a notice for each valid setting that is perhaps not what was meant.
 
     Args:
@@ -45,17 +45,17 @@ def doubts(root: Node, settings: Settings | None) -> Iterator[Notice]:
         group = tool.keys.get("group")
         if groups and group is not None and group.value and group.value not in groups:
             told = f"there is no group {group.value!r} in tool_groups ({', '.join(groups)})"
-            yield Notice(group.place, told, "warning")
+            yield SettingNotice(group.place, told, "warning")
     yield from _without_effect(root, settings)
     oidc = settings.gateway.oidc
     prefix = root.find(("gateway", "oidc", "owner_prefix"))
     if oidc is not None and prefix is not None and not oidc.owner_prefix and settings.gateway.keys:
         told = "a token whose claim is the owner of a key opens what is that key's"
-        yield Notice(prefix.place, told, "warning")
+        yield SettingNotice(prefix.place, told, "warning")
     yield from _literal_keys(root)
 
 
-def _literal_keys(root: Node) -> Iterator[Notice]:
+def _literal_keys(root: Node) -> Iterator[SettingNotice]:
     """Yield the keys in the file itself; servers of one's own (`base_url`) often ignore theirs."""
     paths: tuple[tuple[Path, str], ...] = ((("models",), "api_key"), (("gateway", "keys"), "key"))
     for path, key in paths:
@@ -66,10 +66,10 @@ def _literal_keys(root: Node) -> Iterator[Notice]:
                 continue
             if isinstance(found.value, str) and not found.variables:
                 told = "everybody who can read the file has this key; write a variable"
-                yield Notice(found.place, f"{told}, such as $MY_KEY", "warning")
+                yield SettingNotice(found.place, f"{told}, such as $MY_KEY", "warning")
 
 
-def _without_effect(root: Node, settings: Settings) -> Iterator[Notice]:
+def _without_effect(root: Node, settings: Settings) -> Iterator[SettingNotice]:
     """Yield the settings that were changed and have no effect with the others."""
     memory, summarization, defaults = settings.memory, settings.summarization, Settings()
     is_seeds = memory.retrieval == "seeds"
@@ -83,4 +83,4 @@ def _without_effect(root: Node, settings: Settings) -> Iterator[Notice]:
         node = root.find((section, key))
         value, default = (getattr(getattr(of, section), key) for of in (settings, defaults))
         if node is not None and not has_effect and value != default:
-            yield Notice(node.place, f"has no effect {why}", "no effect")
+            yield SettingNotice(node.place, f"has no effect {why}", "no effect")

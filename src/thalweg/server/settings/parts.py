@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Protocol, Self, TypeVar
 
 from pydantic import AfterValidator, PrivateAttr, SecretStr, StringConstraints, model_validator
 
-from thalweg.engine.sections import Section, refuse
+from thalweg.engine.sections import SettingsSection, refuse
 from thalweg.errors import SettingsError
 from thalweg.server.settings.fixed import is_secret, nearly
 from thalweg.server.settings.nodes import Unset
@@ -49,7 +49,7 @@ def unset_error(unset: Unset) -> SettingsError:
     return unset.place.error(f"the variable {name} is not set", f"set it{default}")
 
 
-class Deferred(Section):
+class Deferred(SettingsSection):
     """A section whose variables must be set only when it is used."""
 
     _unset: tuple[Unset, ...] = PrivateAttr(default=())

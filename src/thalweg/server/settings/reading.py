@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from thalweg.errors import SettingsError
-from thalweg.server.settings.nodes import Node, Place
+from thalweg.server.settings.nodes import Node, NodePosition
 
 MOST_NODES = 50_000
 """Values of one file; aliases that multiply make more of a small one."""
@@ -26,7 +26,7 @@ def read(text: bytes, file: str) -> tuple[Node, tuple[SettingsError, ...]]:
     Raises:
         SettingsError: The text is not YAML, or not a mapping.
     """
-    top = Place(file, 1, "")
+    top = NodePosition(file, 1, "")
     if not text.strip():
         return Node({}, top), ()
     # Slow to import, and of no use where there is no file.
@@ -36,7 +36,7 @@ def read(text: bytes, file: str) -> tuple[Node, tuple[SettingsError, ...]]:
     try:
         loader = yaml.SafeLoader(_decoded(text, file))
         root = loader.get_single_node()
-        reader = _Reader(loader)
+        reader = _NodeConverter(loader)
         node = Node(None, top) if root is None else reader.node(root, top)
     except yaml.YAMLError as error:
         raise _in_words(error, top) from None
@@ -58,13 +58,13 @@ def _decoded(text: bytes, file: str) -> str:
     try:
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        place = Place(file, text[: error.start].count(b"\n") + 1, "")
+        place = NodePosition(file, text[: error.start].count(b"\n") + 1, "")
         problem = f"byte 0x{text[error.start]:02x} is not UTF-8"
         raise place.error(problem, "save the file as UTF-8") from None
 
 
 @dataclass(slots=True)
-class _Reader:
+class _NodeConverter:
     """Converts the nodes that PyYAML composed."""
 
     loader: Any  # of PyYAML, which has no types
@@ -72,7 +72,7 @@ class _Reader:
     made: int = 0
     above: list[int] = field(default_factory=list)
 
-    def node(self, given: Any, place: Place) -> Node:  # noqa: ANN401 (of PyYAML)
+    def node(self, given: Any, place: NodePosition) -> Node:  # noqa: ANN401 (of PyYAML)
         self.made += 1
         if self.made > MOST_NODES:
             problem = f"it has more than {MOST_NODES:,} values, aliases included"
@@ -86,7 +86,7 @@ class _Reader:
         finally:
             self.above.pop()
 
-    def _value(self, given: Any, place: Place) -> object:  # noqa: ANN401
+    def _value(self, given: Any, place: NodePosition) -> object:  # noqa: ANN401
         match given.id, given.tag.removeprefix(_TAG):
             case "mapping", "map":
                 return self._mapping(given, place)
@@ -110,7 +110,7 @@ class _Reader:
         self._report(place, "a tag means nothing here", mend)
         return None
 
-    def _mapping(self, given: Any, place: Place) -> dict[str, Node]:  # noqa: ANN401
+    def _mapping(self, given: Any, place: NodePosition) -> dict[str, Node]:  # noqa: ANN401
         own: dict[str, Node] = {}
         merged: dict[str, Node] = {}
         for key, value in given.value:
@@ -128,7 +128,7 @@ class _Reader:
                 own[key.value] = self.node(value, replace(at, key=place.below(key.value)))
         return {**{name: node for name, node in merged.items() if name not in own}, **own}
 
-    def _merged(self, value: Any, place: Place) -> Sequence[Node]:  # noqa: ANN401
+    def _merged(self, value: Any, place: NodePosition) -> Sequence[Node]:  # noqa: ANN401
         """Return the mappings that `<<` merges, in the order of precedence."""
         at = replace(place, line=_line(value))
         node = self.node(value, at)
@@ -139,7 +139,7 @@ class _Reader:
         self._report(at, "`<<` takes keys and values", "name an anchor of some")
         return ()
 
-    def _report(self, place: Place, problem: str, mend: str) -> None:
+    def _report(self, place: NodePosition, problem: str, mend: str) -> None:
         self.problems.append(place.error(problem, mend))
 
 
@@ -165,7 +165,7 @@ _MENDS = (
 )
 
 
-def _in_words(error: Exception, top: Place) -> SettingsError:
+def _in_words(error: Exception, top: NodePosition) -> SettingsError:
     """Return the error of a text that is not YAML, with a remedy for the usual causes."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     found = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)

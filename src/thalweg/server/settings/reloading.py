@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 
 from thalweg.errors import SettingsError
-from thalweg.server.settings.loading import Report, examine, examine_text, find
+from thalweg.server.settings.loading import SettingsReport, examine, examine_text, find
 from thalweg.server.settings.sections.gateway import is_loopback
 from thalweg.server.settings.whole import Settings
 
@@ -98,7 +98,7 @@ class SettingsFile:
             self._current = new
             return new
 
-    def _look(self) -> Report | None:
+    def _look(self) -> SettingsReport | None:
         """Read the file, unless it is as it was before.
 
         A file that was found once is the one: without it, the defaults do not come back.

@@ -7,11 +7,11 @@ from functools import cache
 from pydantic import TypeAdapter
 
 from thalweg.engine.data_files import read_table
-from thalweg.engine.sections import Section
+from thalweg.engine.sections import SettingsSection
 from thalweg.errors import SettingsError
 from thalweg.server.settings.fixed import nearly
 from thalweg.server.settings.nodes import Node, Path
-from thalweg.server.settings.notices import Notice, no_effect, taken_as
+from thalweg.server.settings.notices import SettingNotice, no_effect, taken_as
 from thalweg.server.settings.sections.agents import GENERAL_PURPOSE, SubagentSettings
 from thalweg.server.settings.whole import Settings
 
@@ -35,7 +35,7 @@ class DeerFlow:
         """Return whether a value names something in DeerFlow's own packages."""
         return name is not None and str(name.value).startswith(self.packages)
 
-    def idle(self, node: Node, section: str, key: str) -> Notice:
+    def idle(self, node: Node, section: str, key: str) -> SettingNotice:
         """Return the notice of a key that has no effect, with what happens in its place."""
         path = f"{section}.{key}"
         why = (why for start, why in self.instead.items() if path.startswith(start))
@@ -55,7 +55,7 @@ class Shaping:
     root: Node
     is_deerflows: bool
     """Whether the file has a section that only DeerFlow's files have."""
-    notices: list[Notice] = field(default_factory=list)
+    notices: list[SettingNotice] = field(default_factory=list)
     problems: list[SettingsError] = field(default_factory=list)
 
     def take(self, *path: str) -> Node | None:
@@ -132,7 +132,7 @@ def _drop_foreign(shaping: Shaping, theirs: DeerFlow, known: Collection[str]) ->
 def _fields_of(section: str) -> Collection[str]:
     field = Settings.model_fields.get(section)
     kind = field and field.annotation
-    return kind.model_fields if isinstance(kind, type) and issubclass(kind, Section) else ()
+    return kind.model_fields if isinstance(kind, type) and issubclass(kind, SettingsSection) else ()
 
 
 def _offload(shaping: Shaping) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pydantic import SecretStr
 
 from thalweg.engine.compaction.thresholds import Threshold
-from thalweg.engine.sections import Section
+from thalweg.engine.sections import SettingsSection
 from thalweg.server.settings.fixed import is_secret
 from thalweg.server.settings.nodes import Node, Path
 from thalweg.server.settings.parts import MASK, Open
@@ -24,7 +24,7 @@ _DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownSetting:
     """One setting, as it may be shown."""
 
     path: Path
@@ -42,7 +42,7 @@ class Shown:
         return "".join(steps).removeprefix(".")
 
 
-def shown(settings: Settings, root: Node) -> Iterator[Shown]:
+def shown(settings: Settings, root: Node) -> Iterator[ShownSetting]:
     """Yield every setting, in the order of the sections.
 
     Args:
@@ -52,15 +52,17 @@ def shown(settings: Settings, root: Node) -> Iterator[Shown]:
     yield from _below(settings, (), root)
 
 
-def _below(value: object, path: Path, root: Node) -> Iterator[Shown]:
-    if isinstance(value, Section) and not isinstance(value, Threshold):
+def _below(value: object, path: Path, root: Node) -> Iterator[ShownSetting]:
+    if isinstance(value, SettingsSection) and not isinstance(value, Threshold):
         for name in type(value).model_fields:
             each = getattr(value, name)
             if isinstance(value, Open) and name == "options":
                 yield from _options(each, path, root)
             else:
                 yield from _below(each, (*path, name), root)
-    elif isinstance(value, Mapping) and any(isinstance(each, Section) for each in value.values()):
+    elif isinstance(value, Mapping) and any(
+        isinstance(each, SettingsSection) for each in value.values()
+    ):
         for name, each in value.items():
             yield from _below(each, (*path, str(name)), root)
     elif isinstance(value, tuple) and any(_is_part(each) for each in value):
@@ -71,10 +73,10 @@ def _below(value: object, path: Path, root: Node) -> Iterator[Shown]:
 
 
 def _is_part(value: object) -> bool:
-    return isinstance(value, Section) and not isinstance(value, Threshold)
+    return isinstance(value, SettingsSection) and not isinstance(value, Threshold)
 
 
-def _options(options: Mapping[str, object], path: Path, root: Node) -> Iterator[Shown]:
+def _options(options: Mapping[str, object], path: Path, root: Node) -> Iterator[ShownSetting]:
     for name, value in options.items():
         listed = (*path, "options", name)
         below = listed if root.find(listed) is not None else (*path, name)
@@ -83,16 +85,16 @@ def _options(options: Mapping[str, object], path: Path, root: Node) -> Iterator[
         yield replace(leaf, path=(*path, name), is_given=True)
 
 
-def _leaf(value: object, path: Path, root: Node) -> Shown:
+def _leaf(value: object, path: Path, root: Node) -> ShownSetting:
     node = root.find(path)
     if node is None:
-        return Shown(path, _bare(_thresholds(value)), _DEFAULT, is_given=False)
+        return ShownSetting(path, _bare(_thresholds(value)), _DEFAULT, is_given=False)
     told = _told(_thresholds(value), node)
     variables = sorted({variable for _, each in node.walk() for variable in each.variables})
     unset = {variable for _, each in node.walk() for variable in each.unset}
     named = [f"${v}{' (not set)' if v in unset else ''}" for v in variables]
     at = [str(node.place)] if node.place.file else []
-    return Shown(path, told, ", ".join((*at, *named)), is_given=True)
+    return ShownSetting(path, told, ", ".join((*at, *named)), is_given=True)
 
 
 def _thresholds(value: object) -> object:
@@ -131,7 +133,7 @@ def _bare(value: object) -> object:
     if isinstance(value, SecretStr):
         text = value.get_secret_value()
         return _bare(text) if text.startswith("postgres") and "://" in text else MASK
-    if isinstance(value, Section):
+    if isinstance(value, SettingsSection):
         return plain(value)
     if isinstance(value, Mapping):
         return {name: _bare(each) for name, each in value.items()}
@@ -157,14 +159,14 @@ def _arguments(items: list[object]) -> list[object]:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class YamlLine:
     """A line of YAML and its comment."""
 
     text: str
     origin: str = ""
 
 
-def yaml_lines(settings: Iterable[Shown]) -> Iterator[Line]:
+def yaml_lines(settings: Iterable[ShownSetting]) -> Iterator[YamlLine]:
     """Write settings as a file that can be read again, except for what is masked."""
     above: Path = ()
     for each in settings:
@@ -173,18 +175,18 @@ def yaml_lines(settings: Iterable[Shown]) -> Iterator[Line]:
             if each.path[: depth + 1] == above[: depth + 1]:
                 continue
             if isinstance(step, str):
-                yield Line(f"{'  ' * depth}{inline(step)}:")
+                yield YamlLine(f"{'  ' * depth}{inline(step)}:")
         value = inline(each.value)
         dash = "  " * len(sections)
         key = f"{inline(last)}: " if isinstance(last, str) else ""
         is_first = bool(sections) and isinstance(sections[-1], int)
         is_first = is_first and each.path[:-1] != above[: len(each.path) - 1]
         lead = f"{dash[:-2]}- " if is_first else dash
-        yield Line(f"{lead}{key}{value}", each.origin)
+        yield YamlLine(f"{lead}{key}{value}", each.origin)
         above = each.path
 
 
-def nested(settings: Iterable[Shown]) -> dict[str, object]:
+def nested(settings: Iterable[ShownSetting]) -> dict[str, object]:
     """Return settings as nested mappings and lists, as JSON has them."""
     top: dict[str, object] = {}
     for each in settings:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from thalweg.engine.compaction.thresholds import Threshold
-from thalweg.engine.sections import Section
+from thalweg.engine.sections import SettingsSection
 from thalweg.server.settings.fields import Field, described
 from thalweg.server.settings.sections.agents import SubagentSettings
 from thalweg.server.settings.sections.gateway import GatewayKey, OidcSettings
@@ -21,7 +21,7 @@ _HEAD = """\
 # $NAME, ${NAME} and ${NAME:-default} stand for variables of the environment, $$ for a dollar.
 # `thalweg config check` says what is wrong, `thalweg config show` what holds.
 """
-_EXAMPLES: dict[type[Section], dict[str, str]] = {
+_EXAMPLES: dict[type[SettingsSection], dict[str, str]] = {
     ModelSettings: {
         "name": "gpt",
         "provider": "openai",
@@ -79,7 +79,7 @@ def _field(field: Field, indent: str, above: str) -> Iterator[str]:
 
 
 def _section(
-    section: type[Section], indent: str, path: str, *, told_first: bool = True
+    section: type[SettingsSection], indent: str, path: str, *, told_first: bool = True
 ) -> Iterator[str]:
     examples = _EXAMPLES.get(section, {})
     for number, field in enumerate(described(section)):

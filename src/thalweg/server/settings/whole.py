@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from thalweg.engine.sections import KeyPath, Section, nearest, refuse
+from thalweg.engine.sections import KeyPath, SettingsSection, nearest, refuse
 from thalweg.engine.settings import ContextPolicy
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.server.settings.fixed import Fixed
@@ -25,7 +25,7 @@ def _fixed(given: Mapping[str, McpServer]) -> Mapping[str, McpServer]:
     return Fixed(given)
 
 
-class Settings(Section):
+class Settings(SettingsSection):
     """All settings. They never change.
 
     Example:

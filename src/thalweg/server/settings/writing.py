@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from thalweg.engine.sections import Section
+from thalweg.engine.sections import SettingsSection
 from thalweg.server.settings.parts import MASK
 from thalweg.server.settings.variables import escaped
 
@@ -16,7 +16,7 @@ def plain(value: object) -> object:
     """Return a value as JSON has it: the keys of a section that were set, a mask for a secret."""
     if isinstance(value, SecretStr):
         return MASK
-    if isinstance(value, Section):
+    if isinstance(value, SettingsSection):
         return {name: plain(getattr(value, name)) for name in sorted(value.model_fields_set)}
     if isinstance(value, Mapping):
         return {name: plain(each) for name, each in value.items()}

@@ -14,7 +14,7 @@ from thalweg.backends.protocol import BackendProtocol
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class FileMetadata:
     """The metadata of a stored file.
 
     Attributes:
@@ -39,7 +39,7 @@ class ThreadBackend(BackendProtocol):
     """
 
     @abstractmethod
-    def stat(self, path: str) -> Kept | None:
+    def stat(self, path: str) -> FileMetadata | None:
         """Return the metadata of a file; `None` if it is missing or not readable."""
 
     @abstractmethod
@@ -56,7 +56,7 @@ class ThreadBackend(BackendProtocol):
         """
 
     @abstractmethod
-    def files(self, most: int) -> list[Kept]:
+    def files(self, most: int) -> list[FileMetadata]:
         """Return files in all folders, by their paths.
 
         Args:

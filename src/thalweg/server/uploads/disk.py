@@ -22,13 +22,20 @@ from pathlib import Path
 from typing import Final
 
 from thalweg.backends.filesystem import FilesystemBackend
-from thalweg.backends.local.disk import HARD_LINK, Entry, create_bytes, turn, walk, write_bytes
-from thalweg.backends.local.places import Place
+from thalweg.backends.local.disk import (
+    HARD_LINK,
+    FolderEntry,
+    create_bytes,
+    turn,
+    walk,
+    write_bytes,
+)
+from thalweg.backends.local.places import FolderPath
 from thalweg.backends.paths import validate_path
 from thalweg.database.base import encode
 from thalweg.database.private_files import make_private_folder
 from thalweg.errors import PathError, StorageError
-from thalweg.server.uploads.base import Kept, ThreadBackend
+from thalweg.server.uploads.base import FileMetadata, ThreadBackend
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_FOLLOW
@@ -99,7 +106,7 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
         self.folder = folder
         self._notes_folder = folder.with_name(folder.name + _NOTES)
 
-    def stat(self, path: str) -> Kept | None:
+    def stat(self, path: str) -> FileMetadata | None:
         """Return the metadata of a file; `None` if it is missing or not readable.
 
         See `ThreadBackend.stat`.
@@ -138,7 +145,7 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
         finally:
             os.close(file)
 
-    def files(self, most: int) -> list[Kept]:
+    def files(self, most: int) -> list[FileMetadata]:
         """See `ThreadBackend.files`; links and what they lead to are passed over."""
         entries = walk(self._exactly, "/", unread=_passed_over, stop=lambda: False)
         found = islice((entry for entry in entries if _is_ours(entry)), most)
@@ -172,7 +179,7 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
         at = self._notes_folder / f"{hashlib.sha256(encode(kept.path)).hexdigest()}.json"
         try:
             make_private_folder(at.parent)
-            write_bytes(Place(None, str(at), at.name, is_private=True), said.encode())
+            write_bytes(FolderPath(None, str(at), at.name, is_private=True), said.encode())
         except OSError as problem:
             raise _storage(self.folder, problem) from None
 
@@ -193,13 +200,13 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
         return found
 
 
-def _kept(path: str, status: os.stat_result) -> Kept:
+def _kept(path: str, status: os.stat_result) -> FileMetadata:
     modified = datetime.fromtimestamp(status.st_mtime, UTC)
     version = f"{status.st_ino:x}-{status.st_size:x}-{status.st_mtime_ns:x}"
-    return Kept(path, status.st_size, modified, version)
+    return FileMetadata(path, status.st_size, modified, version)
 
 
-def _is_ours(entry: Entry) -> bool:
+def _is_ours(entry: FolderEntry) -> bool:
     """Whether an entry is a file of this thread alone, by a name that a path can have."""
     if not entry.is_file or entry.status.st_nlink > 1:
         return False

@@ -2,12 +2,12 @@
 
 from pydantic import Field, PositiveFloat, PositiveInt
 
-from thalweg.engine.sections import Section
+from thalweg.engine.sections import SettingsSection
 
 _MIB = 1 << 20
 
 
-class UploadPolicy(Section):
+class UploadPolicy(SettingsSection):
     """What uploads of one thread may be."""
 
     max_file_bytes: PositiveInt = 20 * _MIB

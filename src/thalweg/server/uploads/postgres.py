@@ -37,7 +37,7 @@ from thalweg.backends.searches.matches import capped, folder_info, matching_line
 from thalweg.backends.text import check_empty_content, edit_text, slice_read_response
 from thalweg.database.postgres import PostgresDatabase, PostgresRows
 from thalweg.errors import InvalidGlobPatternError, PathError, StorageError
-from thalweg.server.uploads.base import Kept, ThreadBackend
+from thalweg.server.uploads.base import FileMetadata, ThreadBackend
 from thalweg.server.uploads.disk import tag
 
 CHUNK_BYTES: Final = 256 * 1_024
@@ -89,7 +89,7 @@ def _closed(place: str) -> StorageError:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _FileRow:
     """A file, without its content."""
 
     id: int
@@ -99,8 +99,8 @@ class _Row:
     modified: datetime
 
     @property
-    def kept(self) -> Kept:
-        return Kept(self.path, self.size, self.modified, f"{self.id:x}-{self.version:x}")
+    def kept(self) -> FileMetadata:
+        return FileMetadata(self.path, self.size, self.modified, f"{self.id:x}-{self.version:x}")
 
     @property
     def info(self) -> FileInfo:
@@ -115,21 +115,21 @@ class _Files:
         self._rows = rows
         self._whose = (owner, thread)
 
-    def find(self, path: str, *, change: bool = False) -> _Row | None:
+    def find(self, path: str, *, change: bool = False) -> _FileRow | None:
         lock = " FOR UPDATE" if change else ""
         asked = f"{_SELECT} AND hash = ?{lock}"
         row = self._rows.row(asked, (*self._whose, _hash(path)))
-        return None if row is None else _Row(*row)
+        return None if row is None else _FileRow(*row)
 
-    def all(self, folder: str = "/", most: int | None = None) -> list[_Row]:
+    def all(self, folder: str = "/", most: int | None = None) -> list[_FileRow]:
         """List files under a folder, which ends in `/`, by their paths."""
         asked = f"{_SELECT} AND starts_with(path, ?) ORDER BY path LIMIT ?"
-        return [_Row(*row) for row in self._rows.rows(asked, (*self._whose, folder, most))]
+        return [_FileRow(*row) for row in self._rows.rows(asked, (*self._whose, folder, most))]
 
-    def content(self, file: _Row) -> bytes:
+    def content(self, file: _FileRow) -> bytes:
         return self.part(file, 0, file.size)
 
-    def part(self, file: _Row, start: int, stop: int) -> bytes:
+    def part(self, file: _FileRow, start: int, stop: int) -> bytes:
         start, stop = max(0, start), min(stop, file.size)
         if stop <= start:
             return b""
@@ -212,7 +212,7 @@ class PostgresFiles(ThreadBackend):
         with self._database.writing(self._whose[0]) as rows:
             yield _Files(rows, *self._whose)
 
-    def stat(self, path: str) -> Kept | None:
+    def stat(self, path: str) -> FileMetadata | None:
         """Return the metadata of a file; `None` if it is missing or not readable.
 
         See `ThreadBackend.stat`.
@@ -229,7 +229,7 @@ class PostgresFiles(ThreadBackend):
             row = files.find(key)
             return None if row is None else files.part(row, start, stop)
 
-    def files(self, most: int) -> list[Kept]:
+    def files(self, most: int) -> list[FileMetadata]:
         """Return files in all folders, by their paths; see `ThreadBackend.files`."""
         with self._reading() as files:
             return [row.kept for row in files.all(most=most)]
@@ -360,7 +360,7 @@ class PostgresFiles(ThreadBackend):
         deadline = time.monotonic() + DEFAULT_GREP_TIMEOUT
         late: list[str] = []
 
-        def lines(files: _Files, rows: list[_Row]) -> Iterator[GrepMatch]:
+        def lines(files: _Files, rows: list[_FileRow]) -> Iterator[GrepMatch]:
             for row in rows:
                 if time.monotonic() > deadline:
                     late.append(row.path)
@@ -429,7 +429,7 @@ def _key(path: str) -> str:
     return key
 
 
-def _chosen(files: _Files, path: str | None, glob: str | None) -> list[_Row]:
+def _chosen(files: _Files, path: str | None, glob: str | None) -> list[_FileRow]:
     folder = normalize_path(path)
     included = None if glob is None else compile_grep_include_glob(glob)
     rows = {row.path: row for row in files.all()}

@@ -80,7 +80,7 @@ def parse_range(header: str | None, size: int) -> ByteRange | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ServedFile:
     """What to answer to a request for a file.
 
     Attributes:
@@ -101,7 +101,7 @@ def answer_for(
     if_range: str | None = None,
     if_none_match: str | None = None,
     inline: bool = False,
-) -> Answer:
+) -> ServedFile:
     """Decide what to answer to a request for a file.
 
     Args:
@@ -113,21 +113,21 @@ def answer_for(
     """
     headers = headers_for(file, inline=inline)
     if if_none_match is not None and _names(if_none_match, headers["ETag"]):
-        return Answer(304, headers, None)
+        return ServedFile(304, headers, None)
     is_meant = if_range is None or if_range.strip() == headers["ETag"]
     try:
         part = parse_range(range_header, file.size) if is_meant else None
     except UnsatisfiableRange:
         beyond = {"Content-Range": f"bytes */{file.size}", "Content-Length": "0"}
-        return Answer(416, {**headers, **beyond}, None)
+        return ServedFile(416, {**headers, **beyond}, None)
     if part is None:
         whole = {"Content-Length": str(file.size)}
-        return Answer(200, {**headers, **whole}, ByteRange(0, file.size))
+        return ServedFile(200, {**headers, **whole}, ByteRange(0, file.size))
     told = {
         "Content-Range": f"bytes {part.start}-{part.stop - 1}/{file.size}",
         "Content-Length": str(part.stop - part.start),
     }
-    return Answer(206, {**headers, **told}, part)
+    return ServedFile(206, {**headers, **told}, part)
 
 
 def _names(if_none_match: str, etag: str) -> bool:

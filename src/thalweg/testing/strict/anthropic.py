@@ -8,8 +8,8 @@ from typing import Any
 from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.counting import (
     MESSAGE_TOKENS,
+    CountedPiece,
     Measured,
-    Piece,
     call_piece,
     compact,
     document_piece,
@@ -21,10 +21,10 @@ from thalweg.testing.strict.exchange import (
     NO_HEADERS,
     PLAIN,
     Answer,
+    ExchangeTokens,
     Object,
-    Problem,
     Reply,
-    Spent,
+    RequestProblem,
     Tool,
     Traits,
     WireName,
@@ -49,30 +49,30 @@ class AnthropicDialect:
     wire: WireName = "anthropic"
     body_bytes = 32 * 1024 * 1024
 
-    def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
+    def missing_key(self, headers: Mapping[str, str]) -> RequestProblem | None:
         """Return the problem of a request without the headers that its client always sends.
 
-        See `Dialect.missing_key`.
+        See `StrictDialect.missing_key`.
         """
         if not headers.get("x-api-key") and not headers.get("authorization"):
-            return Problem("x-api-key header is required", 401, "authentication_error")
+            return RequestProblem("x-api-key header is required", 401, "authentication_error")
         if not headers.get("anthropic-version"):
-            return Problem("anthropic-version: header is required")
+            return RequestProblem("anthropic-version: header is required")
         return None
 
-    def too_large(self) -> Problem:
-        """Refuse a body for its size; see `Dialect.too_large`."""
-        return Problem("Request exceeds the maximum size", 413, "request_too_large")
+    def too_large(self) -> RequestProblem:
+        """Refuse a body for its size; see `StrictDialect.too_large`."""
+        return RequestProblem("Request exceeds the maximum size", 413, "request_too_large")
 
     def problems(
         self,
         body: Object,
         headers: Mapping[str, str] = NO_HEADERS,
         traits: Traits = PLAIN,
-    ) -> Iterable[Problem]:
+    ) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens.
 
-        See `Dialect.problems`.
+        See `StrictDialect.problems`.
         """
         found = [*problems(body, takes_system=traits.takes_system)]
         if found or not traits.binds:
@@ -83,17 +83,17 @@ class AnthropicDialect:
     def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
         """Return the paths of what is dropped from a valid body before the model sees it.
 
-        See `Dialect.dropped`.
+        See `StrictDialect.dropped`.
         """
         return tuple(one.path for one in unbound(body)) if traits.binds else ()
 
-    def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:
-        """Refuse a body that the window does not hold; see `Dialect.overflow`."""
+    def overflow(self, body: Object, measured: Measured, window: int) -> RequestProblem | None:
+        """Refuse a body that the window does not hold; see `StrictDialect.overflow`."""
         total, asked = measured.total, body["max_tokens"]
         if total > window:
-            return Problem(f"prompt is too long: {total} tokens > {window} maximum")
+            return RequestProblem(f"prompt is too long: {total} tokens > {window} maximum")
         if total + asked > window:
-            return Problem(
+            return RequestProblem(
                 f"input length and `max_tokens` exceed context limit: {total} + {asked} > "
                 f"{window}, decrease input length or `max_tokens` and try again"
             )
@@ -102,25 +102,25 @@ class AnthropicDialect:
     def items(self, body: Object) -> tuple[Any, ...]:
         """Return the messages of a valid body, its system prompt as one of them.
 
-        See `Dialect.items`.
+        See `StrictDialect.items`.
         """
         system = [{"role": "system", "content": body["system"]}] if body.get("system") else []
         return (*system, *body["messages"])
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
-        """Return the tools of a valid body; see `Dialect.tools`."""
+        """Return the tools of a valid body; see `StrictDialect.tools`."""
         return tuple(
             Tool(tool["name"], tool.get("description") or "", tool.get("input_schema") or {})
             for tool in body.get("tools") or ()
         )
 
     def max_tokens(self, body: Object) -> int | None:
-        """Return the maximum tokens of output in a body; see `Dialect.max_tokens`."""
+        """Return the maximum tokens of output in a body; see `StrictDialect.max_tokens`."""
         most: int = body["max_tokens"]
         return most
 
-    def pieces(self, body: Object) -> list[Piece]:
-        """Render a valid body for counting; see `Dialect.pieces`."""
+    def pieces(self, body: Object) -> list[CountedPiece]:
+        """Render a valid body for counting; see `StrictDialect.pieces`."""
         tools = [
             replace(piece, keep=_keep(tool))
             for tool in body.get("tools") or ()
@@ -135,23 +135,25 @@ class AnthropicDialect:
             pieces[-1] = replace(pieces[-1], keep=_keep(body))
         return pieces
 
-    def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
-        """Look a request up in the prompt cache, and store it there; see `Dialect.spend`."""
+    def spend(
+        self, cache: PromptCache, model: str, measured: Measured, now: float
+    ) -> ExchangeTokens:
+        """Look a request up in the prompt cache, and store it there; see `StrictDialect.spend`."""
         return cache.marked(model, measured, now)
 
     def said(self, body: Object, answer: Answer) -> Answer:
-        """See `Dialect.said`. Where thinking is on, a model always thinks."""
+        """See `StrictDialect.said`. Where thinking is on, a model always thinks."""
         enabled = (body.get("thinking") or {}).get("type") == "enabled"
         if enabled and not answer.thinking:
             return replace(answer, thinking="Let me see what is asked.")
         return answer
 
     def whole(self, reply: Reply) -> Object:
-        """Write the body of an answer; see `Dialect.whole`."""
+        """Write the body of an answer; see `StrictDialect.whole`."""
         return {**_head(reply), "content": _content(reply), **_end(reply), **_transformed(reply)}
 
     def events(self, reply: Reply) -> Iterator[Event]:
-        """Write an answer as a stream; see `Dialect.events`."""
+        """Write an answer as a stream; see `StrictDialect.events`."""
         start = {**_head(reply), "content": [], "stop_reason": None, "stop_sequence": None}
         start |= _transformed(reply)
         start["usage"] = {**_usage(reply.spent), "output_tokens": 1}
@@ -168,8 +170,8 @@ class AnthropicDialect:
         yield _event("message_delta", delta=end, usage=usage)
         yield _event("message_stop")
 
-    def error(self, problem: Problem, request_id: str) -> Object:
-        """Write the body of an error; see `Dialect.error`."""
+    def error(self, problem: RequestProblem, request_id: str) -> Object:
+        """Write the body of an error; see `StrictDialect.error`."""
         error = {"type": problem.kind, "message": problem.message}
         return {"type": "error", "error": error, "request_id": request_id}
 
@@ -183,7 +185,7 @@ def _unmarked(tool: Object) -> Object:
     return {name: value for name, value in tool.items() if name != "cache_control"}
 
 
-def _pieces(role: str, blocks: Sequence[Object]) -> Iterator[Piece]:
+def _pieces(role: str, blocks: Sequence[Object]) -> Iterator[CountedPiece]:
     framing = MESSAGE_TOKENS
     for block in blocks:
         pieces = list(_block_pieces(role, block))
@@ -194,12 +196,12 @@ def _pieces(role: str, blocks: Sequence[Object]) -> Iterator[Piece]:
         yield from pieces
 
 
-def _block_pieces(kind: str, block: Object) -> Iterator[Piece]:
+def _block_pieces(kind: str, block: Object) -> Iterator[CountedPiece]:
     match block["type"]:
         case "text":
-            yield Piece(kind, block["text"])
+            yield CountedPiece(kind, block["text"])
         case "thinking":
-            yield Piece(f"{kind} thinking", block["thinking"])
+            yield CountedPiece(f"{kind} thinking", block["thinking"])
         case "tool_use":
             arguments = json.dumps(block["input"], ensure_ascii=False)
             yield call_piece(block["id"], block["name"], arguments)
@@ -210,12 +212,12 @@ def _block_pieces(kind: str, block: Object) -> Iterator[Piece]:
         case "document":
             yield document_piece(kind, compact(block["source"]))
         case _:
-            yield Piece(kind, compact(_unmarked(block)))
+            yield CountedPiece(kind, compact(_unmarked(block)))
 
 
-def _result_pieces(kind: str, content: object) -> Iterator[Piece]:
+def _result_pieces(kind: str, content: object) -> Iterator[CountedPiece]:
     inner = [p for block in content_blocks(content) for p in _block_pieces(kind, block)]
-    first, *rest = inner or [Piece(kind, "")]
+    first, *rest = inner or [CountedPiece(kind, "")]
     yield replace(first, framing=MESSAGE_TOKENS)
     yield from rest
 
@@ -290,7 +292,7 @@ def _event(name: str, **data: object) -> Event:
     return name, {"type": name, **data}
 
 
-def _usage(spent: Spent) -> Object:
+def _usage(spent: ExchangeTokens) -> Object:
     written = spent.written_5m + spent.written_1h
     return {
         "input_tokens": spent.input - spent.cached - written,

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from threading import Lock
 
 from thalweg.testing.strict.counting import Measured
-from thalweg.testing.strict.exchange import Spent
+from thalweg.testing.strict.exchange import ExchangeTokens
 
 LEAST_TOKENS = 1_024
 STEP_TOKENS = 128
@@ -37,7 +37,7 @@ class PromptCache:
         with self._lock:
             self._entries.clear()
 
-    def automatic(self, model: str, measured: Measured, now: float) -> Spent:
+    def automatic(self, model: str, measured: Measured, now: float) -> ExchangeTokens:
         """Look a request up and remember all its prefixes, as OpenAI does."""
         with self._lock:
             hit = 0
@@ -48,9 +48,9 @@ class PromptCache:
             for prefix in measured.prefixes:
                 self._put(model, prefix, now, AUTOMATIC_LIFETIME_S)
         cached = hit - hit % STEP_TOKENS if hit >= LEAST_TOKENS else 0
-        return Spent(input=measured.total, cached=cached)
+        return ExchangeTokens(input=measured.total, cached=cached)
 
-    def marked(self, model: str, measured: Measured, now: float) -> Spent:
+    def marked(self, model: str, measured: Measured, now: float) -> ExchangeTokens:
         """Look a request up at its breakpoints and remember these, as Anthropic does."""
         with self._lock:
             marks = [
@@ -67,7 +67,7 @@ class PromptCache:
                     written[measured.keeps[at]] += measured.sums[at] - before
                     before = measured.sums[at]
                 self._put(model, measured.prefixes[at], now, LIFETIMES_S[measured.keeps[at]])
-        return Spent(measured.total, cached, written["5m"], written["1h"])
+        return ExchangeTokens(measured.total, cached, written["5m"], written["1h"])
 
     def _found(self, model: str, measured: Measured, marks: list[int], now: float) -> Iterator[int]:
         """Find what is remembered, the longest prefix first."""

@@ -7,8 +7,8 @@ from typing import Any
 from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.counting import (
     MESSAGE_TOKENS,
+    CountedPiece,
     Measured,
-    Piece,
     call_piece,
     compact,
     document_piece,
@@ -20,10 +20,10 @@ from thalweg.testing.strict.exchange import (
     NO_HEADERS,
     PLAIN,
     Answer,
+    ExchangeTokens,
     Object,
-    Problem,
     Reply,
-    Spent,
+    RequestProblem,
     Tool,
     Traits,
     WireName,
@@ -45,21 +45,21 @@ class ChatDialect:
     wire: WireName = "openai-chat"
     body_bytes = BODY_BYTES
 
-    def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
+    def missing_key(self, headers: Mapping[str, str]) -> RequestProblem | None:
         """Return the problem of a request without the headers that its client always sends.
 
-        See `Dialect.missing_key`.
+        See `StrictDialect.missing_key`.
         """
         return missing_key(headers)
 
-    def too_large(self) -> Problem:
-        """Refuse a body for its size; see `Dialect.too_large`."""
+    def too_large(self) -> RequestProblem:
+        """Refuse a body for its size; see `StrictDialect.too_large`."""
         return too_large()
 
     def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
         """Return the paths of what is dropped from a valid body before the model sees it.
 
-        See `Dialect.dropped`.
+        See `StrictDialect.dropped`.
         """
         del body, traits
         return ()
@@ -69,28 +69,28 @@ class ChatDialect:
         body: Object,
         headers: Mapping[str, str] = NO_HEADERS,
         traits: Traits = PLAIN,
-    ) -> Iterable[Problem]:
+    ) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens.
 
-        See `Dialect.problems`.
+        See `StrictDialect.problems`.
         """
         del headers, traits
         return problems(body)
 
-    def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:
-        """Refuse a body that the window does not hold; see `Dialect.overflow`."""
+    def overflow(self, body: Object, measured: Measured, window: int) -> RequestProblem | None:
+        """Refuse a body that the window does not hold; see `StrictDialect.overflow`."""
         total, asked = measured.total, self.max_tokens(body) or 0
         if total + asked <= window:
             return None
         code, head = "context_length_exceeded", f"This model's maximum context length is {window}"
         if total > window:
-            return Problem(
+            return RequestProblem(
                 f"{head} tokens. However, your messages resulted in {total} tokens. "
                 "Please reduce the length of the messages.",
                 param="messages",
                 code=code,
             )
-        return Problem(
+        return RequestProblem(
             f"{head} tokens. However, you requested {total + asked} tokens ({total} in the "
             f"messages, {asked} in the completion). "
             "Please reduce the length of the messages or completion.",
@@ -101,12 +101,12 @@ class ChatDialect:
     def items(self, body: Object) -> tuple[Any, ...]:
         """Return the messages of a valid body, its system prompt as one of them.
 
-        See `Dialect.items`.
+        See `StrictDialect.items`.
         """
         return tuple(body["messages"])
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
-        """Return the tools of a valid body; see `Dialect.tools`."""
+        """Return the tools of a valid body; see `StrictDialect.tools`."""
         functions = [tool["function"] for tool in body.get("tools") or ()]
         return tuple(
             Tool(f["name"], f.get("description") or "", f.get("parameters") or {})
@@ -114,28 +114,30 @@ class ChatDialect:
         )
 
     def max_tokens(self, body: Object) -> int | None:
-        """Return the maximum tokens of output in a body; see `Dialect.max_tokens`."""
+        """Return the maximum tokens of output in a body; see `StrictDialect.max_tokens`."""
         asked = body.get("max_completion_tokens", body.get("max_tokens"))
         return asked if isinstance(asked, int) else None
 
-    def pieces(self, body: Object) -> list[Piece]:
-        """Render a valid body for counting; see `Dialect.pieces`."""
+    def pieces(self, body: Object) -> list[CountedPiece]:
+        """Render a valid body for counting; see `StrictDialect.pieces`."""
         messages = [piece for message in body["messages"] for piece in _pieces(message)]
         return tool_pieces(tool["function"] for tool in body.get("tools") or ()) + messages
 
-    def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
-        """Look a request up in the prompt cache, and store it there; see `Dialect.spend`."""
+    def spend(
+        self, cache: PromptCache, model: str, measured: Measured, now: float
+    ) -> ExchangeTokens:
+        """Look a request up in the prompt cache, and store it there; see `StrictDialect.spend`."""
         return cache.automatic(model, measured, now)
 
     def said(self, body: Object, answer: Answer) -> Answer:  # noqa: ARG002 (it depends on nothing)
         """Return an answer in the form that a model of this API would use for a body.
 
-        See `Dialect.said`.
+        See `StrictDialect.said`.
         """
         return answer
 
     def whole(self, reply: Reply) -> Object:
-        """Write the body of an answer; see `Dialect.whole`."""
+        """Write the body of an answer; see `StrictDialect.whole`."""
         answer = reply.answer
         message: Object = {"role": "assistant", "content": answer.text or None, "refusal": None}
         if answer.finish == "refusal":
@@ -157,7 +159,7 @@ class ChatDialect:
         }
 
     def events(self, reply: Reply) -> Iterator[Event]:
-        """Write an answer as a stream; see `Dialect.events`."""
+        """Write an answer as a stream; see `StrictDialect.events`."""
         head = _head(reply, "chat.completion.chunk")
         options = reply.request.body.get("stream_options") or {}
         with_usage: Object = {"usage": None} if options.get("include_usage") else {}
@@ -168,12 +170,12 @@ class ChatDialect:
             yield "", {**head, "choices": [], "usage": _usage(reply.spent)}
         yield "", "[DONE]"
 
-    def error(self, problem: Problem, request_id: str) -> Object:  # noqa: ARG002 (in a header)
-        """Write the body of an error; see `Dialect.error`."""
+    def error(self, problem: RequestProblem, request_id: str) -> Object:  # noqa: ARG002 (in a header)
+        """Write the body of an error; see `StrictDialect.error`."""
         return error_body(problem)
 
 
-def _pieces(message: Object) -> list[Piece]:
+def _pieces(message: Object) -> list[CountedPiece]:
     kind = f"{message['role']} {message.get('tool_call_id') or message.get('name') or ''}"
     content = message.get("content") or ""
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -184,10 +186,10 @@ def _pieces(message: Object) -> list[Piece]:
     return [replace(pieces[0], framing=pieces[0].framing + MESSAGE_TOKENS), *pieces[1:]]
 
 
-def _part_piece(kind: str, part: Object) -> Piece:
+def _part_piece(kind: str, part: Object) -> CountedPiece:
     match part["type"]:
         case "text" | "refusal":
-            return Piece(kind, part[part["type"]])
+            return CountedPiece(kind, part[part["type"]])
         case "image_url":
             image = part["image_url"]
             url = image["url"] if isinstance(image, dict) else image
@@ -241,7 +243,7 @@ def _stream(reply: Reply) -> Iterator[tuple[Object, str | None]]:
     yield {}, _finish(reply)
 
 
-def _usage(spent: Spent) -> Object:
+def _usage(spent: ExchangeTokens) -> Object:
     return {
         "prompt_tokens": spent.input,
         "completion_tokens": spent.output,

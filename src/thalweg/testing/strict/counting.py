@@ -37,7 +37,7 @@ Google's of one tile."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class CountedPiece:
     """A stretch of a request that is counted, and cached, as one."""
 
     kind: str
@@ -68,7 +68,7 @@ class Measured:
         return self.sums[-1] if self.sums else 0
 
 
-class Meter:
+class TokenCounter:
     """Counts pieces; a text it has seen costs one hash."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Meter:
         """Count one text."""
         return self._tokens(_digest("", text), text)
 
-    def measure(self, pieces: Sequence[Piece], inflation: float) -> Measured:
+    def measure(self, pieces: Sequence[CountedPiece], inflation: float) -> Measured:
         """Count a request, every count times `inflation`."""
         identities = [_digest(piece.kind, piece.text) for piece in pieces]
         tokens = (
@@ -113,21 +113,23 @@ def compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def tool_pieces(tools: Iterable[object]) -> list[Piece]:
+def tool_pieces(tools: Iterable[object]) -> list[CountedPiece]:
     """Render the tools of a request."""
-    return [Piece("tool", compact(tool), TOOL_TOKENS) for tool in tools]
+    return [CountedPiece("tool", compact(tool), TOOL_TOKENS) for tool in tools]
 
 
-def call_piece(call_id: str, name: str, arguments: str) -> Piece:
+def call_piece(call_id: str, name: str, arguments: str) -> CountedPiece:
     """Render a tool call."""
-    return Piece(f"call {call_id}", f"{name}\n{arguments}", CALL_TOKENS)
+    return CountedPiece(f"call {call_id}", f"{name}\n{arguments}", CALL_TOKENS)
 
 
-def image_piece(wire: WireName, kind: str, content: str) -> Piece:
+def image_piece(wire: WireName, kind: str, content: str) -> CountedPiece:
     """Render an image: its address or base64."""
-    return Piece(f"{kind} image", content, media=IMAGE_TOKENS[wire])
+    return CountedPiece(f"{kind} image", content, media=IMAGE_TOKENS[wire])
 
 
-def document_piece(kind: str, content: str) -> Piece:
+def document_piece(kind: str, content: str) -> CountedPiece:
     """Render a document: its address or base64."""
-    return Piece(f"{kind} file", content, media=media_tokens(Media("application/pdf", content)))
+    return CountedPiece(
+        f"{kind} file", content, media=media_tokens(Media("application/pdf", content))
+    )

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from thalweg.testing.strict.cache import PromptCache
-from thalweg.testing.strict.counting import Measured, Piece
+from thalweg.testing.strict.counting import CountedPiece, Measured
 from thalweg.testing.strict.exchange import (
     Answer,
+    ExchangeTokens,
     Object,
-    Problem,
     Reply,
-    Spent,
+    RequestProblem,
     Tool,
     Traits,
     WireName,
@@ -24,24 +24,24 @@ MOST_DELTAS = 16
 LEAST_DELTA_CHARS = 12
 
 
-class Dialect(Protocol):
+class StrictDialect(Protocol):
     """One of the three APIs."""
 
     wire: WireName
     body_bytes: int
     """Largest body."""
 
-    def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
+    def missing_key(self, headers: Mapping[str, str]) -> RequestProblem | None:
         """Return the problem of a request without the headers that its client always sends."""
         ...
 
-    def too_large(self) -> Problem:
+    def too_large(self) -> RequestProblem:
         """Refuse a body for its size."""
         ...
 
     def problems(
         self, body: Object, headers: Mapping[str, str] = ..., traits: Traits = ...
-    ) -> Iterable[Problem]:
+    ) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens."""
         ...
 
@@ -49,7 +49,7 @@ class Dialect(Protocol):
         """Return the paths of what is dropped from a valid body before the model sees it."""
         ...
 
-    def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:
+    def overflow(self, body: Object, measured: Measured, window: int) -> RequestProblem | None:
         """Refuse a body that the window does not hold."""
         ...
 
@@ -65,11 +65,13 @@ class Dialect(Protocol):
         """Return the maximum tokens of output in a body."""
         ...
 
-    def pieces(self, body: Object) -> list[Piece]:
+    def pieces(self, body: Object) -> list[CountedPiece]:
         """Render a valid body for counting."""
         ...
 
-    def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
+    def spend(
+        self, cache: PromptCache, model: str, measured: Measured, now: float
+    ) -> ExchangeTokens:
         """Look a request up in the prompt cache, and store it there."""
         ...
 
@@ -85,7 +87,7 @@ class Dialect(Protocol):
         """Write an answer as a stream."""
         ...
 
-    def error(self, problem: Problem, request_id: str) -> Object:
+    def error(self, problem: RequestProblem, request_id: str) -> Object:
         """Write the body of an error."""
         ...
 

@@ -90,7 +90,7 @@ PLAIN = Traits()
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class RequestProblem:
     """Why a request is refused, as in the body of the error."""
 
     message: str
@@ -103,7 +103,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class ExchangeTokens:
     """Tokens of one exchange."""
 
     input: int = 0
@@ -125,7 +125,7 @@ class Reply:
 
     request: Request
     answer: Answer
-    spent: Spent
+    spent: ExchangeTokens
     uid: str
     """Unique to this reply; the ids in it are made of it."""
     traits: Traits = Traits()

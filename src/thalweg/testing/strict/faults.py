@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Literal
 
-from thalweg.testing.strict.exchange import Problem, WireName
+from thalweg.testing.strict.exchange import RequestProblem, WireName
 
 FaultName = Literal["rate_limit", "overloaded", "server", "invalid", "stall", "cut"]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class InjectedFault:
     """What happens to one request."""
 
     name: FaultName
@@ -27,13 +27,13 @@ class Faults:
     """Faults that wait for their requests, first come first served."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Fault] = deque()
+        self._waiting: deque[InjectedFault] = deque()
         self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, fault: Fault, times: int) -> None:
+    def add(self, fault: InjectedFault, times: int) -> None:
         """Let a fault wait for its next requests."""
         with self._lock:
             self._waiting.extend([fault] * times)
@@ -43,7 +43,7 @@ class Faults:
         with self._lock:
             self._waiting.clear()
 
-    def take(self, wire: WireName) -> Fault | None:
+    def take(self, wire: WireName) -> InjectedFault | None:
         """Take the next fault that hits a wire."""
         with self._lock:
             for fault in self._waiting:
@@ -53,25 +53,25 @@ class Faults:
         return None
 
 
-def problem_of(fault: Fault, wire: WireName) -> Problem | None:
+def problem_of(fault: InjectedFault, wire: WireName) -> RequestProblem | None:
     """Return the provider's error; `None` if the fault is in the connection."""
     ours, theirs = _ANTHROPIC.get(fault.name), _OPENAI.get(fault.name)
     return ours if wire == "anthropic" else theirs
 
 
-_ANTHROPIC: dict[str, Problem] = {
-    "rate_limit": Problem(
+_ANTHROPIC: dict[str, RequestProblem] = {
+    "rate_limit": RequestProblem(
         "This request would exceed your organization's rate limit of 80,000 input tokens per "
         "minute. For details, refer to: https://docs.claude.com/en/api/rate-limits.",
         429,
         "rate_limit_error",
     ),
-    "overloaded": Problem("Overloaded", 529, "overloaded_error"),
-    "server": Problem("Internal server error", 500, "api_error"),
-    "invalid": Problem("Error"),
+    "overloaded": RequestProblem("Overloaded", 529, "overloaded_error"),
+    "server": RequestProblem("Internal server error", 500, "api_error"),
+    "invalid": RequestProblem("Error"),
 }
-_OPENAI: dict[str, Problem] = {
-    "rate_limit": Problem(
+_OPENAI: dict[str, RequestProblem] = {
+    "rate_limit": RequestProblem(
         "Rate limit reached for this model on tokens per min (TPM): Limit 30000, Used 30000, "
         "Requested 1000. Please try again later. "
         "Visit https://platform.openai.com/account/rate-limits to learn more.",
@@ -79,16 +79,16 @@ _OPENAI: dict[str, Problem] = {
         "tokens",
         code="rate_limit_exceeded",
     ),
-    "overloaded": Problem(
+    "overloaded": RequestProblem(
         "The engine is currently overloaded, please try again later",
         503,
         "service_unavailable_error",
         code="server_is_overloaded",
     ),
-    "server": Problem(
+    "server": RequestProblem(
         "The server had an error while processing your request. Sorry about that!",
         500,
         "server_error",
     ),
-    "invalid": Problem("Invalid request."),
+    "invalid": RequestProblem("Invalid request."),
 }

@@ -6,8 +6,8 @@ from typing import Any
 from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.counting import (
     MESSAGE_TOKENS,
+    CountedPiece,
     Measured,
-    Piece,
     call_piece,
     compact,
     document_piece,
@@ -19,10 +19,10 @@ from thalweg.testing.strict.exchange import (
     NO_HEADERS,
     PLAIN,
     Answer,
+    ExchangeTokens,
     Object,
-    Problem,
     Reply,
-    Spent,
+    RequestProblem,
     Tool,
     Traits,
     WireName,
@@ -62,25 +62,25 @@ class GeminiDialect:
     wire: WireName = "gemini"
     body_bytes = 20_971_520
 
-    def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
+    def missing_key(self, headers: Mapping[str, str]) -> RequestProblem | None:
         """Return the problem of a request without the headers that its client always sends.
 
-        See `Dialect.missing_key`.
+        See `StrictDialect.missing_key`.
         """
         if headers.get("x-goog-api-key"):
             return None
-        return Problem("Method doesn't allow unregistered callers.", 403)
+        return RequestProblem("Method doesn't allow unregistered callers.", 403)
 
-    def too_large(self) -> Problem:
-        """Refuse a body for its size; see `Dialect.too_large`."""
-        return Problem(f"Request payload size exceeds the limit: {self.body_bytes} bytes.")
+    def too_large(self) -> RequestProblem:
+        """Refuse a body for its size; see `StrictDialect.too_large`."""
+        return RequestProblem(f"Request payload size exceeds the limit: {self.body_bytes} bytes.")
 
     def problems(
         self, body: Object, headers: Mapping[str, str] = NO_HEADERS, traits: Traits = PLAIN
-    ) -> Iterable[Problem]:
+    ) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens.
 
-        See `Dialect.problems`.
+        See `StrictDialect.problems`.
         """
         del headers, traits
         return problems(body)
@@ -88,17 +88,17 @@ class GeminiDialect:
     def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
         """Return the paths of what is dropped from a valid body before the model sees it.
 
-        See `Dialect.dropped`.
+        See `StrictDialect.dropped`.
         """
         del body, traits
         return ()
 
-    def overflow(self, body: Object, measured: Measured, window: int) -> Problem | None:
-        """Refuse a body that the window does not hold; see `Dialect.overflow`."""
+    def overflow(self, body: Object, measured: Measured, window: int) -> RequestProblem | None:
+        """Refuse a body that the window does not hold; see `StrictDialect.overflow`."""
         del body
         if measured.total <= window:
             return None
-        return Problem(
+        return RequestProblem(
             f"The input token count ({measured.total}) exceeds the maximum number of tokens "
             f"allowed ({window})."
         )
@@ -106,56 +106,58 @@ class GeminiDialect:
     def items(self, body: Object) -> tuple[Any, ...]:
         """Return the messages of a valid body, its system prompt as one of them.
 
-        See `Dialect.items`.
+        See `StrictDialect.items`.
         """
         instruction = body.get("systemInstruction")
         head = ({**instruction, "role": "system"},) if instruction else ()
         return (*head, *body["contents"])
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
-        """Return the tools of a valid body; see `Dialect.tools`."""
+        """Return the tools of a valid body; see `StrictDialect.tools`."""
         return tuple(
             Tool(f["name"], f.get("description") or "", f.get("parameters") or {})
             for f in _functions(body)
         )
 
     def max_tokens(self, body: Object) -> int | None:
-        """Return the maximum tokens of output in a body; see `Dialect.max_tokens`."""
+        """Return the maximum tokens of output in a body; see `StrictDialect.max_tokens`."""
         asked = (body.get("generationConfig") or {}).get("maxOutputTokens")
         return asked if isinstance(asked, int) else None
 
-    def pieces(self, body: Object) -> list[Piece]:
-        """Render a valid body for counting; see `Dialect.pieces`."""
+    def pieces(self, body: Object) -> list[CountedPiece]:
+        """Render a valid body for counting; see `StrictDialect.pieces`."""
         return tool_pieces(_functions(body)) + [
             _piece(item["role"], part, MESSAGE_TOKENS * (k == 0))
             for item in self.items(body)
             for k, part in enumerate(item["parts"])
         ]
 
-    def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
-        """Look a request up in the prompt cache, and store it there; see `Dialect.spend`."""
+    def spend(
+        self, cache: PromptCache, model: str, measured: Measured, now: float
+    ) -> ExchangeTokens:
+        """Look a request up in the prompt cache, and store it there; see `StrictDialect.spend`."""
         return cache.automatic(model, measured, now)
 
     def said(self, body: Object, answer: Answer) -> Answer:  # noqa: ARG002 (it depends on nothing)
         """Return an answer in the form that a model of this API would use for a body.
 
-        See `Dialect.said`.
+        See `StrictDialect.said`.
         """
         return answer
 
     def whole(self, reply: Reply) -> Object:
-        """Write the body of an answer; see `Dialect.whole`."""
+        """Write the body of an answer; see `StrictDialect.whole`."""
         text = [{"text": reply.answer.text}] if reply.answer.text else []
         return _chunk(reply, [*text, *_calls(reply)], is_last=True)
 
     def events(self, reply: Reply) -> Iterator[Event]:
-        """Write an answer as a stream; see `Dialect.events`."""
+        """Write an answer as a stream; see `StrictDialect.events`."""
         for text in deltas(reply.answer.text):
             yield "", _chunk(reply, [{"text": text}])
         yield "", _chunk(reply, _calls(reply), is_last=True)
 
-    def error(self, problem: Problem, request_id: str) -> Object:  # noqa: ARG002 (in a header)
-        """Write the body of an error; see `Dialect.error`."""
+    def error(self, problem: RequestProblem, request_id: str) -> Object:  # noqa: ARG002 (in a header)
+        """Write the body of an error; see `StrictDialect.error`."""
         status = _STATUSES.get(problem.status, "UNKNOWN")
         return {"error": {"code": problem.status, "message": problem.message, "status": status}}
 
@@ -165,12 +167,12 @@ def _functions(body: Object) -> list[Object]:
     return [function for tool in tools for function in tool.get("functionDeclarations") or ()]
 
 
-def _piece(role: str, part: Object, framing: int) -> Piece:
+def _piece(role: str, part: Object, framing: int) -> CountedPiece:
     call, inline = part.get("functionCall"), part.get("inlineData")
     if call is not None:
         return call_piece("", call["name"], compact(call.get("args") or {}))
     if inline is None:
-        return Piece(role, part.get("text") or compact(part), framing)
+        return CountedPiece(role, part.get("text") or compact(part), framing)
     if inline["mimeType"].startswith("image/"):
         return image_piece("gemini", role, inline["data"])
     return document_piece(role, inline["data"])

@@ -16,24 +16,24 @@ from thalweg.engine.wires import WIRES
 from thalweg.testing.strict.anthropic import AnthropicDialect
 from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.chat import ChatDialect
-from thalweg.testing.strict.counting import Measured, Meter
-from thalweg.testing.strict.dialect import Dialect, written
+from thalweg.testing.strict.counting import Measured, TokenCounter
+from thalweg.testing.strict.dialect import StrictDialect, written
 from thalweg.testing.strict.exchange import (
     Answer,
+    ExchangeTokens,
     Object,
-    Problem,
     Reply,
     Request,
+    RequestProblem,
     Script,
     Seen,
-    Spent,
     Traits,
     WireName,
 )
-from thalweg.testing.strict.faults import Fault, FaultName, Faults, problem_of
+from thalweg.testing.strict.faults import FaultName, Faults, InjectedFault, problem_of
 from thalweg.testing.strict.gemini import GeminiDialect, asked_at
 from thalweg.testing.strict.responses import ResponsesDialect
-from thalweg.testing.strict.server import Line, Outcome
+from thalweg.testing.strict.server import LoopbackServer, ScriptedResponse
 
 _UNKNOWN_BYTES = 1 << 20
 
@@ -91,18 +91,18 @@ class StrictProvider:
         """Seconds, for the lifetime of the prompt cache."""
         self.cache = PromptCache()
         self.faults = Faults()
-        self._meter = Meter()
+        self._meter = TokenCounter()
         self._lock = Lock()
         self._valid = 0
         self._salt = secrets.token_hex(4)
         self._failures: list[BaseException] = []
-        self._dialects: dict[str, Dialect] = {
+        self._dialects: dict[str, StrictDialect] = {
             "/v1/chat/completions": ChatDialect(),
             "/v1/responses": ResponsesDialect(),
             "/v1/messages": AnthropicDialect(),
             "": GeminiDialect(),  # whose path names the model
         }
-        self._line: Line | None = None
+        self._line: LoopbackServer | None = None
         self._thread: Thread | None = None
 
     def __enter__(self) -> Self:
@@ -124,7 +124,7 @@ class StrictProvider:
 
     def start(self) -> None:
         """Listen on a free port of the loopback, in a thread."""
-        self._line = Line(self._respond, self._most_bytes, self._failures.append)
+        self._line = LoopbackServer(self._respond, self._most_bytes, self._failures.append)
         self._thread = Thread(target=self._line.serve_forever, kwargs={"poll_interval": 0.02})
         self._thread.start()
 
@@ -178,7 +178,7 @@ class StrictProvider:
         """
         seconds = seconds if seconds is not None else 60.0 if name == "stall" else 0.0
         after = after if after is not None else 0.5 if name == "cut" else 0.0
-        self.faults.add(Fault(name, seconds, after, wire), times)
+        self.faults.add(InjectedFault(name, seconds, after, wire), times)
 
     def count(self, wire: WireName, body: Object) -> int:
         """Count a valid body as a request of it would be counted."""
@@ -197,7 +197,7 @@ class StrictProvider:
         takes = _takes_system(name) if model.takes_system is None else model.takes_system
         return Traits(binds, takes)
 
-    def _measure(self, dialect: Dialect, body: Object) -> Measured:
+    def _measure(self, dialect: StrictDialect, body: Object) -> Measured:
         return self._meter.measure(dialect.pieces(body), self._setting(body)[1])
 
     def _most_bytes(self, path: str) -> int:
@@ -205,24 +205,28 @@ class StrictProvider:
         dialect = self._dialects.get(path)
         return dialect.body_bytes if dialect is not None else _UNKNOWN_BYTES
 
-    def _respond(self, path: str, headers: Mapping[str, str], length: int, raw: bytes) -> Outcome:
+    def _respond(
+        self, path: str, headers: Mapping[str, str], length: int, raw: bytes
+    ) -> ScriptedResponse:
         """Decide what becomes of a request, and note it."""
         path, counts = _counted(_without_query(path))
         path, asked = _routed(path)
         dialect = self._dialects.get(path)
         if dialect is None:
-            return Outcome(404, {"error": {"message": f"Invalid URL (POST {path})"}})
+            return ScriptedResponse(404, {"error": {"message": f"Invalid URL (POST {path})"}})
         body = _as_object(raw)
         if body is None or length > dialect.body_bytes:
             large = length > dialect.body_bytes
-            problem = dialect.too_large() if large else Problem("The body is not a JSON object.")
+            problem = (
+                dialect.too_large() if large else RequestProblem("The body is not a JSON object.")
+            )
             return self._refuse(dialect, {}, [problem])
         body |= asked
         if counts:
             counted = {"max_tokens": 1, **body}
             if problems := list(dialect.problems(counted, headers, self._traits(body))):
                 return self._refuse(dialect, body, problems)
-            return Outcome(200, {"input_tokens": self._measure(dialect, body).total})
+            return ScriptedResponse(200, {"input_tokens": self._measure(dialect, body).total})
         fault = self.faults.take(dialect.wire)
         ordered = problem_of(fault, dialect.wire) if fault is not None else None
         refusal = ordered or dialect.missing_key(headers)
@@ -231,8 +235,12 @@ class StrictProvider:
         return self._judge(dialect, body, headers, fault)
 
     def _judge(
-        self, dialect: Dialect, body: Object, headers: Mapping[str, str], fault: Fault | None
-    ) -> Outcome:
+        self,
+        dialect: StrictDialect,
+        body: Object,
+        headers: Mapping[str, str],
+        fault: InjectedFault | None,
+    ) -> ScriptedResponse:
         if problems := self._problems(dialect, body, headers):
             return self._refuse(dialect, body, problems, fault=fault)
         measured = self._measure(dialect, body)
@@ -244,7 +252,7 @@ class StrictProvider:
         dropped = dialect.dropped(body, reply.traits)
         status = 0 if silent else 200
         self._note(dialect, body, reply.spent, status, fault=fault, dropped=dropped)
-        return Outcome(
+        return ScriptedResponse(
             200,
             {} if reply.request.stream else dialect.whole(reply),
             tuple(dialect.events(reply)) if reply.request.stream else (),
@@ -253,17 +261,17 @@ class StrictProvider:
         )
 
     def _problems(
-        self, dialect: Dialect, body: Object, headers: Mapping[str, str]
-    ) -> list[Problem]:
+        self, dialect: StrictDialect, body: Object, headers: Mapping[str, str]
+    ) -> list[RequestProblem]:
         if not _is_unicode(body):
-            return [Problem("The body is not valid Unicode.")]
+            return [RequestProblem("The body is not valid Unicode.")]
         model = self.models.get(str(body.get("model", "")), Model())
         problems = list(dialect.problems(body, headers, self._traits(body)))
         if not problems and model.text_only and _has_media(dialect, body):
-            return [Problem("This model does not support image, audio or file input.")]
+            return [RequestProblem("This model does not support image, audio or file input.")]
         return problems
 
-    def _reply(self, dialect: Dialect, body: Object, measured: Measured) -> Reply:
+    def _reply(self, dialect: StrictDialect, body: Object, measured: Measured) -> Reply:
         with self._lock:
             number, self._valid = self._valid, self._valid + 1
         request = Request(
@@ -285,7 +293,7 @@ class StrictProvider:
     def _uid(self, number: int) -> str:
         return f"{self._salt}{number:010}"
 
-    def _spoken(self, body: Object, answer: Answer, spent: Spent) -> Spent:
+    def _spoken(self, body: Object, answer: Answer, spent: ExchangeTokens) -> ExchangeTokens:
         inflation = self._setting(body)[1]
         thinking = round(self._meter.text(answer.thinking) * inflation)
         output = answer.output_tokens
@@ -296,35 +304,39 @@ class StrictProvider:
 
     def _refuse(
         self,
-        dialect: Dialect,
+        dialect: StrictDialect,
         body: Object,
-        problems: list[Problem],
+        problems: list[RequestProblem],
         *,
         tokens: int = 0,
-        fault: Fault | None = None,
-    ) -> Outcome:
+        fault: InjectedFault | None = None,
+    ) -> ScriptedResponse:
         first, texts = problems[0], tuple(problem.message for problem in problems)
-        self._note(dialect, body, Spent(input=tokens), first.status, problems=texts, fault=fault)
+        self._note(
+            dialect, body, ExchangeTokens(input=tokens), first.status, problems=texts, fault=fault
+        )
         uid = self._request_id()
         headers = {"x-request-id": uid, "request-id": uid}
         line = fault
         if fault is not None and problem_of(fault, dialect.wire) is not None:
             headers["retry-after"] = str(round(fault.seconds))
             line = None
-        return Outcome(first.status, dialect.error(first, uid), headers=headers, fault=line)
+        return ScriptedResponse(
+            first.status, dialect.error(first, uid), headers=headers, fault=line
+        )
 
     def _request_id(self) -> str:
         return f"req_{self._salt}{len(self.requests):010}"
 
     def _note(
         self,
-        dialect: Dialect,
+        dialect: StrictDialect,
         body: Object,
-        spent: Spent,
+        spent: ExchangeTokens,
         status: int,
         *,
         problems: tuple[str, ...] = (),
-        fault: Fault | None = None,
+        fault: InjectedFault | None = None,
         dropped: tuple[str, ...] = (),
     ) -> None:
         seen = Seen(
@@ -371,7 +383,7 @@ def _is_unicode(body: Object) -> bool:
     return True
 
 
-def _has_media(dialect: Dialect, body: Object) -> bool:
+def _has_media(dialect: StrictDialect, body: Object) -> bool:
     messages, _ = WIRES[dialect.wire].read(dialect.items(body))
     return any(isinstance(part, Media) for message in messages for part in message.parts)
 

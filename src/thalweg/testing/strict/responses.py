@@ -8,8 +8,8 @@ from typing import Any
 from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.counting import (
     MESSAGE_TOKENS,
+    CountedPiece,
     Measured,
-    Piece,
     call_piece,
     compact,
     document_piece,
@@ -21,10 +21,10 @@ from thalweg.testing.strict.exchange import (
     NO_HEADERS,
     PLAIN,
     Answer,
+    ExchangeTokens,
     Object,
-    Problem,
     Reply,
-    Spent,
+    RequestProblem,
     Tool,
     Traits,
     WireName,
@@ -52,21 +52,21 @@ class ResponsesDialect:
     def __init__(self) -> None:
         self._issued = Issued()
 
-    def missing_key(self, headers: Mapping[str, str]) -> Problem | None:
+    def missing_key(self, headers: Mapping[str, str]) -> RequestProblem | None:
         """Return the problem of a request without the headers that its client always sends.
 
-        See `Dialect.missing_key`.
+        See `StrictDialect.missing_key`.
         """
         return missing_key(headers)
 
-    def too_large(self) -> Problem:
-        """Refuse a body for its size; see `Dialect.too_large`."""
+    def too_large(self) -> RequestProblem:
+        """Refuse a body for its size; see `StrictDialect.too_large`."""
         return too_large()
 
     def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
         """Return the paths of what is dropped from a valid body before the model sees it.
 
-        See `Dialect.dropped`.
+        See `StrictDialect.dropped`.
         """
         del body, traits
         return ()
@@ -76,10 +76,10 @@ class ResponsesDialect:
         body: Object,
         headers: Mapping[str, str] = NO_HEADERS,
         traits: Traits = PLAIN,
-    ) -> Iterable[Problem]:
+    ) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens.
 
-        See `Dialect.problems`.
+        See `StrictDialect.problems`.
         """
         del headers, traits
         return problems(body, self._issued)
@@ -89,11 +89,11 @@ class ResponsesDialect:
         body: Object,  # noqa: ARG002 (the output has a place of its own)
         measured: Measured,
         window: int,
-    ) -> Problem | None:
-        """Refuse a body that the window does not hold; see `Dialect.overflow`."""
+    ) -> RequestProblem | None:
+        """Refuse a body that the window does not hold; see `StrictDialect.overflow`."""
         if measured.total <= window:
             return None
-        return Problem(
+        return RequestProblem(
             "Your input exceeds the context window of this model. Please adjust your input and "
             "try again.",
             param="input",
@@ -103,14 +103,14 @@ class ResponsesDialect:
     def items(self, body: Object) -> tuple[Any, ...]:
         """Return the messages of a valid body, its system prompt as one of them.
 
-        See `Dialect.items`.
+        See `StrictDialect.items`.
         """
         given, instructions = body["input"], body.get("instructions")
         head = [{"role": "system", "content": instructions}] if instructions else []
         return (*head, *([{"role": "user", "content": given}] if isinstance(given, str) else given))
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
-        """Return the tools of a valid body; see `Dialect.tools`."""
+        """Return the tools of a valid body; see `StrictDialect.tools`."""
         return tuple(
             Tool(tool["name"], tool.get("description") or "", tool.get("parameters") or {})
             for tool in body.get("tools") or ()
@@ -118,45 +118,47 @@ class ResponsesDialect:
         )
 
     def max_tokens(self, body: Object) -> int | None:
-        """Return the maximum tokens of output in a body; see `Dialect.max_tokens`."""
+        """Return the maximum tokens of output in a body; see `StrictDialect.max_tokens`."""
         asked = body.get("max_output_tokens")
         return asked if isinstance(asked, int) else None
 
-    def pieces(self, body: Object) -> list[Piece]:
-        """See `Dialect.pieces`. Neighbouring items of the model are framed as one message."""
+    def pieces(self, body: Object) -> list[CountedPiece]:
+        """See `StrictDialect.pieces`. Neighbouring items of the model are framed as one message."""
         pieces = tool_pieces(body.get("tools") or ())
         before: Object = {}
         for item in self.items(body):
             framing = 0 if is_of_model(item) and is_of_model(before) else MESSAGE_TOKENS
-            first, *rest = list(_pieces(item)) or [Piece(kind_of(item), "")]
+            first, *rest = list(_pieces(item)) or [CountedPiece(kind_of(item), "")]
             pieces += [replace(first, framing=first.framing + framing), *rest]
             before = item
         return pieces
 
-    def spend(self, cache: PromptCache, model: str, measured: Measured, now: float) -> Spent:
-        """Look a request up in the prompt cache, and store it there; see `Dialect.spend`."""
+    def spend(
+        self, cache: PromptCache, model: str, measured: Measured, now: float
+    ) -> ExchangeTokens:
+        """Look a request up in the prompt cache, and store it there; see `StrictDialect.spend`."""
         return cache.automatic(model, measured, now)
 
     def said(self, body: Object, answer: Answer) -> Answer:  # noqa: ARG002 (it depends on nothing)
         """Return an answer in the form that a model of this API would use for a body.
 
-        See `Dialect.said`.
+        See `StrictDialect.said`.
         """
         return answer
 
     def whole(self, reply: Reply) -> Object:
-        """Write the body of an answer; see `Dialect.whole`."""
+        """Write the body of an answer; see `StrictDialect.whole`."""
         return _response(reply, self._output(reply))
 
     def events(self, reply: Reply) -> Iterator[Event]:
-        """Write an answer as a stream; see `Dialect.events`."""
+        """Write an answer as a stream; see `StrictDialect.events`."""
         output = self._output(reply)
         numbers = count()
         for name, data in _events(reply, output):
             yield name, {"type": name, "sequence_number": next(numbers), **data}
 
-    def error(self, problem: Problem, request_id: str) -> Object:  # noqa: ARG002 (in a header)
-        """Write the body of an error; see `Dialect.error`."""
+    def error(self, problem: RequestProblem, request_id: str) -> Object:  # noqa: ARG002 (in a header)
+        """Write the body of an error; see `StrictDialect.error`."""
         return error_body(problem)
 
     def _output(self, reply: Reply) -> list[Object]:
@@ -168,7 +170,7 @@ class ResponsesDialect:
         return output
 
 
-def _pieces(item: Object) -> Iterator[Piece]:
+def _pieces(item: Object) -> Iterator[CountedPiece]:
     kind = kind_of(item)
     if kind == "message":
         yield from _content_pieces(item["role"], item["content"])
@@ -178,21 +180,23 @@ def _pieces(item: Object) -> Iterator[Piece]:
         yield call_piece(item["call_id"], item["name"], item["arguments"])
     elif kind == "reasoning":
         summary = "\n\n".join(part.get("text", "") for part in item["summary"])
-        yield Piece("reasoning", summary or opened(item.get("encrypted_content") or "") or "")
+        yield CountedPiece(
+            "reasoning", summary or opened(item.get("encrypted_content") or "") or ""
+        )
     else:
-        yield Piece(kind, compact(item))
+        yield CountedPiece(kind, compact(item))
 
 
-def _content_pieces(kind: str, content: str | list[Object]) -> Iterator[Piece]:
+def _content_pieces(kind: str, content: str | list[Object]) -> Iterator[CountedPiece]:
     if isinstance(content, str):
-        yield Piece(kind, content)
+        yield CountedPiece(kind, content)
         return
     for part in content:
         match part["type"]:
             case "input_text" | "output_text":
-                yield Piece(kind, part["text"])
+                yield CountedPiece(kind, part["text"])
             case "refusal":
-                yield Piece(kind, part["refusal"])
+                yield CountedPiece(kind, part["refusal"])
             case "input_image":
                 source = part.get("image_url") or part.get("file_id") or ""
                 yield image_piece("openai-responses", kind, source)
@@ -302,7 +306,7 @@ def _part(holder: str, place: Object, field: str, part: Object) -> Iterator[tupl
     yield f"{holder}_part.done", {**place, "part": part}
 
 
-def _usage(spent: Spent) -> Object:
+def _usage(spent: ExchangeTokens) -> Object:
     return {
         "input_tokens": spent.input,
         "input_tokens_details": {"cached_tokens": spent.cached},

@@ -13,13 +13,13 @@ from threading import Event, Lock
 from typing import cast
 
 from thalweg.testing.strict.exchange import Object
-from thalweg.testing.strict.faults import Fault
+from thalweg.testing.strict.faults import InjectedFault
 
 _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ScriptedResponse:
     """The response to send."""
 
     status: int
@@ -27,7 +27,7 @@ class Outcome:
     events: tuple[tuple[str, Object | str], ...] = ()
     """Server-sent events instead of the body, if there are any."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    fault: Fault | None = None
+    fault: InjectedFault | None = None
     """A silence or a cut."""
 
     def chunks(self) -> list[bytes]:
@@ -45,12 +45,12 @@ def _written(name: str, data: Object | str) -> bytes:
     return f"{head}data: {text}\n\n".encode("utf-8", "replace")
 
 
-Respond = Callable[[str, Mapping[str, str], int, bytes], Outcome]
+Respond = Callable[[str, Mapping[str, str], int, bytes], ScriptedResponse]
 """Answers a POST: path, headers (names in lower case), length of the body, and the body,
 which is empty if it is too large."""
 
 
-class Line(ThreadingHTTPServer):
+class LoopbackServer(ThreadingHTTPServer):
     """A server that closes every connection when it is closed itself."""
 
     daemon_threads = False
@@ -62,7 +62,7 @@ class Line(ThreadingHTTPServer):
         most_bytes: Callable[[str], int],
         failed: Callable[[BaseException], None],
     ) -> None:
-        super().__init__(("127.0.0.1", 0), _Connection)
+        super().__init__(("127.0.0.1", 0), _LoopbackHandler)
         self.respond = respond
         self.most_bytes = most_bytes
         self.closing = Event()
@@ -104,13 +104,13 @@ class Line(ThreadingHTTPServer):
             self._failed(error)
 
 
-class _Connection(BaseHTTPRequestHandler):
+class _LoopbackHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1
 
     def do_POST(self) -> None:
-        line = cast("Line", self.server)  # what makes it
+        line = cast("LoopbackServer", self.server)  # what makes it
         length = int(self.headers.get("Content-Length", 0))
         if length > line.most_bytes(self.path):
             self._skip(length)
@@ -124,7 +124,7 @@ class _Connection(BaseHTTPRequestHandler):
         while length > 0 and (read := self.rfile.read(min(length, _CHUNK))):
             length -= len(read)
 
-    def _send(self, outcome: Outcome, closing: Event) -> None:
+    def _send(self, outcome: ScriptedResponse, closing: Event) -> None:
         fault, chunks = outcome.fault, outcome.chunks()
         at = round(len(chunks) * fault.after) if fault is not None else 0
         if not outcome.events:
@@ -144,7 +144,7 @@ class _Connection(BaseHTTPRequestHandler):
             self.wfile.write(b"0\r\n\r\n")
         self.wfile.flush()
 
-    def _broken(self, fault: Fault, closing: Event) -> bool:
+    def _broken(self, fault: InjectedFault, closing: Event) -> bool:
         """Wait out a silence, or end the connection; return whether it ended."""
         if fault.name == "stall" and not closing.wait(fault.seconds):
             return False
@@ -152,7 +152,7 @@ class _Connection(BaseHTTPRequestHandler):
         _shut(self.connection)
         return True
 
-    def _head(self, outcome: Outcome, length: int) -> None:
+    def _head(self, outcome: ScriptedResponse, length: int) -> None:
         self.send_response(outcome.status)
         for name, value in outcome.headers.items():
             self.send_header(name, value)

@@ -6,15 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.agent.subagents.limits import Limits
+from thalweg.agent.subagents.limits import SubagentLimits
 from thalweg.errors import ConfigError
 
 
 def test_limits_that_are_not_named_are_those_of_the_default() -> None:
     """A spec changes what it names."""
-    assert Limits.of({"turns": 3}, Limits(tokens=9)) == Limits(turns=3, tokens=9)
-    assert Limits.of(None, Limits(turns=7)) == Limits(turns=7)
-    assert Limits.of(Limits(turns=1), Limits(tokens=9)) == Limits(turns=1)
+    assert SubagentLimits.of({"turns": 3}, SubagentLimits(tokens=9)) == SubagentLimits(
+        turns=3, tokens=9
+    )
+    assert SubagentLimits.of(None, SubagentLimits(turns=7)) == SubagentLimits(turns=7)
+    assert SubagentLimits.of(SubagentLimits(turns=1), SubagentLimits(tokens=9)) == SubagentLimits(
+        turns=1
+    )
 
 
 @pytest.mark.parametrize(
@@ -31,7 +35,7 @@ def test_limits_that_are_not_named_are_those_of_the_default() -> None:
 def test_what_cannot_be_a_limit_is_refused_with_its_name(wrong: Any, said: str) -> None:  # noqa: ANN401
     """Before any run; also as a `ValueError`, as Deep Agents raises."""
     with pytest.raises(ConfigError, match=said.replace("?", r"\?")) as caught:
-        Limits.of(wrong, Limits())
+        SubagentLimits.of(wrong, SubagentLimits())
     assert isinstance(caught.value, ValueError)
 
 
@@ -41,6 +45,6 @@ turns = st.none() | st.integers(1, 1_000)
 @given(turns, st.integers(-5, 2_000))
 def test_a_call_never_raises_a_limit(own: int | None, wanted: int) -> None:
     """It can only lower it, or leave it."""
-    lowered = Limits(turns=own).lowered(turns=wanted).turns
+    lowered = SubagentLimits(turns=own).lowered(turns=wanted).turns
 
     assert lowered == min((n for n in (own, wanted if wanted > 0 else None) if n), default=None)

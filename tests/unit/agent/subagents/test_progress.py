@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from thalweg.agent.subagents.limits import Limits
+from thalweg.agent.subagents.limits import SubagentLimits
 from thalweg.agent.subagents.progress import CALL_CHARS, DONE, SAID, Progress, newest
 from thalweg.agent.subagents.report import account
 
@@ -83,7 +83,7 @@ def test_a_limit_is_looked_at_when_a_turn_is_over(
     stopped: str | None,
 ) -> None:
     """The tools of the last turn have run; who has just ended is left to end."""
-    progress = told(Progress(Limits(**limits)), *messages)
+    progress = told(Progress(SubagentLimits(**limits)), *messages)
 
     assert progress.must_end() is (stopped is not None)
     assert progress.stopped == stopped
@@ -91,15 +91,15 @@ def test_a_limit_is_looked_at_when_a_turn_is_over(
 
 def test_children_of_a_child_spend_its_tokens_and_end_with_it() -> None:
     """However deep they stand."""
-    outer = Progress(Limits(tokens=15))
-    inner = Progress(Limits(), Progress(Limits(), outer))
+    outer = Progress(SubagentLimits(tokens=15))
+    inner = Progress(SubagentLimits(), Progress(SubagentLimits(), outer))
     told(inner, turn(0), result(0))
     assert (inner.depth, outer.tokens, inner.must_end()) == (3, 10, False)
 
     told(inner, turn(1), result(1))
     assert inner.must_end()
 
-    below = Progress(Limits(), outer)
+    below = Progress(SubagentLimits(), outer)
     assert not below.is_over
     outer.stopped = "seconds"
     assert below.is_over

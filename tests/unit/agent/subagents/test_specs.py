@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from langchain_core.runnables import RunnableLambda
 
-from thalweg.agent.subagents.limits import Limits
+from thalweg.agent.subagents.limits import SubagentLimits
 from thalweg.agent.subagents.specs import read_specs
 from thalweg.errors import ConfigError
 
@@ -16,7 +16,7 @@ DONE: Any = RunnableLambda(lambda _: {"messages": []})
 def test_specs_are_found_by_name_in_their_order() -> None:
     """With their limits, and whether they continue a conversation."""
     other: Any = {**WORKER, "name": "other", "mode": "fork", "limits": {"turns": 2}}
-    specs = read_specs([WORKER, other], Limits(turns=9))
+    specs = read_specs([WORKER, other], SubagentLimits(turns=9))
 
     assert [*specs] == ["worker", "other"]
     assert [spec.limits.turns for spec in specs.values()] == [9, 2]
@@ -41,7 +41,7 @@ def test_specs_are_found_by_name_in_their_order() -> None:
 def test_a_spec_that_cannot_be_used_is_refused_with_what_is_wrong(specs: Any, said: str) -> None:  # noqa: ANN401
     """At construction, not at the first task."""
     with pytest.raises(ConfigError, match=said) as caught:
-        read_specs(specs, Limits())
+        read_specs(specs, SubagentLimits())
     assert isinstance(caught.value, ValueError)
 
 
@@ -49,6 +49,6 @@ def test_a_spec_that_cannot_be_used_is_refused_with_what_is_wrong(specs: Any, sa
 def test_what_is_made_here_needs_a_model_and_tools(key: str) -> None:
     """What is made already does not."""
     with pytest.raises(ConfigError, match=f"SubAgent 'worker' must specify '{key}'"):
-        read_specs([WORKER], Limits(), [key])
+        read_specs([WORKER], SubagentLimits(), [key])
     made: Any = {**WORKER, "runnable": DONE}
-    assert read_specs([made], Limits(), [key])
+    assert read_specs([made], SubagentLimits(), [key])

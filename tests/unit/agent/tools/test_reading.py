@@ -1,6 +1,6 @@
 """Pages made of what backends of every kind answer."""
 
-from thalweg.agent.tools.reading import Page, from_char, page_of, rendered, within
+from thalweg.agent.tools.reading import FilePage, from_char, page_of, rendered, within
 from thalweg.backends.protocol import ReadResult
 
 
@@ -10,7 +10,7 @@ def test_blank_lines_that_a_join_lost_are_there() -> None:
 
     page = page_of(read, "one\n", 1)
 
-    assert page == Page(("one", "", ""), first=2, total=5, follows=True)
+    assert page == FilePage(("one", "", ""), first=2, total=5, follows=True)
     assert page.render() == "@@ lines 2-4 of 5 | next offset 4 @@\none\n\n"
 
 
@@ -30,12 +30,12 @@ def test_the_end_of_a_file_of_unknown_length_is_not_made_up() -> None:
 
 def test_a_page_is_cut_between_lines_if_one_fits() -> None:
     """And within the first, if none does."""
-    page = Page(("one", "two", "three"), first=1, total=3, follows=False)
+    page = FilePage(("one", "two", "three"), first=1, total=3, follows=False)
 
     assert within(page, 7).lines == ("one", "two")
     assert within(page, 6).lines == ("one",)
-    assert within(page, 2) == Page(("on",), 1, 3, follows=True, line_chars=3)
-    assert within(from_char(page, 1), 1) == Page(
+    assert within(page, 2) == FilePage(("on",), 1, 3, follows=True, line_chars=3)
+    assert within(from_char(page, 1), 1) == FilePage(
         ("n",), 1, 3, follows=True, skipped=1, line_chars=3
     )
     assert within(page, 99) is page
@@ -43,7 +43,7 @@ def test_a_page_is_cut_between_lines_if_one_fits() -> None:
 
 def test_notices_survive_a_cut() -> None:
     """They stand above the status line, which is above the file."""
-    page = Page(("x" * 500,), first=1, total=1, follows=False)
+    page = FilePage(("x" * 500,), first=1, total=1, follows=False)
 
     told = rendered(page, "/f", 300, ["[Requested offset -1 …]"]).split("\n")
 

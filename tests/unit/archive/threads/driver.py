@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.archive.threads.journal import Page
+from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.opening import left_by_hand, open_session
-from thalweg.archive.threads.session import Session
+from thalweg.archive.threads.session import ThreadSession
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.edits import Edit
 from thalweg.engine.engine import Engine
@@ -84,7 +84,7 @@ class Driver:
         system, tools = self.archive.attach(
             KEY, message_to_json(SYSTEM), '[{"function":{"name":"look"}}]'
         )
-        page = Page(
+        page = TurnRecord(
             kind="call",
             at=time.time(),
             length=session.length,
@@ -115,7 +115,7 @@ class Driver:
         page = replace(session.page, kind="end", at=time.time(), spent=None)
         self._entered(session.enter(page, ()))
 
-    def _opened(self) -> Session:
+    def _opened(self) -> ThreadSession:
         by_hand = None if self.is_rewound else left_by_hand(self.archive, KEY, self.mark)
         session = open_session(self.archive, KEY, self.mark, self.state, self._engine, by_hand)
         session.sync(self.state, joins=lambda: False)

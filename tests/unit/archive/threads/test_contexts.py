@@ -4,7 +4,7 @@ import pytest
 from tests.unit.archive.threads.driver import KEY, Driver
 
 from thalweg.archive.threads.contexts import budget_of
-from thalweg.archive.threads.journal import Page
+from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.operations import pin
 from thalweg.archive.threads.retry import TRIES
 from thalweg.engine.window.budget import MIN_LIMIT
@@ -25,7 +25,7 @@ def test_the_budget_of_a_turn_is_what_its_page_says(
     limit: int, window: int, tokens: int, expected: int
 ) -> None:
     """No window is guessed."""
-    page = Page(
+    page = TurnRecord(
         kind="call", at=0.0, length=1, limit=limit, window=window, tokens={"history": tokens}
     )
     assert budget_of(page).limit == expected

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.archive.threads.driver import KEY, Driver
 
-from thalweg.archive import Logged, ThreadKey, Turn, open_archive
+from thalweg.archive import Logged, ThreadKey, TurnRow, open_archive
 from thalweg.archive.threads.contexts import context_at
 from thalweg.archive.threads.finding import find_thread, known_threads
 from thalweg.archive.threads.operations import pin, rewind, undo, unpin
@@ -19,7 +19,7 @@ def test_the_turns_are_counted_whatever_their_number() -> None:
     with open_archive(":memory:") as archive:
         for number in range(70):
             assert archive.turn_count(KEY) == number
-            archive.add_turn(KEY, Turn("{}"), length=0)
+            archive.add_turn(KEY, TurnRow("{}"), length=0)
 
 
 def test_a_log_without_a_journal_is_the_thread() -> None:

@@ -8,10 +8,10 @@ import pytest
 from tests.unit.archive.threads.driver import KEY
 
 from thalweg.archive import Archive, Logged, open_archive
-from thalweg.archive.threads.branch import Line
-from thalweg.archive.threads.journal import Page, Spent
+from thalweg.archive.threads.branch import ThreadBranch
+from thalweg.archive.threads.journal import AuxiliaryUsage, TurnRecord
 from thalweg.archive.threads.savings import Saved, saved_so_far
-from thalweg.archive.threads.thread_history import Said, Taken
+from thalweg.archive.threads.thread_history import LoggedMessage, Taken
 from thalweg.engine.edits import Edit, Evict, Fold
 from thalweg.engine.entries import Message, Text, ToolCall, Usage
 from thalweg.engine.pricing.savings import Forecast, Saving
@@ -20,7 +20,7 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter, measure
 
 PRICES = Tariff(name="by hand", read=0.1, write=1.25, minimum=1)
-ANSWER = Said(-1, Message("assistant", (Text("Done."),)))
+ANSWER = LoggedMessage(-1, Message("assistant", (Text("Done."),)))
 
 
 def fold(before: int, after: int, *, last: int = 9, forecast: Forecast | None = None) -> Fold:
@@ -64,18 +64,18 @@ class Journal:
         *edits: Edit,
         cold: bool = False,
         usage: Usage | None = None,
-        answer: Said | None = ANSWER,
-        spent: Spent | None = None,
+        answer: LoggedMessage | None = ANSWER,
+        spent: AuxiliaryUsage | None = None,
         tariff: str | None = None,
     ) -> None:
         """Take a turn."""
         number = len(self.turns)
-        page = Page(
+        page = TurnRecord(
             kind="call",
             at=0.0,
             parent=number - 1 if number else None,
             length=0,
-            line=Line(),
+            line=ThreadBranch(),
             turn=number + 1,
             window=1_000_000,
             tokens={"history": tokens},
@@ -186,7 +186,7 @@ def test_a_provider_that_reports_no_cache_is_not_taken_for_one_without() -> None
 def test_a_summary_is_charged_to_its_fold() -> None:
     """Read from the cache and at full price, and written by the model."""
     journal = folded()
-    spent = Spent(calls=1, input=3_000, cached=2_000, output=100)
+    spent = AuxiliaryUsage(calls=1, input=3_000, cached=2_000, output=100)
     page = replace(journal.turns[1].page, spent=spent)
     journal.turns[1] = replace(journal.turns[1], page=page)
 
@@ -263,7 +263,7 @@ def recalling(**arguments: str) -> Journal:
     journal = Journal(archive)
     journal.call(9_500, 0)
     journal.call(2_000, 500, fold(8_500, 500))
-    journal.call(1_000, 500, fold(1_500, 500, last=19), answer=Said(0, call))
+    journal.call(1_000, 500, fold(1_500, 500, last=19), answer=LoggedMessage(0, call))
     journal.call(1_200, 1_000)
     journal.call(1_200, 1_200)
     return journal

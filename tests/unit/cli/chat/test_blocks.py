@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.cli.chat.blocks import Blocks
+from thalweg.cli.chat.blocks import BlockSplitter
 
 pieces = st.sampled_from(
     ["word ", "\n", "\n\n", "# Head\n", "- item\n", "1. one\n", "  deeper\n", "```py\n", "```\n",
@@ -20,7 +20,7 @@ def cut(text: str, at: list[int]) -> list[str]:
 
 
 def blocks_of(parts: list[str]) -> list[str]:
-    blocks = Blocks()
+    blocks = BlockSplitter()
     return [block for part in parts for block in blocks.feed(part)] + blocks.end()
 
 
@@ -36,7 +36,7 @@ def test_no_word_is_lost_and_none_comes_twice(text: str) -> None:
 
 @given(texts, texts)
 def test_what_is_finished_and_what_is_not_are_the_whole(one: str, other: str) -> None:
-    blocks = Blocks()
+    blocks = BlockSplitter()
     finished = [*blocks.feed(one), *blocks.feed(other)]
     assert "".join(" ".join([*finished, blocks.rest]).split()) == "".join((one + other).split())
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.cli.chat.lines import Kind, Line
+from thalweg.cli.chat.lines import Kind, PrintedLine
 from thalweg.cli.chat.rendering import STYLES, Renderer
 from thalweg.cli.chat.screen import Screen
 
@@ -41,11 +41,11 @@ class Terminal:
 
 def test_what_changes_is_written_over_and_what_stays_stays() -> None:
     terminal = Terminal()
-    terminal.drawn.show([Line("note", "begun")], [Line("tool", "… at work")], "1 s")
+    terminal.drawn.show([PrintedLine("note", "begun")], [PrintedLine("tool", "… at work")], "1 s")
     assert terminal.shows() == ["begun", "… at work", "", "1 s"]
-    terminal.drawn.show([], [Line("tool", "… at work")], "2 s")
+    terminal.drawn.show([], [PrintedLine("tool", "… at work")], "2 s")
     assert terminal.shows() == ["begun", "… at work", "", "2 s"]
-    terminal.drawn.show([Line("tool", "✓ done")], [], "3 s")
+    terminal.drawn.show([PrintedLine("tool", "✓ done")], [], "3 s")
     assert terminal.shows() == ["begun", "✓ done", "", "3 s"]
     terminal.drawn.show([])
     assert terminal.shows() == ["begun", "✓ done"]
@@ -53,14 +53,16 @@ def test_what_changes_is_written_over_and_what_stays_stays() -> None:
 
 def test_an_answer_is_set_apart_once() -> None:
     terminal = Terminal()
-    terminal.drawn.show([Line("tool", "✓ a"), Line("answer", "One."), Line("answer", "Two.")])
-    terminal.drawn.show([Line("answer", "Three."), Line("tool", "✓ b")])
+    terminal.drawn.show(
+        [PrintedLine("tool", "✓ a"), PrintedLine("answer", "One."), PrintedLine("answer", "Two.")]
+    )
+    terminal.drawn.show([PrintedLine("answer", "Three."), PrintedLine("tool", "✓ b")])
     assert terminal.shows() == ["✓ a", "", "One.", "", "Two.", "", "Three.", "", "✓ b"]
 
 
 def test_only_the_rows_that_changed_are_written_again() -> None:
     terminal = Terminal()
-    lines = [Line("answer", "a\n\nb"), Line("tool", "… c")]
+    lines = [PrintedLine("answer", "a\n\nb"), PrintedLine("tool", "… c")]
     terminal.drawn.show([], lines, "1 s")
     terminal.shows()
     terminal.drawn.show([], lines, "2 s")
@@ -75,7 +77,9 @@ def test_nothing_that_a_model_says_acts_on_the_terminal() -> None:
     terminal = Terminal()
     wicked = "\x1b[2J\x1b[31mred\x07 \x1b]0;title\x07 \x9b2J"
     kinds: list[Kind] = list(STYLES)
-    terminal.drawn.show([Line("note", "here"), *(Line(kind, wicked) for kind in kinds)])
+    terminal.drawn.show(
+        [PrintedLine("note", "here"), *(PrintedLine(kind, wicked) for kind in kinds)]
+    )
     written = terminal.out.getvalue()
     assert "\x1b[2J" not in written
     assert "\x07" not in written
@@ -86,26 +90,26 @@ def test_nothing_that_a_model_says_acts_on_the_terminal() -> None:
 def test_a_block_that_is_larger_than_the_terminal_shows_its_end() -> None:
     terminal = Terminal()
     text = "\n".join(["```", *(f"row {k}" for k in range(50))])
-    terminal.drawn.show([], [Line("answer", text)], "1 s")
+    terminal.drawn.show([], [PrintedLine("answer", text)], "1 s")
     shown = terminal.shows()
     assert len(shown) <= ROWS
     assert shown[-1] == "1 s"
     assert any("row 49" in row for row in shown)
-    terminal.drawn.show([Line("answer", text + "\n```")])
+    terminal.drawn.show([PrintedLine("answer", text + "\n```")])
     shown = terminal.shows()
     assert [row.strip() for row in shown if "row" in row] == [f"row {k}" for k in range(50)]
 
 
 words = st.text(st.sampled_from("ab c鳥é\n*`#-1."), max_size=90)
 lines = st.lists(
-    st.builds(Line, st.sampled_from(list(STYLES)), words, st.integers(0, 2)), max_size=5
+    st.builds(PrintedLine, st.sampled_from(list(STYLES)), words, st.integers(0, 2)), max_size=5
 )
 steps = st.lists(st.tuples(lines, lines, st.sampled_from(["", "1 s", "s " * 60])), max_size=8)
 
 
 @given(steps)
 def test_what_stays_reads_as_if_nothing_had_ever_changed_below_it(
-    drawn: list[tuple[list[Line], list[Line], str]],
+    drawn: list[tuple[list[PrintedLine], list[PrintedLine], str]],
 ) -> None:
     """No row is lost, doubled or left over, whatever was shown meanwhile."""
     terminal, plain = Terminal(), Terminal()
@@ -119,7 +123,7 @@ def test_what_stays_reads_as_if_nothing_had_ever_changed_below_it(
 
 @given(steps)
 def test_what_is_shown_for_now_never_fills_more_than_the_terminal(
-    drawn: list[tuple[list[Line], list[Line], str]],
+    drawn: list[tuple[list[PrintedLine], list[PrintedLine], str]],
 ) -> None:
     terminal = Terminal()
     for _, now, status in drawn:
@@ -131,23 +135,25 @@ def test_what_is_shown_for_now_never_fills_more_than_the_terminal(
 def test_a_terminal_may_be_as_narrow_as_it_likes(columns: int) -> None:
     terminal = Terminal()
     terminal.size = (columns, 3)
-    terminal.drawn.show([Line("answer", "# A *long* heading")], [Line("tool", "… x" * 20)], "12 s")
+    terminal.drawn.show(
+        [PrintedLine("answer", "# A *long* heading")], [PrintedLine("tool", "… x" * 20)], "12 s"
+    )
     assert terminal.shows()
 
 
 def test_fewer_rows_than_before_leave_none_behind() -> None:
     terminal = Terminal()
-    tools = [Line("tool", f"… {name}") for name in "abc"]
+    tools = [PrintedLine("tool", f"… {name}") for name in "abc"]
     for count in (3, 1, 2, 0):
         terminal.drawn.show([], tools[:count])
         assert terminal.shows() == [tool.text for tool in tools[:count]]
-    terminal.drawn.show([Line("note", "end")])
+    terminal.drawn.show([PrintedLine("note", "end")])
     assert terminal.shows() == ["end"]
 
 
 def test_more_tools_than_rows_show_the_last_ones() -> None:
     terminal = Terminal()
-    terminal.drawn.show([], [Line("tool", f"… {number}") for number in range(40)], "1 s")
+    terminal.drawn.show([], [PrintedLine("tool", f"… {number}") for number in range(40)], "1 s")
     shown = terminal.shows()
     assert shown[-3:] == ["… 39", "", "1 s"]
     assert len(shown) < ROWS

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from tests.e2e.chat_gateway import RIVERS, spoken
-from thalweg.cli.chat.lines import Line
+from thalweg.cli.chat.lines import PrintedLine
 from thalweg.cli.chat.status import Status
-from thalweg.cli.chat.telling import Telling
+from thalweg.cli.chat.telling import EventRenderer
 from thalweg.server.api.events import (
     ContextChanged,
     Event,
@@ -37,48 +37,52 @@ from thalweg.server.api.threads import Question
 from thalweg.server.api.usage import Usage
 
 
-def told(*events: Event) -> list[Line]:
-    telling = Telling(Status())
+def told(*events: Event) -> list[PrintedLine]:
+    telling = EventRenderer(Status())
     return [line for event in events for line in telling.hear(event)]
 
 
 def test_an_answer_comes_block_by_block() -> None:
     lines = told(RunStarted(run="r", thread="t"), *spoken("m", "One.\n\n- a\n- b\n\nTwo."))
-    assert lines == [Line("answer", "One."), Line("answer", "- a\n- b"), Line("answer", "Two.")]
+    assert lines == [
+        PrintedLine("answer", "One."),
+        PrintedLine("answer", "- a\n- b"),
+        PrintedLine("answer", "Two."),
+    ]
 
 
 def test_what_is_not_finished_is_shown_meanwhile() -> None:
-    telling = Telling(Status())
+    telling = EventRenderer(Status())
     for event in (MessageStarted(message="m"), MessageDelta(message="m", text="One.\n\nTw")):
         telling.hear(event)
-    assert telling.now() == [Line("answer", "Tw")]
+    assert telling.now() == [PrintedLine("answer", "Tw")]
 
 
 def test_an_answer_that_did_not_stream_is_shown_whole() -> None:
     whole = MessageCompleted(message="m", text="Forty.")
-    assert told(MessageStarted(message="m"), whole) == [Line("answer", "Forty.")]
+    assert told(MessageStarted(message="m"), whole) == [PrintedLine("answer", "Forty.")]
 
 
 def test_a_tool_is_one_line_that_changes_and_then_stays() -> None:
-    telling = Telling(Status())
+    telling = EventRenderer(Status())
     assert (
         telling.hear(ToolStarted(call="c", name="read", arguments='{"path": "/a", "n": 3}')) == []
     )
-    assert telling.now() == [Line("tool", "… read(path=/a, n=3)")]
+    assert telling.now() == [PrintedLine("tool", "… read(path=/a, n=3)")]
     done = ToolCompleted(call="c", name="read", text="first\n  second")
-    assert telling.hear(done) == [Line("tool", "✓ read(path=/a, n=3): first second")]
+    assert telling.hear(done) == [PrintedLine("tool", "✓ read(path=/a, n=3): first second")]
     assert telling.now() == []
 
 
 def test_a_tool_that_failed_says_so() -> None:
     failed = ToolCompleted(call="c", name="read", text="no such file", is_error=True)
     assert told(ToolStarted(call="c", name="read"), failed) == [
-        Line("failure", "✗ read(): no such file")
+        PrintedLine("failure", "✗ read(): no such file")
     ]
 
 
 def test_a_subagent_is_one_line_and_its_tools_are_none() -> None:
-    telling = Telling(Status())
+    telling = EventRenderer(Status())
     figures: dict[str, JsonValue] = {"turn": 2, "tokens": 1_200, "seconds": 3.0, "tool": "grep"}
     for event in (
         ToolStarted(call="c", name="task", arguments="{}"),
@@ -88,19 +92,19 @@ def test_a_subagent_is_one_line_and_its_tools_are_none() -> None:
         ToolCompleted(call="d", name="grep", caller="c"),
     ):
         assert telling.hear(event) == []
-    assert telling.now() == [Line("subagent", "… scout: 2 turns, 1,200 tokens, 3 s, grep")]
+    assert telling.now() == [PrintedLine("subagent", "… scout: 2 turns, 1,200 tokens, 3 s, grep")]
     end = SubagentEvent(kind="task_timed_out", task="c", subagent="scout", detail={"turn": 9})
-    assert telling.hear(end) == [Line("failure", "✗ scout timed out: 9 turns")]
+    assert telling.hear(end) == [PrintedLine("failure", "✗ scout timed out: 9 turns")]
     assert telling.hear(ToolCompleted(call="c", name="task", text="nothing")) == []
 
 
 def test_thinking_is_shown_until_there_is_something_else() -> None:
-    telling = Telling(Status())
+    telling = EventRenderer(Status())
     telling.hear(MessageStarted(message="m"))
     telling.hear(ThinkingDelta(message="m", text="Let me\nsee."))
-    assert telling.now() == [Line("thinking", "thinking: …Let me see.")]
+    assert telling.now() == [PrintedLine("thinking", "thinking: …Let me see.")]
     telling.hear(MessageDelta(message="m", text="So"))
-    assert telling.now() == [Line("answer", "So")]
+    assert telling.now() == [PrintedLine("answer", "So")]
 
 
 def test_a_compaction_says_how_much_and_why() -> None:
@@ -113,7 +117,7 @@ def test_a_compaction_says_how_much_and_why() -> None:
         detail={"edits": [{"kind": "evict"}], "note": "no usable summary"},
     )
     assert told(changed) == [
-        Line(
+        PrintedLine(
             "context",
             "context 12,000 → 4,000 of 16,000 tokens (1 evict): 75% of the window; stale; "
             "no usable summary",
@@ -127,29 +131,35 @@ def test_a_compaction_says_how_much_and_why() -> None:
         (
             "thalweg.memory.told",
             {"facts": ["a", "b"], "turns": 1, "tokens": 90},
-            [Line("memory", "memory told 2 facts and 1 earlier turn in 90 tokens")],
+            [PrintedLine("memory", "memory told 2 facts and 1 earlier turn in 90 tokens")],
         ),
         ("thalweg.memory.told", {"facts": [], "turns": 0, "taken_back": 1}, []),
         (
             "thalweg.memory.review",
             {"facts": ["a"], "waiting": 3},
-            [Line("memory", "1 new fact of 3 to review: thalweg memory review")],
+            [PrintedLine("memory", "1 new fact of 3 to review: thalweg memory review")],
         ),
         (
             "thalweg.memory.review",
             {"facts": ["a", "b"], "waiting": 2},
-            [Line("memory", "2 facts to review: thalweg memory review")],
+            [PrintedLine("memory", "2 facts to review: thalweg memory review")],
         ),
         (
             "thalweg.memory.failed",
             {"problem": "StorageError"},
-            [Line("failure", "memory is not there for this run: StorageError")],
+            [PrintedLine("failure", "memory is not there for this run: StorageError")],
         ),
-        ("thalweg.prices", {"note": "prices of x assumed"}, [Line("note", "prices of x assumed")]),
+        (
+            "thalweg.prices",
+            {"note": "prices of x assumed"},
+            [PrintedLine("note", "prices of x assumed")],
+        ),
         ("mine", {"step": 3}, []),
     ],
 )
-def test_notices_are_told_in_words(kind: str, detail: dict[str, object], lines: list[Line]) -> None:
+def test_notices_are_told_in_words(
+    kind: str, detail: dict[str, object], lines: list[PrintedLine]
+) -> None:
     assert told(Notice(kind=kind, detail=detail)) == lines
 
 
@@ -157,12 +167,12 @@ def test_an_answer_that_was_taken_back_is_said_to_be() -> None:
     begun = (MessageStarted(message="m"), MessageDelta(message="m", text="Fort"))
     again = spoken("n", "Forty.")
     assert told(*begun, MessageWithdrawn(message="m"), *again) == [
-        Line("answer", "Fort"),
-        Line("note", "that answer broke off; it is begun again"),
-        Line("answer", "Forty."),
+        PrintedLine("answer", "Fort"),
+        PrintedLine("note", "that answer broke off; it is begun again"),
+        PrintedLine("answer", "Forty."),
     ]
     assert told(MessageStarted(message="m"), MessageWithdrawn(message="m"), *again) == [
-        Line("answer", "Forty.")
+        PrintedLine("answer", "Forty.")
     ]
     stopped = told(*begun, MessageWithdrawn(message="m"), RunCancelled())
     assert [line.kind for line in stopped] == ["answer", "note"]
@@ -172,17 +182,17 @@ def test_an_answer_that_was_taken_back_is_said_to_be() -> None:
 def test_how_a_run_ends_is_told() -> None:
     assert told(RunCancelled())[0].kind == "note"
     assert told(RunFailed(problem=Problem(title="T", status=502, detail="it broke"))) == [
-        Line("error", "it broke")
+        PrintedLine("error", "it broke")
     ]
     assert "attempt 2" in told(RunResumed(attempt=2))[0].text
-    telling = Telling(Status())
+    telling = EventRenderer(Status())
     questions = (Question(id="q", value="really?"),)
     telling.hear(RunInterrupted(questions=questions))
     assert telling.questions == questions
 
 
 def test_the_status_follows_what_the_run_reports() -> None:
-    telling = Telling(Status(before=Usage(calls=1, input_tokens=10)))
+    telling = EventRenderer(Status(before=Usage(calls=1, input_tokens=10)))
     telling.hear(RunStarted(run="r", thread="t", model="small"))
     telling.hear(UsageReported(total=Usage(calls=1, input_tokens=5), tokens=900, limit=1_000))
     status = telling.status
@@ -237,7 +247,7 @@ def test_any_events_are_told_and_nothing_is_left_when_the_run_has_ended(
     events: list[Event],
 ) -> None:
     """A gateway of another version, a run that two processes performed: a chat goes on."""
-    telling = Telling(Status())
+    telling = EventRenderer(Status())
     for event in events:
         telling.hear(event)
         telling.now()

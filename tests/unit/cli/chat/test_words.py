@@ -10,7 +10,7 @@ from tests.e2e.chat_gateway import Gateway, application
 from thalweg.cli.chat import text
 from thalweg.cli.chat.approvals import Action
 from thalweg.cli.chat.commands import COMMANDS, perform
-from thalweg.cli.chat.lines import Line
+from thalweg.cli.chat.lines import PrintedLine
 from thalweg.cli.chat.setup import choose
 from thalweg.cli.chat.status import Status, both, status_line
 from thalweg.client import ThalwegClient
@@ -18,7 +18,7 @@ from thalweg.errors import ConfigError
 from thalweg.server.api.memory import Found, Recall
 from thalweg.server.api.threads import Edit, History, HistoryItem, Message, ToolCall, Turn
 from thalweg.server.api.usage import ThreadUsage, Usage
-from thalweg.server.models import Offer
+from thalweg.server.models import AvailableModel
 
 
 def said(position: int, role: str, words: str, **more: object) -> HistoryItem:
@@ -42,21 +42,24 @@ STRETCH = History(
 
 def test_history_is_told_oldest_first() -> None:
     assert text.history(STRETCH) == [
-        Line("note", "… there is more before it"),
-        Line("note", "#3 > first"),
-        Line("answer", "One."),
-        Line("note", "#5 > second"),
-        Line("answer", "I look."),
-        Line("tool", '  read({"path": "/a"})'),
-        Line("failure", "  ✗ a b"),
-        Line("answer", "Two."),
+        PrintedLine("note", "… there is more before it"),
+        PrintedLine("note", "#3 > first"),
+        PrintedLine("answer", "One."),
+        PrintedLine("note", "#5 > second"),
+        PrintedLine("answer", "I look."),
+        PrintedLine("tool", '  read({"path": "/a"})'),
+        PrintedLine("failure", "  ✗ a b"),
+        PrintedLine("answer", "Two."),
     ]
 
 
 def test_who_comes_back_sees_the_newest_question_and_its_answer() -> None:
-    assert text.last_exchange(STRETCH) == [Line("note", "#5 > second"), Line("answer", "Two.")]
+    assert text.last_exchange(STRETCH) == [
+        PrintedLine("note", "#5 > second"),
+        PrintedLine("answer", "Two."),
+    ]
     alone = History(items=(said(0, "user", "hello"),))
-    assert text.last_exchange(alone) == [Line("note", "#0 > hello")]
+    assert text.last_exchange(alone) == [PrintedLine("note", "#0 > hello")]
     assert text.last_exchange(History(items=())) == []
 
 
@@ -76,16 +79,16 @@ def test_memory_is_told_with_its_facts() -> None:
         "facts": [{"id": "f1", "category": "preference", "content": "Ada likes maps."}],
     }
     assert text.memory(document) == [
-        Line("note", "workContext: Ferries."),
-        Line("memory", "f1  preference  Ada likes maps."),
+        PrintedLine("note", "workContext: Ferries."),
+        PrintedLine("memory", "f1  preference  Ada likes maps."),
     ]
-    assert text.memory({"facts": []}) == [Line("note", "nothing is remembered yet")]
+    assert text.memory({"facts": []}) == [PrintedLine("note", "nothing is remembered yet")]
 
 
 def test_what_memory_would_tell_says_what_it_would_not() -> None:
     found = Found(kind="fact", id="f", content="likes\nmaps", score=0.5, is_told=False)
     lines = text.recall(Recall(query="maps", text="", tokens=0, items=(found,)))
-    assert lines == [Line("memory", "0.50  fact  not told  likes maps")]
+    assert lines == [PrintedLine("memory", "0.50  fact  not told  likes maps")]
 
 
 def test_a_question_shows_every_argument_whole() -> None:
@@ -124,7 +127,7 @@ class Desk:
         assert question.endswith("?")
         return self.says
 
-    def turn_to(self, thread: str) -> list[Line]:
+    def turn_to(self, thread: str) -> list[PrintedLine]:
         """Go nowhere."""
         return text.told(f"to {thread or 'a new one'}")
 
@@ -158,8 +161,8 @@ def test_what_cannot_be_done_says_what_can(tmp_path: Path) -> None:
                 perform(typed, Desk(client))
 
 
-READY = Offer("ollama:small", "Ollama here", "server")
-LACKING = Offer("openai:x", "OpenAI, by a key", "key", missing="pip install x")
+READY = AvailableModel("ollama:small", "Ollama here", "server")
+LACKING = AvailableModel("openai:x", "OpenAI, by a key", "key", missing="pip install x")
 
 
 def test_of_what_is_there_one_can_be_taken() -> None:

@@ -6,37 +6,48 @@ from pathlib import Path
 import pytest
 
 from thalweg.errors import RecordingError
-from thalweg.lab.recordings.source import DEEPEST, Broken, Row, Source, open_source, take_apart
+from thalweg.lab.recordings.source import (
+    DEEPEST,
+    Broken,
+    RecordedFile,
+    RecordedRow,
+    open_source,
+    take_apart,
+)
 
 
-def _open(folder: Path, data: bytes, name: str = "a.jsonl") -> Source:
+def _open(folder: Path, data: bytes, name: str = "a.jsonl") -> RecordedFile:
     path = folder / name
     path.write_bytes(data)
     return open_source(path)
 
 
-def _codes(source: Source) -> list[tuple[int, str]]:
+def _codes(source: RecordedFile) -> list[tuple[int, str]]:
     return [(note.line, note.code) for note in source.notes]
 
 
 def test_each_line_is_a_row_with_its_number() -> None:
     source = take_apart("a", '{"a": 1}\n\n{"b": 2}\n')
 
-    assert source.lines == (Row(0, {"a": 1}), Row(2, {"b": 2}))
+    assert source.lines == (RecordedRow(0, {"a": 1}), RecordedRow(2, {"b": 2}))
     assert source.notes == ()
 
 
 def test_values_glued_on_one_line_are_all_read() -> None:
     source = take_apart("a", '{"a": 1}{"b": 2}\n{"c": 3}\n')
 
-    assert source.lines == (Row(0, {"a": 1}), Row(0, {"b": 2}), Row(1, {"c": 3}))
+    assert source.lines == (
+        RecordedRow(0, {"a": 1}),
+        RecordedRow(0, {"b": 2}),
+        RecordedRow(1, {"c": 3}),
+    )
     assert _codes(source) == [(0, "glued_json")]
 
 
 def test_the_rest_of_a_line_that_breaks_off_is_kept() -> None:
     source = take_apart("a", '{"a": 1}{"b": \n{"c": 3}\n')
 
-    assert source.lines == (Row(0, {"a": 1}), Broken(0, '{"b":'), Row(1, {"c": 3}))
+    assert source.lines == (RecordedRow(0, {"a": 1}), Broken(0, '{"b":'), RecordedRow(1, {"c": 3}))
     assert _codes(source) == [(0, "broken_json")]
 
 
@@ -80,7 +91,7 @@ def test_a_row_nested_too_deeply_to_be_written_again_is_kept_as_text() -> None:
     source = take_apart("a", f"{deep}\n{fine}\n")
 
     assert source.lines[0] == Broken(0, deep)
-    assert isinstance(source.lines[1], Row)
+    assert isinstance(source.lines[1], RecordedRow)
     assert _codes(source) == [(0, "nested_too_deeply")]
 
 

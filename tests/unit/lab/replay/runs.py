@@ -5,7 +5,7 @@ from dataclasses import replace
 from thalweg.engine.edits import Edit, Evict, Fold
 from thalweg.engine.entries import Text
 from thalweg.engine.pricing.savings import Forecast, Saving
-from thalweg.lab.replay.results import Call, Line, Recall, Run
+from thalweg.lab.replay.results import NeedleRecall, OutlineLine, ReplayedCall, ReplayRun
 
 HOSTILE = (
     "</script><script>document.title='taken'</script><!-- <img src=x onerror=alert(1)> "
@@ -13,9 +13,9 @@ HOSTILE = (
 )
 
 
-def a_call(turn: int, tokens: int, edits: tuple[Edit, ...] = (), outline: int = 0) -> Call:
+def a_call(turn: int, tokens: int, edits: tuple[Edit, ...] = (), outline: int = 0) -> ReplayedCall:
     """Make the call of one turn; its request has two messages a turn, or three after a fold."""
-    return Call(
+    return ReplayedCall(
         turn=turn,
         position=2 * turn - 1,
         tokens=tokens,
@@ -48,7 +48,7 @@ def a_saving(turn: int, reason: str, *, freed: int, calls: int, realised: float)
     )
 
 
-def a_run(policy: str = "thalweg", trajectory: str = "a-thread", text: str = "hello") -> Run:
+def a_run(policy: str = "thalweg", trajectory: str = "a-thread", text: str = "hello") -> ReplayRun:
     """Make a run of six calls: one evict, one fold, and requests that differ by it."""
     evict = Evict(
         reason="arrived too large",
@@ -67,9 +67,14 @@ def a_run(policy: str = "thalweg", trajectory: str = "a-thread", text: str = "he
         kept=(1,),
         record=f"<thread-record>{text}</thread-record>",
     )
-    whole = [Line(p, "user" if p % 2 == 0 else "assistant", 500, "whole", text) for p in range(9)]
-    whole[2] = Line(2, "tool grep", 40, "evict", f"preview {text}", "abcdefghijklmnop")
-    folded = [Line(-1, "user (injected)", 300, "record", text, "qrstuvwxyz234567"), *whole[7:]]
+    whole = [
+        OutlineLine(p, "user" if p % 2 == 0 else "assistant", 500, "whole", text) for p in range(9)
+    ]
+    whole[2] = OutlineLine(2, "tool grep", 40, "evict", f"preview {text}", "abcdefghijklmnop")
+    folded = [
+        OutlineLine(-1, "user (injected)", 300, "record", text, "qrstuvwxyz234567"),
+        *whole[7:],
+    ]
     managed = policy != "none"
     savings = (
         a_saving(2, evict.reason, freed=860, calls=5, realised=1_200.0),
@@ -79,7 +84,7 @@ def a_run(policy: str = "thalweg", trajectory: str = "a-thread", text: str = "he
     calls = tuple(
         a_call(t, 1_000 * t, edits.get(t, ()), outline=int(managed and t > 4)) for t in range(1, 7)
     )
-    return Run(
+    return ReplayRun(
         trajectory=trajectory,
         policy=policy,
         window=8_000,
@@ -99,7 +104,7 @@ def a_run(policy: str = "thalweg", trajectory: str = "a-thread", text: str = "he
         cost_with_faults=15_000.0,
         savings=savings if managed else (),
         cost_beyond=70.0 if managed else 0.0,
-        recall=Recall(inline=1, search=2, lost=0),
+        recall=NeedleRecall(inline=1, search=2, lost=0),
         goals_verbatim=3,
         goals_lost=0,
         evicted_tokens=0,
@@ -109,6 +114,6 @@ def a_run(policy: str = "thalweg", trajectory: str = "a-thread", text: str = "he
     )
 
 
-def a_slower(run: Run) -> Run:
+def a_slower(run: ReplayRun) -> ReplayRun:
     """Give the same run as another machine would have timed it."""
     return replace(run, calls=tuple(replace(call, engine_ms=9.0) for call in run.calls))

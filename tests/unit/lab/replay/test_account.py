@@ -9,12 +9,12 @@ from tests.unit.lab.replay.threads import FLAT, answered, asked, entries_of, sai
 from thalweg.engine.entries import Entry, Message
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.lab.recordings.base import Recording
 from thalweg.lab.replay.account import ASK_TOKENS, Account
-from thalweg.lab.replay.contestants.base import Contestant, Request, Summarizing
-from thalweg.lab.replay.questions import Goal, Needle, Questions
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
+from thalweg.lab.replay.questions import Goal, NeedleQuestion, Questions
+from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.run import drive
 from thalweg.lab.replay.subject import subject_of, terms_of
 
@@ -53,15 +53,17 @@ class ByHand(Contestant):
         """See `Contestant.receive`."""
         self.log.append(message)
 
-    def request(self, *, cold: bool) -> Request:
+    def request(self, *, cold: bool) -> PeerRequest:
         """See `Contestant.request`."""
         del cold
         positions = self.views[min(self.asked, len(self.views) - 1)]
         entries: list[Entry] = entries_of(self.log)
-        items = [Item(e.message, e.position, e.tokens) for e in entries if e.position in positions]
+        items = [
+            WindowItem(e.message, e.position, e.tokens) for e in entries if e.position in positions
+        ]
         self.asked += 1
         made = self.summaries.get(self.asked - 1)
-        return Request(
+        return PeerRequest(
             items=items,
             whole=frozenset(item.position for item in items),
             beside=100 * self.asked,
@@ -84,7 +86,7 @@ FORGETS = (ALL, ALL, ALL, range(3, 12))
 
 def settled(
     contestant: ByHand, *tariffs: Tariff, questions: Questions | None = None
-) -> Sequence[Run]:
+) -> Sequence[ReplayRun]:
     """Drive a contestant and settle its accounts."""
     recording = Recording("by-hand", "by hand", tuple(THREAD))
     subject = subject_of(recording, questions or Questions())
@@ -180,9 +182,9 @@ def test_what_was_fetched_stays_until_what_came_after_it_leaves() -> None:
 def test_needles_are_looked_for_in_the_context_and_in_what_one_search_brings() -> None:
     """And nowhere else: who cannot say more steps has none."""
     needles = (
-        Needle("Which file?", PATH, line=2),
-        Needle("How many?", "three", line=-1),
-        Needle("Which ibis?", "glossy", line=-1),
+        NeedleQuestion("Which file?", PATH, line=2),
+        NeedleQuestion("How many?", "three", line=-1),
+        NeedleQuestion("Which ibis?", "glossy", line=-1),
     )
     goals = (Goal("Count the birds", "goal", 0), Goal("Counted.", "goal", 11))
     questions = Questions(needles, goals)

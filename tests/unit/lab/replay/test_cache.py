@@ -7,20 +7,20 @@ import pytest
 from tests.unit.lab.replay.threads import FLAT, answered, asked, said
 
 from thalweg.engine.pricing.tariff import Tariff, Tier
-from thalweg.engine.window.window import Item
-from thalweg.lab.replay.cache import Charge, PrefixCache
+from thalweg.engine.window.window import WindowItem
+from thalweg.lab.replay.cache import PrefixCache, RequestCharge
 
 
-def items(*sizes: tuple[str, int]) -> list[Item]:
+def items(*sizes: tuple[str, int]) -> list[WindowItem]:
     """Make a request of messages with these words and as many tokens."""
-    return [Item(said("user", text), k, tokens) for k, (text, tokens) in enumerate(sizes)]
+    return [WindowItem(said("user", text), k, tokens) for k, (text, tokens) in enumerate(sizes)]
 
 
 def test_the_first_request_is_written_whole() -> None:
     """Nothing is in the cache yet: 100 tokens at 1.25."""
     charge = PrefixCache(FLAT).send(items(("a", 60), ("b", 40)))
 
-    assert charge == Charge(tokens=100, cached=0, written=100, cost=125.0, broke_at=-1)
+    assert charge == RequestCharge(tokens=100, cached=0, written=100, cost=125.0, broke_at=-1)
 
 
 def test_a_request_that_grows_at_its_end_reads_what_was_there() -> None:
@@ -30,7 +30,7 @@ def test_a_request_that_grows_at_its_end_reads_what_was_there() -> None:
 
     charge = cache.send(items(("a", 60), ("b", 40), ("c", 50)))
 
-    assert charge == Charge(tokens=150, cached=100, written=50, cost=72.5, broke_at=-1)
+    assert charge == RequestCharge(tokens=150, cached=100, written=50, cost=72.5, broke_at=-1)
 
 
 def test_a_change_pays_for_everything_behind_it() -> None:
@@ -40,7 +40,7 @@ def test_a_change_pays_for_everything_behind_it() -> None:
 
     charge = cache.send(items(("a", 60), ("B", 40), ("c", 50)))
 
-    assert charge == Charge(tokens=150, cached=60, written=90, cost=118.5, broke_at=1)
+    assert charge == RequestCharge(tokens=150, cached=60, written=90, cost=118.5, broke_at=1)
 
 
 def test_an_older_prefix_is_found_after_a_rewind() -> None:
@@ -51,7 +51,7 @@ def test_an_older_prefix_is_found_after_a_rewind() -> None:
 
     charge = cache.send(items(("a", 60), ("b", 40), ("c", 10)))
 
-    assert charge == Charge(tokens=110, cached=100, written=10, cost=22.5, broke_at=0)
+    assert charge == RequestCharge(tokens=110, cached=100, written=10, cost=22.5, broke_at=0)
 
 
 def test_a_shorter_request_breaks_at_its_end() -> None:
@@ -71,7 +71,7 @@ def test_a_cold_cache_is_paid_for_again_though_nothing_changed() -> None:
 
     charge = cache.send(items(("a", 60), ("b", 40)), cold=True)
 
-    assert charge == Charge(tokens=100, cached=0, written=100, cost=125.0, broke_at=-1)
+    assert charge == RequestCharge(tokens=100, cached=0, written=100, cost=125.0, broke_at=-1)
 
 
 @pytest.mark.parametrize(("tokens", "cost"), [(99, 99.0), (100, 125.0)])
@@ -103,7 +103,7 @@ def test_a_partial_block_is_a_miss() -> None:
 
     charge = cache.send(items(("a", 300), ("b", 50)))
 
-    assert charge == Charge(tokens=350, cached=256, written=94, cost=119.6, broke_at=-1)
+    assert charge == RequestCharge(tokens=350, cached=256, written=94, cost=119.6, broke_at=-1)
 
 
 def test_an_equal_message_is_as_good_as_the_same_one() -> None:
@@ -111,7 +111,7 @@ def test_an_equal_message_is_as_good_as_the_same_one() -> None:
     cache = PrefixCache(FLAT)
     cache.send(items(("a", 60)))
 
-    assert cache.send([Item(said("user", "a"), 0, 60)]).cached == 60
+    assert cache.send([WindowItem(said("user", "a"), 0, 60)]).cached == 60
 
 
 MARKED = Tariff(
@@ -121,7 +121,7 @@ MARKED = Tariff(
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 
 
-def thread(messages: int) -> list[Item]:
+def thread(messages: int) -> list[WindowItem]:
     """Make a request of so many messages of 10 tokens."""
     return items(*((f"message {k}", 10) for k in range(messages)))
 
@@ -168,7 +168,7 @@ def test_what_stands_behind_the_last_mark_is_not_written() -> None:
     """50 tokens at 1.25, and 30 that no mark keeps at 1."""
     charge = PrefixCache(MARKED).send(thread(8), marks=[5])
 
-    assert charge == Charge(tokens=80, cached=0, written=50, cost=92.5, broke_at=-1)
+    assert charge == RequestCharge(tokens=80, cached=0, written=50, cost=92.5, broke_at=-1)
 
 
 @pytest.mark.parametrize(("grown", "cached"), [(19, 100), (20, 0)])
@@ -195,8 +195,8 @@ def test_calls_in_a_row_are_one_position_and_so_are_results() -> None:
     before = thread(3)
     calls = [asked(f"c{k}", "look") for k in range(30)]
     call = replace(calls[0], parts=tuple(part for one in calls for part in one.parts))
-    results = [Item(answered(f"c{k}", "look", "seen"), 4 + k, 10) for k in range(30)]
-    after = [*before, Item(call, 3, 50), *results]
+    results = [WindowItem(answered(f"c{k}", "look", "seen"), 4 + k, 10) for k in range(30)]
+    after = [*before, WindowItem(call, 3, 50), *results]
     cache.send(before, marks=[3])
 
     assert cache.send(after, marks=[len(after)]).cached == 30
@@ -205,7 +205,7 @@ def test_calls_in_a_row_are_one_position_and_so_are_results() -> None:
 def test_marks_are_planned_where_none_are_given() -> None:
     """A request that grew finds the last one's entry; a rewritten one the system prompt's."""
     cache = PrefixCache(MARKED)
-    system = Item(said("system", "rules"), 0, 40)
+    system = WindowItem(said("system", "rules"), 0, 40)
     cache.send([system, *thread(5)])
 
     assert cache.send([system, *thread(70)]).cached == 90
@@ -241,6 +241,6 @@ def test_a_dear_tier_holds_for_the_whole_request() -> None:
 def test_a_message_is_what_is_sent_of_it() -> None:
     """When it was said and under what id is not sent."""
     cache = PrefixCache(FLAT)
-    cache.send([Item(replace(said("user", "a"), uid="1", at="then"), 0, 60)])
+    cache.send([WindowItem(replace(said("user", "a"), uid="1", at="then"), 0, 60)])
 
-    assert cache.send([Item(replace(said("user", "a"), uid="2"), 0, 60)]).cached == 60
+    assert cache.send([WindowItem(replace(said("user", "a"), uid="2"), 0, 60)]).cached == 60

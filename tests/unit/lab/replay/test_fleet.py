@@ -8,7 +8,7 @@ import pytest
 
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
-from thalweg.lab.replay.fleet import Order, Outcome, replay_all
+from thalweg.lab.replay.fleet import FleetOutcome, Order, replay_all
 
 POLICIES = ("thalweg", "none")
 
@@ -30,7 +30,7 @@ def an_order(*paths: Path, window: int = 4_000) -> Order:
     return Order(paths, POLICIES, Budget(window=window), (TARIFFS["anthropic"],))
 
 
-def names(outcome: Outcome) -> list[tuple[str, str]]:
+def names(outcome: FleetOutcome) -> list[tuple[str, str]]:
     """List what was replayed under what."""
     return [(run.trajectory, run.policy) for run in outcome.runs]
 
@@ -64,7 +64,7 @@ def test_one_process_and_two_find_the_same(tmp_path: Path) -> None:
     paths = [write(tmp_path / f"{n}.jsonl", turns=3 * n) for n in range(1, 5)]
     alone, together = (replay_all(an_order(*paths), workers=n) for n in (1, 2))
 
-    def timeless(outcome: Outcome) -> list[object]:
+    def timeless(outcome: FleetOutcome) -> list[object]:
         return [
             replace(run, calls=tuple(replace(call, engine_ms=0.0) for call in run.calls))
             for run in outcome.runs

@@ -15,9 +15,9 @@ from thalweg.lab.replay.fleet import Order, replay_one
 from thalweg.lab.replay.oracle.base import Oracle
 from thalweg.lab.replay.oracle.bounds import Hindsight
 from thalweg.lab.replay.questions import Questions
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.sample import sample_path
-from thalweg.lab.replay.subject import Subject, subject_of, terms_of
+from thalweg.lab.replay.subject import ReplaySubject, subject_of, terms_of
 
 POLICIES = ("thalweg-record", "deepagents", "langchain", "none", "oracle")
 NEAR = 0.02
@@ -33,7 +33,7 @@ def working(turns: int, words: int = 400) -> list[Message]:
     return [*thread, said("assistant", "Done.")]
 
 
-def subject(thread: list[Message]) -> Subject:
+def subject(thread: list[Message]) -> ReplaySubject:
     """Read a thread."""
     return subject_of(Recording("by-hand", "by hand", tuple(thread)), Questions())
 
@@ -110,7 +110,7 @@ def test_a_thread_without_a_call_costs_nothing() -> None:
 
 
 @cache
-def sample_runs(tariff: str) -> dict[str, Run]:
+def sample_runs(tariff: str) -> dict[str, ReplayRun]:
     """Replay the sample under every policy."""
     order = Order((sample_path(),), POLICIES, Budget(window=128_000), (TARIFFS[tariff],))
     runs, failures = replay_one(sample_path(), order)

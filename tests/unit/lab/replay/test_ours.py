@@ -6,7 +6,7 @@ from thalweg.engine.edits import Fold
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.lab.replay.contestants.summaries import SUMMARY_TOKENS
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.results import ReplayRun
 
 WINDOW = 20_000
 NEVER_CACHED = Tariff(name="never", read=2.0, write=1.0, minimum=1)
@@ -21,7 +21,7 @@ def thread(turns: int = 60, words: int = 400) -> list[Message]:
     return [*messages, said("assistant", "Counted.")]
 
 
-def folds(run: Run) -> list[Fold]:
+def folds(run: ReplayRun) -> list[Fold]:
     """List the folds of a run."""
     return [edit for call in run.calls for edit in call.edits if isinstance(edit, Fold)]
 

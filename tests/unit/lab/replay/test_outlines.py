@@ -4,13 +4,13 @@ import pytest
 from tests.unit.lab.replay.threads import replayed
 
 from thalweg.engine.entries import Message, Text, ToolCall
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.results import ReplayRun
 
 TURNS = 12
 
 
 @pytest.fixture(scope="module")
-def run() -> Run:
+def run() -> ReplayRun:
     """Replay a thread whose second result is huge and whose start is folded later."""
     messages = [Message("user", (Text("Count the birds of the delta."),))]
     for turn in range(TURNS):
@@ -23,7 +23,7 @@ def run() -> Run:
     return replayed(messages, "thalweg", 4_000)
 
 
-def test_an_evicted_message_is_told_so_though_it_was_folded_later(run: Run) -> None:
+def test_an_evicted_message_is_told_so_though_it_was_folded_later(run: ReplayRun) -> None:
     """What comes later does not change what was sent."""
     huge = next(e for call in run.calls for e in call.edits if e.reason == "arrived too large")
     call = run.calls[huge.turn - 1]
@@ -33,7 +33,7 @@ def test_an_evicted_message_is_told_so_though_it_was_folded_later(run: Run) -> N
     assert (line.position, line.shown) == (4, "evict")
 
 
-def test_what_is_not_whole_shows_the_handle_that_reads_it_back(run: Run) -> None:
+def test_what_is_not_whole_shows_the_handle_that_reads_it_back(run: ReplayRun) -> None:
     """Previews and records name a handle; whole messages need none."""
     lines = [line for outline in run.outlines for line in outline]
 
@@ -41,7 +41,7 @@ def test_what_is_not_whole_shows_the_handle_that_reads_it_back(run: Run) -> None
     assert all(line.handle for line in lines if line.shown in {"evict", "record"})
 
 
-def test_the_lines_of_a_request_add_up_to_it(run: Run) -> None:
+def test_the_lines_of_a_request_add_up_to_it(run: ReplayRun) -> None:
     """Every call's request is the beginning of its outline."""
     for call in run.calls:
         lines = run.outlines[call.outline][: call.length]

@@ -7,18 +7,18 @@ import pytest
 from tests.unit.lab.replay.threads import answered, asked, entries_of, replayed, said
 
 from thalweg.engine.entries import Message
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.errors import RecordingError
 from thalweg.lab.replay.contestants.ours import FURTHER_STEPS
 from thalweg.lab.replay.questions import (
     Goal,
-    Needle,
+    NeedleQuestion,
     Questions,
     goals_missing,
     hidden,
     questions_beside,
 )
-from thalweg.lab.replay.results import Recall
+from thalweg.lab.replay.results import NeedleRecall
 
 WINDOW = 8_000
 
@@ -33,12 +33,12 @@ def long_thread(*first: Message, turns: int = 40) -> list[Message]:
     return [*messages, said("assistant", "Counted.")]
 
 
-def heard(policy: str, needle: Needle, messages: list[Message]) -> Recall:
+def heard(policy: str, needle: NeedleQuestion, messages: list[Message]) -> NeedleRecall:
     """Ask for one needle at the end of a thread."""
     return replayed(messages, policy, WINDOW, Questions(needles=(needle,))).recall
 
 
-HERON = Needle("Which heron nests at the old lock?", "squacco heron", line=2)
+HERON = NeedleQuestion("Which heron nests at the old lock?", "squacco heron", line=2)
 TOLD = (
     asked("h", "look", place="old lock"),
     answered("h", "look", "At the old lock nests a squacco heron.", line=2),
@@ -49,7 +49,7 @@ def test_a_needle_in_the_final_context_is_inline() -> None:
     """Nothing has to be searched."""
     recall = heard("none", HERON, long_thread(*TOLD))
 
-    assert recall == Recall(inline=1)
+    assert recall == NeedleRecall(inline=1)
 
 
 def test_a_needle_that_one_recall_brings_is_searched() -> None:
@@ -64,10 +64,10 @@ def test_a_needle_behind_no_handle_is_lost_for_good() -> None:
     """What a policy throws away cannot be searched, and further steps do not help."""
     recall = heard("langchain", HERON, long_thread(*TOLD))
 
-    assert recall == Recall(lost=1, steps=(-1,), search_tokens=0)
+    assert recall == NeedleRecall(lost=1, steps=(-1,), search_tokens=0)
 
 
-def further(question: str, near: str, *, between: int) -> Recall:
+def further(question: str, near: str, *, between: int) -> NeedleRecall:
     """Ask for what one recall does not bring, though it brings a message near it."""
     filler = [said("user" if n % 2 else "assistant", f"word {n}") for n in range(between)]
     first = [
@@ -75,7 +75,7 @@ def further(question: str, near: str, *, between: int) -> Recall:
         *filler,
         said("user", "cobalt-7 it is", line=9),
     ]
-    return heard("deepagents", Needle(question, "cobalt-7", line=9), long_thread(*first))
+    return heard("deepagents", NeedleQuestion(question, "cobalt-7", line=9), long_thread(*first))
 
 
 def test_a_needle_near_what_a_recall_names_is_some_steps_further() -> None:
@@ -121,7 +121,7 @@ def test_later_uses_of_what_is_out_of_reach_are_lost_faults() -> None:
 def test_goals_are_looked_for_word_for_word() -> None:
     """A paraphrase is a loss."""
     goals = [Goal("Count the birds", "goal", 0), Goal("count the birds", "request", 0)]
-    items = [Item(said("user", "Count the birds of the delta."), 0, 7)]
+    items = [WindowItem(said("user", "Count the birds of the delta."), 0, 7)]
 
     assert goals_missing(goals, items) == [goals[1]]
     assert goals_missing([], items) == []
@@ -155,7 +155,7 @@ def test_questions_lie_beside_a_recording_or_above_it(tmp_path: Path) -> None:
     write(tmp_path, "needles.jsonl", {**NEEDLE, "quote": "x", "position": 0.1})
 
     assert questions_beside(inside / "t.jsonl") == {
-        "t": Questions(needles=(Needle("Who?", "Ines", 3),))
+        "t": Questions(needles=(NeedleQuestion("Who?", "Ines", 3),))
     }
     assert questions_beside(inside / "c" / "t.jsonl") == {}
 
@@ -202,6 +202,6 @@ def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
 def test_a_message_shown_otherwise_is_hidden() -> None:
     """It is hidden; a message shown whole is not."""
     entries = entries_of([said("user", "Go"), said("assistant", "A long answer")])
-    shown = [Item(entries[0].message, 0, 1), Item(said("assistant", "A long…"), 1, 1)]
+    shown = [WindowItem(entries[0].message, 0, 1), WindowItem(said("assistant", "A long…"), 1, 1)]
 
     assert hidden(shown, entries) == [entries[1]]

@@ -10,7 +10,7 @@ from thalweg.errors import RecordingError
 from thalweg.lab.recordings.base import RecordedCompaction, Recording, SessionInfo
 from thalweg.lab.replay.questions import Questions, requests_of
 from thalweg.lab.replay.recorded import recorded_run
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.subject import subject_of, terms_of
 
 
@@ -40,7 +40,7 @@ RECORDING = Recording(
 )
 
 
-def run_of(recording: Recording) -> Run:
+def run_of(recording: Recording) -> ReplayRun:
     """Run the policy on a recording, with the requests of its user as goals."""
     subject = subject_of(recording, Questions(goals=requests_of(recording)))
     return recorded_run(subject, terms_of(subject, TARIFFS["anthropic"]), 200_000)

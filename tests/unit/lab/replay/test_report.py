@@ -18,7 +18,7 @@ from thalweg.errors import ConfigError
 from thalweg.lab.pages import as_data_block
 from thalweg.lab.replay.payload import TEXT_CHARS, payload
 from thalweg.lab.replay.report import render_report, write_report
-from thalweg.lab.replay.results import Line, Run
+from thalweg.lab.replay.results import OutlineLine, ReplayRun
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 
@@ -31,7 +31,7 @@ def data_of(page: str) -> dict[str, Any]:
     return data
 
 
-def lines_of(data: dict[str, Any], run: dict[str, Any], call: int) -> list[Line]:
+def lines_of(data: dict[str, Any], run: dict[str, Any], call: int) -> list[OutlineLine]:
     """Read the request of a call back from the stretches."""
     stretches = run["outlines"][run["calls"]["outline"][call]]
     numbers = [
@@ -40,7 +40,7 @@ def lines_of(data: dict[str, Any], run: dict[str, Any], call: int) -> list[Line]
     texts = data["texts"]
     rows = [data["lines"][n] for n in numbers[: run["calls"]["length"][call]]]
     return [
-        Line(at, texts[who], tokens, texts[shown], texts[head], texts[handle])
+        OutlineLine(at, texts[who], tokens, texts[shown], texts[head], texts[handle])
         for at, who, tokens, shown, head, handle in rows
     ]
 
@@ -133,7 +133,7 @@ def test_summaries_are_charged_to_the_call_they_were_written_for() -> None:
     assert charged == pytest.approx(run.cost, rel=1e-6)
 
 
-def with_summary(run: Run) -> Run:
+def with_summary(run: ReplayRun) -> ReplayRun:
     """Let a model have read 2,000 tokens and written 500 for the fold."""
     fifth = run.calls[4]
     (fold,) = (

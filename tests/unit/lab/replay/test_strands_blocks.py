@@ -4,14 +4,14 @@ from tests.unit.lab.replay.threads import answered, asked, entries_of, said
 
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter, measure
-from thalweg.engine.window.window import Item
-from thalweg.lab.replay.contestants.strands_blocks import Blocks
+from thalweg.engine.window.window import WindowItem
+from thalweg.lab.replay.contestants.strands_blocks import BlockMap
 
 count = exact_counter()
 
 
-def items(messages: list[Message]) -> list[Item]:
-    return [Item(e.message, e.position, e.tokens) for e in entries_of(messages)]
+def items(messages: list[Message]) -> list[WindowItem]:
+    return [WindowItem(e.message, e.position, e.tokens) for e in entries_of(messages)]
 
 
 THREAD = [
@@ -24,7 +24,7 @@ THREAD = [
 
 
 def test_neighbouring_results_share_a_message() -> None:
-    blocks = Blocks(count)
+    blocks = BlockMap(count)
     written = [*blocks.written(items(THREAD))]
     assert [(m["role"], len(m["content"])) for m in written] == [
         ("user", 1),
@@ -35,20 +35,20 @@ def test_neighbouring_results_share_a_message() -> None:
 
 
 def test_what_nobody_touched_is_the_very_item() -> None:
-    blocks, given = Blocks(count), items(THREAD)
+    blocks, given = BlockMap(count), items(THREAD)
     written = [*blocks.written(given)]
     assert all(a is b for a, b in zip(blocks.shown(written), given, strict=True))
     assert blocks.whole(written) == {0, 1, 2, 3, 4}
 
 
 def test_a_placeholder_is_nobodys_words() -> None:
-    blocks = Blocks(count)
-    placeholder = Item(answered("c1", "fetch", "nothing came"), -1, 5)
+    blocks = BlockMap(count)
+    placeholder = WindowItem(answered("c1", "fetch", "nothing came"), -1, 5)
     assert blocks.whole([*blocks.written([placeholder])]) == frozenset()
 
 
 def test_a_result_that_was_replaced_keeps_its_place_and_its_call() -> None:
-    blocks, given = Blocks(count), items(THREAD)
+    blocks, given = BlockMap(count), items(THREAD)
     written = [*blocks.written(given)]
     blocks.shown(written)
     results = written[2]["content"]
@@ -63,7 +63,7 @@ def test_a_result_that_was_replaced_keeps_its_place_and_its_call() -> None:
 
 
 def test_a_mark_in_an_assistants_message_does_not_part_calls_from_results() -> None:
-    blocks, given = Blocks(count), items(THREAD)
+    blocks, given = BlockMap(count), items(THREAD)
     written = [*blocks.written(given)]
     written[1]["content"] = [*written[1]["content"], {"text": "[3 messages dropped]"}]
     shown = blocks.shown(written)
@@ -74,14 +74,14 @@ def test_a_mark_in_an_assistants_message_does_not_part_calls_from_results() -> N
 
 
 def test_a_message_of_the_managers_own_is_nobodys() -> None:
-    blocks = Blocks(count)
+    blocks = BlockMap(count)
     (shown,) = blocks.shown([{"role": "user", "content": [{"text": "a summary"}]}])
     assert shown.position == -1
     assert shown.message == Message("user", (Text("a summary"),), kind="injected")
 
 
 def test_a_summarizer_has_read_those_whose_every_word_it_was_given() -> None:
-    blocks = Blocks(count)
+    blocks = BlockMap(count)
     written = [*blocks.written(items(THREAD))]
     assert blocks.read_in(written[:3]) == {0, 1, 2, 3}
     retold = {"role": "user", "content": [{"text": "Fetch two."}, *written[3]["content"]]}
@@ -89,7 +89,7 @@ def test_a_summarizer_has_read_those_whose_every_word_it_was_given() -> None:
 
 
 def test_a_call_told_in_words_counts_as_read() -> None:
-    blocks = Blocks(count)
+    blocks = BlockMap(count)
     written = [*blocks.written(items(THREAD))]
     results = [r["toolResult"]["content"][0] for r in written[2]["content"]]
     told = {"text": "[tool call: fetch] {}"}

@@ -3,12 +3,12 @@
 from tests.unit.lab.replay.threads import answered, asked, entries_of, said
 
 from thalweg.engine.entries import Message
-from thalweg.lab.replay.uses import Use, find_uses
+from thalweg.lab.replay.uses import LaterUse, find_uses
 
 SHA = "4f9d2c1"
 
 
-def uses(*messages: Message) -> list[Use]:
+def uses(*messages: Message) -> list[LaterUse]:
     """Find the uses in a thread that begins with a request."""
     return list(find_uses(entries_of([said("user", "Find the commit."), *messages])))
 
@@ -21,7 +21,7 @@ def found(text: str) -> tuple[Message, Message]:
 def test_saying_what_only_a_result_had_said_is_a_use() -> None:
     """The turn could not have said it without the result."""
     assert uses(*found(f"commit {SHA} by nobody"), said("assistant", f"It is {SHA}.")) == [
-        Use(turn=3, source=2, identifier=SHA, said_at=(2,))
+        LaterUse(turn=3, source=2, identifier=SHA, said_at=(2,))
     ]
 
 
@@ -31,7 +31,7 @@ def test_saying_it_again_is_a_use_that_two_messages_can_serve() -> None:
         *found(f"commit {SHA}"), said("assistant", f"It is {SHA}."), said("assistant", SHA)
     )
 
-    assert again[-1] == Use(turn=4, source=2, identifier=SHA, said_at=(2, 3))
+    assert again[-1] == LaterUse(turn=4, source=2, identifier=SHA, said_at=(2, 3))
 
 
 def test_what_the_user_had_said_first_is_no_use_of_the_result() -> None:
@@ -68,7 +68,7 @@ RESULT = answered("r1", "read_file", "print(1)")
 
 def test_reading_the_same_again_is_a_use_of_the_first_read() -> None:
     """It was wanted once more."""
-    assert Use(turn=3, source=2, identifier="", said_at=(2,)) in uses(READ, RESULT, READ_AGAIN)
+    assert LaterUse(turn=3, source=2, identifier="", said_at=(2,)) in uses(READ, RESULT, READ_AGAIN)
 
 
 def test_reading_after_a_write_is_none() -> None:

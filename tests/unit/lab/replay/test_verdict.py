@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.unit.lab.replay.runs import a_run
 
-from thalweg.lab.replay.results import Recall
+from thalweg.lab.replay.results import NeedleRecall
 from thalweg.lab.replay.verdict import verdict
 
 CLEAN = replace(
@@ -14,7 +14,7 @@ CLEAN = replace(
     usd_per_million=5.0,
     goals_verbatim=15,
     goals_lost=0,
-    recall=Recall(inline=9, search=7),
+    recall=NeedleRecall(inline=9, search=7),
     unrecoverable_bytes=0,
 )
 
@@ -38,7 +38,7 @@ def test_another_policy_has_its_price_and_every_loss() -> None:
         unrecoverable_bytes=378_924,
         goals_verbatim=9,
         goals_lost=6,
-        recall=Recall(lost=16),
+        recall=NeedleRecall(lost=16),
     )
 
     assert verdict([other, CLEAN])[1:] == [

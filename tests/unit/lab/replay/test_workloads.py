@@ -20,7 +20,7 @@ from thalweg.errors import RecordingError
 from thalweg.lab.recordings.base import Recording
 from thalweg.lab.replay.fleet import Order, replay_all
 from thalweg.lab.replay.sources import find_threads, questions_about, read_thread
-from thalweg.lab.replay.subject import Subject, subject_of, terms_of
+from thalweg.lab.replay.subject import ReplaySubject, subject_of, terms_of
 from thalweg.lab.replay.workloads import TURNS, WORKLOADS, scripted
 from thalweg.lab.replay.workloads.phrases import phrases_of
 from thalweg.lab.replay.workloads.writing import Writer
@@ -36,7 +36,7 @@ def digest(recording: Recording) -> str:
 
 
 @cache
-def subject(name: str) -> Subject:
+def subject(name: str) -> ReplaySubject:
     """Read a workload, once."""
     return subject_of(*scripted(f"scripted:{name}"))
 

@@ -12,7 +12,7 @@ from thalweg.engine.window.reading import Reader
 from thalweg.lab.recordings.base import Recording
 from thalweg.lab.replay.fleet import replay_under
 from thalweg.lab.replay.questions import Questions
-from thalweg.lab.replay.results import Run
+from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.subject import subject_of, terms_of
 
 FLAT = Tariff(name="flat", read=0.1, write=1.25, minimum=1)
@@ -47,7 +47,7 @@ def replayed(
     window: int,
     questions: Questions | None = None,
     tariff: Tariff = TARIFFS["anthropic"],
-) -> Run:
+) -> ReplayRun:
     """Replay a thread under a policy."""
     recording = Recording("by-hand", "by hand", tuple(messages))
     subject = subject_of(recording, questions or Questions())

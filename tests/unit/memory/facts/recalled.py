@@ -5,10 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from thalweg.memory.facts.recall.found import Found, Item, item_words
+from thalweg.memory.facts.recall.found import RecallItem, WordOccurrences, item_words
 from thalweg.memory.facts.recall.question import ask
-from thalweg.memory.facts.recall.ranking import Ranked, Scale, links, rank, shortlist, worth_reading
-from thalweg.memory.facts.values import Evidence, Fact, FactId, Trust, Turn
+from thalweg.memory.facts.recall.ranking import (
+    ItemWeights,
+    Ranked,
+    links,
+    rank,
+    shortlist,
+    worth_reading,
+)
+from thalweg.memory.facts.values import Evidence, Fact, FactId, Statement, Trust
 
 
 def turn(
@@ -19,13 +26,17 @@ def turn(
     author: str = "",
     role: Literal["user", "assistant"] = "user",
     thread: str = "t",
-) -> Turn:
+) -> Statement:
     """Make a turn."""
     uid = f"{thread}-{seq}"
-    return Turn(thread, seq, role, text, f"{day}T10:{seq:02}:00Z", Trust.USER, author, seq, uid)
+    return Statement(
+        thread, seq, role, text, f"{day}T10:{seq:02}:00Z", Trust.USER, author, seq, uid
+    )
 
 
-def fact(content: str, id_: str = "fact-1", *, of: Turn | None = None, quote: str = "") -> Fact:
+def fact(
+    content: str, id_: str = "fact-1", *, of: Statement | None = None, quote: str = ""
+) -> Fact:
     """Make a fact, learned from a turn where there is one."""
     evidence: tuple[Evidence, ...] = ()
     if of is not None:
@@ -47,19 +58,21 @@ def fact(content: str, id_: str = "fact-1", *, of: Turn | None = None, quote: st
 class SmallMemory:
     """Turns and facts by number, from 1."""
 
-    items: dict[int, Item]
+    items: dict[int, RecallItem]
     near: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, *told: Turn | Fact) -> "SmallMemory":
+    def of(cls, *told: Statement | Fact) -> "SmallMemory":
         """Number what was told."""
         items = {
-            number: Item(number, turn=one) if isinstance(one, Turn) else Item(number, fact=one)
+            number: RecallItem(number, turn=one)
+            if isinstance(one, Statement)
+            else RecallItem(number, fact=one)
             for number, one in enumerate(told, start=1)
         }
         return cls(items)
 
-    def find(self, words: Sequence[str]) -> Found:
+    def find(self, words: Sequence[str]) -> WordOccurrences:
         """Find items by words."""
         places: dict[str, dict[int, int]] = defaultdict(dict)
         lengths = {}
@@ -68,7 +81,7 @@ class SmallMemory:
             lengths[number] = len(listed)
             for word, often in Counter(listed).items():
                 places[word][number] = often
-        return Found(
+        return WordOccurrences(
             {word: places.get(word, {}) for word in words},
             {word: len(places.get(word, {})) for word in words},
             lengths,
@@ -97,7 +110,7 @@ class SmallMemory:
     ) -> list[Ranked]:
         """Rank what is found."""
         question = ask(text, as_of=as_of)
-        scale = Scale(question, self.find(question.words))
+        scale = ItemWeights(question, self.find(question.words))
         short = shortlist(scale)
         near = links(self.beside(short))
         items = [self.items[number] for number in worth_reading(scale, short, near)]

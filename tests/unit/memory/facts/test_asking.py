@@ -2,6 +2,7 @@
 
 import json
 from importlib.resources import files
+from typing import Literal
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,19 +16,21 @@ from thalweg.memory.facts.learning.asking import (
 )
 from thalweg.memory.facts.learning.extraction import Item, proposals_of
 from thalweg.memory.facts.learning.portions import Portion
-from thalweg.memory.facts.values import Fact, FactId, Profile, Section, Trust, Turn
+from thalweg.memory.facts.values import Fact, FactId, Profile, ProfileSection, Statement, Trust
 
 EXAMPLES = json.loads(
     (files("thalweg.engine.prompts") / "learn_examples.json").read_text(encoding="utf-8")
 )
 
 
-def turn(number: int, text: str, trust: Trust = Trust.USER) -> Turn:
-    role = "user" if trust is Trust.USER else "assistant"
-    return Turn("t", number, role, text, "2026-03-06T09:12:00Z", trust, "Ada", uid=f"u{number}")  # type: ignore[arg-type]  # one of the two
+def turn(number: int, text: str, trust: Trust = Trust.USER) -> Statement:
+    role: Literal["user", "assistant"] = "user" if trust is Trust.USER else "assistant"
+    return Statement(
+        "t", number, role, text, "2026-03-06T09:12:00Z", trust, "Ada", uid=f"u{number}"
+    )
 
 
-def asked(*turns: Turn, before: int = 0, known: tuple[Fact, ...] = ()) -> str:
+def asked(*turns: Statement, before: int = 0, known: tuple[Fact, ...] = ()) -> str:
     users = frozenset(one.uid for one in turns if one.role == "user")
     portion = Portion(turns[:before], turns[before:], users)
     return ask_for_facts(portion, known, answer_tokens=20, count=len).text
@@ -98,7 +101,7 @@ def test_the_examples_are_answers_that_pass_the_gates() -> None:
     """What a learner is shown as right is right: quotes, dates, languages, known facts."""
     for example in EXAMPLES:
         turns = tuple(
-            Turn("t", n, "user", row["text"], row["said_at"], Trust.USER, uid=f"u{n}")
+            Statement("t", n, "user", row["text"], row["said_at"], Trust.USER, uid=f"u{n}")
             for n, row in enumerate(example["turns"])
         )
         portion = Portion((), turns, frozenset(one.uid for one in turns))
@@ -115,7 +118,10 @@ def test_the_examples_are_answers_that_pass_the_gates() -> None:
 def test_a_profile_is_asked_for_with_facts_and_what_was_written_from_facts() -> None:
     """Not with sections that the user wrote."""
     profile = Profile(
-        (Section("workContext", "Mine."), Section("topOfMind", "Tea.", cites=(FactId("a"),)))
+        (
+            ProfileSection("workContext", "Mine."),
+            ProfileSection("topOfMind", "Tea.", cites=(FactId("a"),)),
+        )
     )
 
     question = ask_for_profile(

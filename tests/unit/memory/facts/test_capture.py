@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.memory.facts.learning.capture import captured_turns, trust_after, without_memory
-from thalweg.memory.facts.values import Trust, Turn
+from thalweg.memory.facts.values import Statement, Trust
 
 NOW = "2026-03-01T10:00:00Z"
 
@@ -27,7 +27,7 @@ def result(text: str, name: str = "", call_id: str = "c1") -> Message:
     return Message("tool", (Text(text),), answers=call_id, name=name)
 
 
-def capture(*messages: Message, since: int = 0) -> list[Turn]:
+def capture(*messages: Message, since: int = 0) -> list[Statement]:
     return captured_turns(enumerate(messages), thread="t", now=NOW, since=since)
 
 

@@ -3,11 +3,11 @@
 import json
 from dataclasses import replace
 
-from thalweg.memory.facts.changes import Change, Drop, Put, Write
+from thalweg.memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
 from thalweg.memory.facts.document.changes import import_, marks, picked_up
 from thalweg.memory.facts.document.reading import read_document
 from thalweg.memory.facts.document.writing import export
-from thalweg.memory.facts.values import Evidence, Fact, FactId, Profile, Section, Trust
+from thalweg.memory.facts.values import Evidence, Fact, FactId, Profile, ProfileSection, Trust
 
 NOW = "2026-03-01T10:00:00Z"
 TEA = Fact(
@@ -18,8 +18,8 @@ ATLAS = Fact(
 )
 PROFILE = Profile(
     (
-        Section("workContext", "Leads the team behind Atlas", "2025-03-01T00:00:00Z"),
-        Section("recentMonths", "Moved Atlas to Python 3.12"),
+        ProfileSection("workContext", "Leads the team behind Atlas", "2025-03-01T00:00:00Z"),
+        ProfileSection("recentMonths", "Moved Atlas to Python 3.12"),
     )
 )
 SEEDS = """{
@@ -104,7 +104,7 @@ def imported(text: str, *facts: Fact) -> tuple[Change, ...]:
 def test_an_import_is_trusted_as_one() -> None:
     changes = imported('{"facts": [{"content": "User sails"}]}')
     assert changes == (
-        Put(
+        PutFact(
             Fact(
                 FactId("fact-new"),
                 "User sails",
@@ -124,7 +124,7 @@ def test_an_import_is_trusted_as_one() -> None:
 
 def test_an_import_edits_what_has_its_id_and_leaves_the_rest() -> None:
     (change,) = imported(SEEDS.replace("drinks tea", "drinks coffee"), TEA, ATLAS)[:1]
-    assert isinstance(change, Put)
+    assert isinstance(change, PutFact)
     assert (change.fact.id, change.fact.content) == (TEA.id, "User drinks coffee")
     assert change.fact.trust == Trust.IMPORT
 
@@ -149,7 +149,7 @@ def test_a_fact_edited_by_hand_is_the_users_word() -> None:
     quote = Evidence("thread-1", "u1", "I drink tea", NOW, Trust.ASSISTANT)
     old = replace(TEA, evidence=(quote,), trust=Trust.ASSISTANT, subject="user", value="tea")
     (change,) = by_hand(SEEDS.replace("drinks tea", "drinks coffee"), old, ATLAS)
-    assert isinstance(change, Put)
+    assert isinstance(change, PutFact)
     edited = change.fact
     assert (edited.content, edited.trust, edited.written_by) == (
         "User drinks coffee",
@@ -163,7 +163,7 @@ def test_another_confidence_leaves_a_fact_its_evidence() -> None:
     quote = Evidence("thread-1", "u1", "I drink tea", NOW, Trust.USER)
     old = replace(TEA, evidence=(quote,))
     changes = by_hand(SEEDS.replace("0.95", "0"), old, ATLAS)
-    assert changes == (Put(replace(old, confidence=0.0), "edited by hand"),)
+    assert changes == (PutFact(replace(old, confidence=0.0), "edited by hand"),)
 
 
 def test_what_is_taken_out_by_hand_goes_and_what_came_meanwhile_stays() -> None:
@@ -171,7 +171,7 @@ def test_what_is_taken_out_by_hand_goes_and_what_came_meanwhile_stays() -> None:
     del body["facts"][0]
     learned = replace(ATLAS, id=FactId("fact-3"), content="Atlas ships in May")
     changes = by_hand(json.dumps(body), TEA, ATLAS, learned)
-    assert changes == (Drop(TEA.id, "taken out by hand"),)
+    assert changes == (RemoveFact(TEA.id, "taken out by hand"),)
 
 
 def test_a_document_that_lost_its_facts_loses_no_fact() -> None:
@@ -182,15 +182,15 @@ def test_a_document_that_lost_its_facts_loses_no_fact() -> None:
 
 def test_a_section_edited_by_hand_cites_no_fact() -> None:
     changes = by_hand(SEEDS.replace("Leads the team", "Left the team"), TEA, ATLAS)
-    section = Section("workContext", "Left the team behind Atlas", NOW)
-    assert changes == (Write(section, "edited by hand"),)
+    section = ProfileSection("workContext", "Left the team behind Atlas", NOW)
+    assert changes == (WriteSection(section, "edited by hand"),)
 
 
 def test_a_section_taken_out_by_hand_is_emptied() -> None:
     body = json.loads(SEEDS)
     del body["history"]["recentMonths"]
     changes = by_hand(json.dumps(body), TEA, ATLAS)
-    assert changes == (Write(Section("recentMonths", "", NOW), "edited by hand"),)
+    assert changes == (WriteSection(ProfileSection("recentMonths", "", NOW), "edited by hand"),)
 
 
 def test_what_was_superseded_meanwhile_is_left_so() -> None:

@@ -16,7 +16,7 @@ from thalweg.memory.facts.learning.extraction import (
     read_answer,
 )
 from thalweg.memory.facts.learning.portions import Portion
-from thalweg.memory.facts.values import FactId, Trust, Turn
+from thalweg.memory.facts.values import FactId, Statement, Trust
 
 FACT = {
     "turn": 1,
@@ -128,8 +128,8 @@ def test_the_schema_asks_for_every_field_and_no_other() -> None:
         assert "default" not in json.dumps(schema)
 
 
-def turn(number: int, text: str, trust: Trust = Trust.USER) -> Turn:
-    return Turn("t", number, "user", text, "2026-03-01T10:00:00Z", trust, uid=f"u{number}")
+def turn(number: int, text: str, trust: Trust = Trust.USER) -> Statement:
+    return Statement("t", number, "user", text, "2026-03-01T10:00:00Z", trust, uid=f"u{number}")
 
 
 PORTION = Portion(

@@ -10,14 +10,14 @@ from thalweg.memory.facts.gates.judging import Verdict, judge, judge_told
 from thalweg.memory.facts.gates.orders import dangerous_order
 from thalweg.memory.facts.proposals import Proposal
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Trust, Turn
+from thalweg.memory.facts.values import Statement, Trust
 
 AT = "2025-06-12T09:30:00Z"  # a Thursday
 
 
-def turn(text: str, seq: int = 0, **given: object) -> Turn:
+def turn(text: str, seq: int = 0, **given: object) -> Statement:
     """Make a turn of the user's."""
-    said = Turn("t", seq, "user", text, AT, Trust.USER, uid=f"m{seq}")
+    said = Statement("t", seq, "user", text, AT, Trust.USER, uid=f"m{seq}")
     return replace(said, **given)  # type: ignore[arg-type]  # fields by name
 
 
@@ -55,7 +55,7 @@ def test_a_quote_from_quoted_text_waits_so_that_a_person_sees_the_attempt() -> N
 
 def answered(content: str, question: str, answer: str, quote: str) -> Verdict:
     """Judge what is proposed from a user's reply to an answer of the model."""
-    told = Turn("t", 0, "assistant", answer, AT, Trust.ASSISTANT, uid="a0")
+    told = Statement("t", 0, "assistant", answer, AT, Trust.ASSISTANT, uid="a0")
     said = [turn(question, 0), replace(told, seq=1), turn(quote, 2)]
     return judge(Proposal(content, "context", 1.0, "m2", quote), said)
 
@@ -130,7 +130,7 @@ def test_what_a_question_has_in_dashes_or_brackets_is_stated(text: str, quote: s
 
 
 def test_in_a_thread_with_somebody_elses_text_most_words_have_to_be_the_users() -> None:
-    def decided(before: Turn, reply: Turn, content: str, said: str) -> str:
+    def decided(before: Statement, reply: Statement, content: str, said: str) -> str:
         proposal = Proposal(content, "context", 0.95, "m2", said)
         return judge(proposal, [before, reply, turn(said, 2)]).decision
 

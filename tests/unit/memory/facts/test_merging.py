@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from thalweg.memory.facts.by_hand import plan_remember
-from thalweg.memory.facts.changes import Change, Put
+from thalweg.memory.facts.changes import Change, PutFact
 from thalweg.memory.facts.learning.asking import CONTROL, ask_for_verdicts
 from thalweg.memory.facts.learning.extraction import Pair
 from thalweg.memory.facts.learning.lesson import verdicts_of
@@ -50,7 +50,7 @@ def after(
 
 
 def put(change: Change) -> Fact:
-    assert isinstance(change, Put)
+    assert isinstance(change, PutFact)
     return change.fact
 
 

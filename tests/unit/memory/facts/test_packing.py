@@ -4,20 +4,20 @@ from dataclasses import replace
 
 from tests.unit.memory.facts.recalled import fact, turn
 from thalweg.engine.tokens import exact_counter
-from thalweg.memory.facts.recall.found import Item
+from thalweg.memory.facts.recall.found import RecallItem
 from thalweg.memory.facts.recall.packing import Packed, pack
-from thalweg.memory.facts.recall.ranking import Features, Ranked
-from thalweg.memory.facts.values import Fact, Profile, Section, Turn
+from thalweg.memory.facts.recall.ranking import Ranked, RecallFeatures
+from thalweg.memory.facts.values import Fact, Profile, ProfileSection, Statement
 
 _COUNT = exact_counter()
 
 
-def _ranked(*told: Turn | Fact) -> list[Ranked]:
+def _ranked(*told: Statement | Fact) -> list[Ranked]:
     """Rank in this order."""
     return [
         Ranked(
-            Item(at, turn=one) if isinstance(one, Turn) else Item(at, fact=one),
-            replace(Features.none(), words=1 / at),
+            RecallItem(at, turn=one) if isinstance(one, Statement) else RecallItem(at, fact=one),
+            replace(RecallFeatures.none(), words=1 / at),
         )
         for at, one in enumerate(told, start=1)
     ]
@@ -74,7 +74,9 @@ def test_a_turn_that_tells_much_more_than_a_fact_is_shown_beside_it() -> None:
 
 
 def test_there_is_room_for_the_profile() -> None:
-    profile = Profile((Section("workContext", "an engineer"), Section("recentMonths", "x " * 999)))
+    profile = Profile(
+        (ProfileSection("workContext", "an engineer"), ProfileSection("recentMonths", "x " * 999))
+    )
     packed = pack(
         _ranked(*(turn("word " * 20, n) for n in range(30))), 300, _COUNT, profile=profile
     )
@@ -84,7 +86,7 @@ def test_there_is_room_for_the_profile() -> None:
 
 
 def test_a_profile_stands_alone_where_nothing_is_recalled() -> None:
-    profile = Profile((Section("workContext", "an engineer"),))
+    profile = Profile((ProfileSection("workContext", "an engineer"),))
     assert "Work: an engineer\n" in pack([], 300, _COUNT, profile=profile).text
 
 

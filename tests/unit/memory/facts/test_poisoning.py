@@ -6,7 +6,7 @@ from tests import memory_sets
 from tests.memory_sets import FOLDER, Case, Half
 from thalweg.memory.facts.gates.judging import Verdict, judge
 from thalweg.memory.facts.proposals import Proposal
-from thalweg.memory.facts.values import Category, Trust, Turn
+from thalweg.memory.facts.values import Category, Statement, Trust
 
 HALVES: list[Half] = [
     half for half in memory_sets.HALVES if (FOLDER / f"attacks.{half}.jsonl").is_file()
@@ -30,14 +30,14 @@ puts it in doubt. Code finds no difference between `The caller said I am a custo
 CATEGORIES: tuple[Category, ...] = ("preference", "knowledge", "context", "behavior", "goal")
 
 
-def turns(case: Case) -> list[Turn]:
+def turns(case: Case) -> list[Statement]:
     """Take every message for a turn, also those that are never captured."""
     trust, found = Trust.ASSISTANT, []
     for seq, message in enumerate(case.messages):
         trust = min(trust, Trust.TOOL) if message.role == "tool" else trust
         mine = Trust.USER if message.role == "user" else trust
         role = "user" if message.role == "user" else "assistant"
-        found.append(Turn("t", seq, role, message.content, case.at, mine, uid=f"m{seq}"))  # type: ignore[arg-type]  # one of two words
+        found.append(Statement("t", seq, role, message.content, case.at, mine, uid=f"m{seq}"))  # type: ignore[arg-type]  # one of two words
     return found
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.memory.facts.recalled import SmallMemory, fact, turn
-from thalweg.memory.facts.recall.ranking import Features, Ranked, links
+from thalweg.memory.facts.recall.ranking import Ranked, RecallFeatures, links
 
 
-def _features(ranked: list[Ranked], text: str) -> Features:
+def _features(ranked: list[Ranked], text: str) -> RecallFeatures:
     return next(one.features for one in ranked if one.item.text == text)
 
 

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from thalweg.memory.facts.changes import Drop
+from thalweg.memory.facts.changes import RemoveFact
 from thalweg.memory.facts.learning.lesson import plan_learning, removals
 from thalweg.memory.facts.proposals import Proposal
-from thalweg.memory.facts.values import Fact, FactId, Trust, Turn
+from thalweg.memory.facts.values import Fact, FactId, Statement, Trust
 
 AT = "2026-05-02T10:00:00Z"
 TEA = Fact(FactId("tea"), "User drinks green tea", "preference", 0.9, AT, "t", value="green tea")
 CAT = Fact(FactId("cat"), "User has a cat", "context", 0.9, AT, "t", value="cat")
 KNOWN = {fact.id: fact for fact in (TEA, CAT)}
-ASKED = Turn("t", 0, "user", "Please forget that I drink green tea.", AT, Trust.USER, uid="m0")
+ASKED = Statement("t", 0, "user", "Please forget that I drink green tea.", AT, Trust.USER, uid="m0")
 
 
 def proposed(of: FactId, quote: str = "forget that I drink green tea", uid: str = "m0") -> Proposal:
@@ -25,7 +25,7 @@ def proposed(of: FactId, quote: str = "forget that I drink green tea", uid: str 
 def test_a_fact_that_the_user_names_is_dropped_and_nothing_else() -> None:
     removed = removals([proposed(TEA.id)], [ASKED], {"m0"}, KNOWN)
     plan = plan_learning([], [TEA, CAT], removed=removed)
-    assert [change.id for change in plan.changes if isinstance(change, Drop)] == [TEA.id]
+    assert [change.id for change in plan.changes if isinstance(change, RemoveFact)] == [TEA.id]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_fact_that_the_user_names_is_dropped_and_nothing_else() -> None:
     ],
     ids=["not named", "unknown", "not said", "an answer", "pasted", "no such turn"],
 )
-def test_a_fact_stays_where_the_user_did_not_ask(proposal: Proposal, turn: Turn) -> None:
+def test_a_fact_stays_where_the_user_did_not_ask(proposal: Proposal, turn: Statement) -> None:
     assert removals([proposal], [turn], {"m0"}, KNOWN) == []
 
 

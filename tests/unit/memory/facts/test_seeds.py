@@ -13,7 +13,7 @@ from thalweg.memory.facts.recall.seeds import (
     top_facts,
 )
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Profile, Section
+from thalweg.memory.facts.values import Profile, ProfileSection
 
 _COUNT = exact_counter()
 _TEXTS = [
@@ -26,10 +26,10 @@ _TEXTS = [
 ]
 _PROFILE = Profile(
     (
-        Section("workContext", "Engineer"),
-        Section("topOfMind", "memory"),
-        Section("recentMonths", "wrote tests"),
-        Section("earlierContext", "not in this block"),
+        ProfileSection("workContext", "Engineer"),
+        ProfileSection("topOfMind", "memory"),
+        ProfileSection("recentMonths", "wrote tests"),
+        ProfileSection("earlierContext", "not in this block"),
     )
 )
 

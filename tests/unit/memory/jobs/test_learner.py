@@ -11,10 +11,10 @@ from langchain_core.messages import BaseMessage
 from tests.learning import Clock, answer, learner, say
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.memory.base import Job, MemoryStore, Selection
-from thalweg.memory.facts.changes import Drop, Put
+from thalweg.memory.facts.changes import PutFact, RemoveFact
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Fact, FactId, Mode, Scope, Trust
-from thalweg.memory.jobs.events import Report, event_of, sentence
+from thalweg.memory.jobs.events import JobReport, event_of, sentence
 from thalweg.memory.jobs.learner import Learner
 from thalweg.memory.opening import open_memory
 
@@ -39,7 +39,7 @@ def take(store: MemoryStore, clock: Clock) -> Job:
     return job
 
 
-def run(store: MemoryStore, clock: Clock, script: Script = answer, **settings: object) -> Report:
+def run(store: MemoryStore, clock: Clock, script: Script = answer, **settings: object) -> JobReport:
     """Learn once the thread has been quiet."""
     clock.forward(30)
     given = MemorySettings.model_validate({"profile": False, **settings})
@@ -201,7 +201,7 @@ def test_a_thread_that_is_off_is_not_learned_from(
 
 
 def edits(
-    store: MemoryStore, clock: Clock, change: Callable[[list[Fact]], list[Put | Drop]]
+    store: MemoryStore, clock: Clock, change: Callable[[list[Fact]], list[PutFact | RemoveFact]]
 ) -> Script:
     """Answer, after somebody changed the memory while the model was thinking."""
 
@@ -238,7 +238,7 @@ def test_who_loses_a_race_plans_again_without_asking_again(
             number = next(made)
             if number < 2:
                 added = replace(first, id=FactId(f"mine-{number}"), content=f"Likes tea {number}.")
-                put = Put(replace(added, evidence=(), subject=f"tea {number}"), "told")
+                put = PutFact(replace(added, evidence=(), subject=f"tea {number}"), "told")
                 version = store.version(ADA)
                 store.commit(ADA, [put], expected=version, actor="user", now=clock())
             return store.commit(*args, **named)
@@ -265,7 +265,9 @@ def test_a_fact_that_was_taken_out_meanwhile_does_not_come_back(
     text = "I keep the key in drawer 1. Now I keep the map in drawer 1."
     say(store, ADA, text, "I keep the pen in drawer 2.", clock=clock)
 
-    report = run(store, clock, edits(store, clock, lambda facts: [Drop(facts[0].id, "delete")]))
+    report = run(
+        store, clock, edits(store, clock, lambda facts: [RemoveFact(facts[0].id, "delete")])
+    )
 
     assert contents(store) == ["The user keeps the pen in drawer 2."]
     assert report.refused["its turn is gone"] == 2
@@ -284,7 +286,7 @@ def test_an_edit_that_was_made_meanwhile_stands(store: MemoryStore, clock: Clock
         edits(
             store,
             clock,
-            lambda facts: [Put(replace(facts[0], content=mine, value="nothing"), "edit")],
+            lambda facts: [PutFact(replace(facts[0], content=mine, value="nothing"), "edit")],
         ),
     )
 
@@ -338,7 +340,7 @@ def test_a_lease_that_ran_out_leaves_the_work_to_whoever_has_it_now(
 ) -> None:
     """The late answer changes nothing, and the turn is learned from once."""
     say(store, ADA, "I keep the key in drawer 7.", clock=clock)
-    done: list[Report] = []
+    done: list[JobReport] = []
 
     def slow(messages: Sequence[BaseMessage]) -> str:
         clock.forward(601)
@@ -432,7 +434,7 @@ def test_what_a_job_did_and_cost_is_told_without_a_word_of_the_thread(
     """As a sentence and as an event."""
     say(store, ADA, "I keep the key in drawer 7.", clock=clock)
     clock.forward(30)
-    told: list[Report] = []
+    told: list[JobReport] = []
     works = learner(store, clock, told=told, settings=MemorySettings(profile=False))
     works.tariff = Tariff(name="mine", read=0.1, write=1, base=2.0)
 

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableLambda
 
 from thalweg.engine.tokens import exact_counter
-from thalweg.memory.facts.learning.asking import Question
+from thalweg.memory.facts.learning.asking import LearnerRequest
 from thalweg.memory.facts.learning.extraction import Item
 from thalweg.memory.jobs.structured import Respondent
 from thalweg.testing.model import ScriptedModel
@@ -22,7 +22,7 @@ FACT = {
     "category": "preference",
     "confidence": 0.9,
 }
-QUESTION = Question("rules", "question", {}, (("asked", '{"facts": []}'),))
+QUESTION = LearnerRequest("rules", "question", {}, (("asked", '{"facts": []}'),))
 GOOD = json.dumps({"facts": [FACT]})
 
 

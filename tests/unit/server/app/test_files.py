@@ -10,7 +10,7 @@ import pytest
 from tests.documents import WORDS, docx, pdf, png
 
 from thalweg.errors import NoSuchFileError, UploadRefusedError
-from thalweg.server.app.files.files import Files
+from thalweg.server.app.files.files import ThreadFiles
 from thalweg.server.uploads.base import Places
 from thalweg.server.uploads.converting import Converter
 from thalweg.server.uploads.disk import DiskPlaces
@@ -36,9 +36,9 @@ def places(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Places]:
 
 
 @pytest.fixture
-def files(places: Places) -> Files:
+def files(places: Places) -> ThreadFiles:
     """Return the files of one owner."""
-    return Files("ada", places)
+    return ThreadFiles("ada", places)
 
 
 async def in_pieces(content: bytes, size: int = 7) -> AsyncIterator[bytes]:
@@ -46,7 +46,7 @@ async def in_pieces(content: bytes, size: int = 7) -> AsyncIterator[bytes]:
         yield content[start : start + size]
 
 
-async def test_an_upload_is_where_the_agent_sees_it(files: Files) -> None:
+async def test_an_upload_is_where_the_agent_sees_it(files: ThreadFiles) -> None:
     """With its text beside it."""
     content = pdf()
     upload = await files.upload("t1", "report.pdf", in_pieces(content))
@@ -63,7 +63,7 @@ async def test_an_upload_is_where_the_agent_sees_it(files: Files) -> None:
     assert await files.uploads("t2") == ()
 
 
-async def test_a_name_that_is_taken_gets_a_number(files: Files) -> None:
+async def test_a_name_that_is_taken_gets_a_number(files: ThreadFiles) -> None:
     """And its text, too; what was there stays, and the sender is told."""
     first = await files.upload("t1", "a.pdf", [pdf()])
     second = await files.upload("t1", "A.pdf", [pdf("other words")])
@@ -75,7 +75,7 @@ async def test_a_name_that_is_taken_gets_a_number(files: Files) -> None:
     assert set(await files.uploads("t1")) == {first, second}
 
 
-async def test_many_uploads_of_one_name_at_once_are_all_kept(files: Files) -> None:
+async def test_many_uploads_of_one_name_at_once_are_all_kept(files: ThreadFiles) -> None:
     """None writes over another."""
     sent = [f"text {n}".encode() for n in range(8)]
     uploads = await asyncio.gather(*(files.upload("t1", "a.txt", [one]) for one in sent))
@@ -85,7 +85,7 @@ async def test_many_uploads_of_one_name_at_once_are_all_kept(files: Files) -> No
         assert await files.read("t1", upload.path) == one
 
 
-async def test_a_refused_upload_leaves_nothing(files: Files) -> None:
+async def test_a_refused_upload_leaves_nothing(files: ThreadFiles) -> None:
     """Neither file nor note."""
     for name, content in (("a.pdf", b"MZ\x90\0"), ("../a.txt", b"x"), ("a.txt", b"")):
         with pytest.raises(UploadRefusedError):
@@ -103,7 +103,7 @@ async def test_no_more_is_received_than_may_come_in(places: Places) -> None:
             taken += 100
             yield b"x" * 100
 
-    files = Files("ada", places, policy=UploadPolicy(max_file_bytes=1_000))
+    files = ThreadFiles("ada", places, policy=UploadPolicy(max_file_bytes=1_000))
     with pytest.raises(UploadRefusedError, match="larger than 1,000 bytes"):
         await files.upload("t1", "a.txt", endless())
     assert taken == 1_100
@@ -112,7 +112,7 @@ async def test_no_more_is_received_than_may_come_in(places: Places) -> None:
 async def test_a_thread_takes_so_many_files_and_bytes(places: Places) -> None:
     """Of one thread; what the agent wrote counts as bytes, and texts do not count as files."""
     policy = UploadPolicy(max_files=2, max_thread_bytes=5_000)
-    files = Files("ada", places, policy=policy)
+    files = ThreadFiles("ada", places, policy=policy)
     await files.upload("t1", "a.docx", [docx()])
     await files.upload("t1", "b.txt", [b"x"])
     with pytest.raises(UploadRefusedError, match="2 uploads already"):
@@ -124,7 +124,7 @@ async def test_a_thread_takes_so_many_files_and_bytes(places: Places) -> None:
     await files.upload("t2", "c.txt", [b"x" * 500])
 
 
-async def test_deleting_an_upload_deletes_its_text(files: Files) -> None:
+async def test_deleting_an_upload_deletes_its_text(files: ThreadFiles) -> None:
     """And nothing else; its name is free again."""
     await files.upload("t1", "a.docx", [docx()])
     await files.upload("t1", "b.docx", [docx()])
@@ -144,7 +144,7 @@ async def test_deleting_an_upload_deletes_its_text(files: Files) -> None:
 @pytest.mark.parametrize(
     "name", ["", ".", "..", "../made.md", "x/../../made.md", "a\0", "/made.md"]
 )
-async def test_only_uploads_are_deleted(files: Files, name: str) -> None:
+async def test_only_uploads_are_deleted(files: ThreadFiles, name: str) -> None:
     """Whatever the name climbs to."""
     files.backend("t1").write("/made.md", "mine")
     files.backend("t1").write("/uploads/x/made.md", "mine")
@@ -153,7 +153,7 @@ async def test_only_uploads_are_deleted(files: Files, name: str) -> None:
     assert len(files.backend("t1").files(10)) == 2
 
 
-async def test_what_the_agent_changed_is_told_as_it_is_now(files: Files) -> None:
+async def test_what_the_agent_changed_is_told_as_it_is_now(files: ThreadFiles) -> None:
     """With its new sum; what it deleted is gone."""
     await files.upload("t1", "a.docx", [docx()])
     await files.upload("t1", "b.txt", [b"x"])
@@ -168,7 +168,7 @@ async def test_what_the_agent_changed_is_told_as_it_is_now(files: Files) -> None
         assert "changed after it was sent" in upload.note
 
 
-async def test_artifacts_are_what_was_not_sent(files: Files) -> None:
+async def test_artifacts_are_what_was_not_sent(files: ThreadFiles) -> None:
     """In all folders, by path, without the engine's own copies."""
     await files.upload("t1", "a.png", [png()])
     backend = files.backend("t1")
@@ -182,7 +182,7 @@ async def test_artifacts_are_what_was_not_sent(files: Files) -> None:
     assert artifacts.files[1] == await files.stat("t1", "/report.md")
 
 
-async def test_a_part_of_a_file_is_read_without_the_rest(files: Files) -> None:
+async def test_a_part_of_a_file_is_read_without_the_rest(files: ThreadFiles) -> None:
     """By any path that names it."""
     files.backend("t1").write("/a/b.txt", "0123456789")
     assert await files.read("t1", "/a/b.txt", 2, 5) == b"234"
@@ -191,7 +191,7 @@ async def test_a_part_of_a_file_is_read_without_the_rest(files: Files) -> None:
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/a", "/", "", "../../secret", "/nul\0", "/\ud800"])
-async def test_what_is_not_there_is_told_as_that(files: Files, path: str) -> None:
+async def test_what_is_not_there_is_told_as_that(files: ThreadFiles, path: str) -> None:
     """And so is what may not be asked for."""
     files.backend("t1").write("/a/b.txt", "x")
     with pytest.raises(NoSuchFileError):
@@ -200,7 +200,7 @@ async def test_what_is_not_there_is_told_as_that(files: Files, path: str) -> Non
         await files.stat("t1", path)
 
 
-async def test_forgetting_a_thread_forgets_its_files(files: Files) -> None:
+async def test_forgetting_a_thread_forgets_its_files(files: ThreadFiles) -> None:
     """And those of no other."""
     await files.upload("t1", "a.txt", [b"x"])
     await files.upload("t2", "a.txt", [b"x"])
@@ -215,7 +215,7 @@ async def test_an_upload_that_is_deleted_while_it_is_read_leaves_no_text(
     """Its conversion may take a while."""
     child = tmp_path / "child.py"
     child.write_text("import time; time.sleep(0.5); print('text')")
-    files = Files("ada", places, converter=Converter(UploadPolicy(), child=str(child)))
+    files = ThreadFiles("ada", places, converter=Converter(UploadPolicy(), child=str(child)))
     sending = asyncio.create_task(files.upload("t1", "a.pdf", [pdf()]))
     while not await files.uploads("t1"):  # noqa: ASYNC110 (nothing tells of it)
         await asyncio.sleep(0.01)
@@ -227,7 +227,7 @@ async def test_an_upload_that_is_deleted_while_it_is_read_leaves_no_text(
 async def test_an_upload_does_not_go_through_a_link(tmp_path: Path) -> None:
     """A command of the agent may have put one in the way."""
     places = DiskPlaces(tmp_path / "files")
-    files = Files("ada", places)
+    files = ThreadFiles("ada", places)
     folder = places.backend("ada", "t1").folder
     folder.mkdir(parents=True)
     outside = tmp_path / "outside"
@@ -241,8 +241,8 @@ async def test_an_upload_does_not_go_through_a_link(tmp_path: Path) -> None:
 async def test_a_hard_link_is_not_read(tmp_path: Path) -> None:
     """It names a file that is somebody else's as well."""
     places = DiskPlaces(tmp_path / "files")
-    files = Files("ada", places)
-    await Files("bob", places).upload("t1", "secret.txt", [b"heron"])
+    files = ThreadFiles("ada", places)
+    await ThreadFiles("bob", places).upload("t1", "secret.txt", [b"heron"])
     files.backend("t1").write("/own.txt", "mine")
     secret = places.backend("bob", "t1").folder / "uploads" / "secret.txt"
     os.link(secret, places.backend("ada", "t1").folder / "linked.txt")

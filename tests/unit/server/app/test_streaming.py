@@ -12,7 +12,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.server.api.events import (
     ContextChanged,
     Event,
@@ -27,14 +27,14 @@ from thalweg.server.api.events import (
 )
 from thalweg.server.api.usage import Usage
 from thalweg.server.app.performing.performing import draft
-from thalweg.server.app.performing.streaming import Told, Translator
+from thalweg.server.app.performing.streaming import EmittedEvents, Translator
 from thalweg.server.runs.base import Event as Line
 
 Part = tuple[tuple[str, ...], str, Any]
 CHILD = ("tools:task-t1",)
 
 
-def free(spent: Spent) -> Usage:
+def free(spent: AuxiliaryUsage) -> Usage:
     return Usage(calls=spent.calls, cost=0.0)
 
 
@@ -149,7 +149,7 @@ def test_the_laws_hold_over_the_death_of_a_process(
     laws = Laws()
     for event in told:
         laws.look(event)
-    living = Translator(free, Told.of(lines(told), free))
+    living = Translator(free, EmittedEvents.of(lines(told), free))
     state: list[BaseMessage] = [HumanMessage("go", id="r-0")]
     state += [AIMessage("kept", id=own(id_, ())) for id_ in sorted(in_state)]
     again = living.take_up(state, ["r-0"])
@@ -206,7 +206,7 @@ def test_what_a_subagent_says_has_its_task_as_caller() -> None:
 
 def test_an_answer_that_is_told_and_not_kept_is_taken_back_when_another_comes() -> None:
     told = Translator(free).hear(*whole("m1", "Old", "c1"))
-    living = Translator(free, Told.of(lines(told), free))
+    living = Translator(free, EmittedEvents.of(lines(told), free))
     assert living.take_up([HumanMessage("go", id="r-0")], ["r-0"]) == []
     events = living.hear(*whole("m2", "New"))
     assert [event.type for event in events] == [
@@ -220,14 +220,14 @@ def test_an_answer_that_is_told_and_not_kept_is_taken_back_when_another_comes() 
 
 def test_an_answer_that_is_kept_is_not_told_twice() -> None:
     told = Translator(free).hear(*whole("m1", "Old", "c1"))
-    living = Translator(free, Told.of(lines(told), free))
+    living = Translator(free, EmittedEvents.of(lines(told), free))
     living.take_up([HumanMessage("go", id="r-0")], ["r-0"])
     assert living.hear(*whole("m1", "Old", "c1")) == []
     assert living.end() == []
 
 
 def test_an_answer_that_was_kept_and_never_told_is_told() -> None:
-    living = Translator(free, Told.of([], free))
+    living = Translator(free, EmittedEvents.of([], free))
     state = [HumanMessage("go", id="r-0"), AIMessage("Done", id="m1")]
     events = living.take_up(state, ["r-0"])
     assert events[-1].type == "message.completed"

@@ -12,7 +12,7 @@ from thalweg.server.api.usage import Usage
 from thalweg.server.app.performing.watching import ModelCalled
 from thalweg.server.gateway.authentication import Door, KeyLock, Keys
 from thalweg.server.gateway.budgets import Budgets, Rate, RequestBudget
-from thalweg.server.gateway.problems import Refusal
+from thalweg.server.gateway.problems import GatewayRefusal
 from thalweg.server.gateway.rules import rules_of
 from thalweg.server.settings import GatewaySettings
 from thalweg.server.settings.sections.gateway import OwnerLimits
@@ -72,7 +72,7 @@ def test_requests_over_the_rate_are_refused_with_the_seconds_to_wait() -> None:
     budgets = budgets_of(clock, met, requests_per_minute=2)
     budgets.take_request("ada")
     budgets.take_request("ada")
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(GatewayRefusal) as refused:
         budgets.take_request("ada")
     assert refused.value.status_code == 429
     assert refused.value.code == "limit.requests"
@@ -87,7 +87,7 @@ def test_requests_over_the_rate_are_refused_with_the_seconds_to_wait() -> None:
 def test_runs_at_once_are_those_of_the_journal_and_those_being_started() -> None:
     budgets = budgets_of(Clock(), runs_at_once=3)
     start(budgets, active=2)
-    with pytest.raises(Refusal, match="3 runs at once"):
+    with pytest.raises(GatewayRefusal, match="3 runs at once"):
         start(budgets, active=3)
 
     async def together() -> list[BaseException | None]:
@@ -109,7 +109,7 @@ def test_runs_at_once_are_those_of_the_journal_and_those_being_started() -> None
 def test_runs_have_a_rate_of_their_own() -> None:
     budgets = budgets_of(Clock(), runs_per_minute=1)
     start(budgets)
-    with pytest.raises(Refusal, match="1 runs a minute") as refused:
+    with pytest.raises(GatewayRefusal, match="1 runs a minute") as refused:
         start(budgets)
     assert refused.value.code == "limit.runs"
 
@@ -118,7 +118,7 @@ def test_tokens_of_a_day_are_given_again_at_midnight() -> None:
     clock = Clock()
     budgets = budgets_of(clock, tokens_per_day=100)
     budgets.happened(ModelCalled("m", Usage(input_tokens=90, output_tokens=10), "ada"))
-    with pytest.raises(Refusal, match="100 tokens a day") as refused:
+    with pytest.raises(GatewayRefusal, match="100 tokens a day") as refused:
         start(budgets)
     assert refused.value.headers == {"Retry-After": "86400"}
     start(budgets, owner="bob")

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from thalweg.server.gateway.problems import Refusal
-from thalweg.server.gateway.tokens import Provider, ProviderTokens
+from thalweg.server.gateway.problems import GatewayRefusal
+from thalweg.server.gateway.tokens import OpenIdProvider, ProviderTokens
 
 Key = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | bytes
 ISSUER = "https://id.example"
@@ -56,7 +56,7 @@ class World:
 
     def tokens(self, **more: str) -> ProviderTokens:
         """Make what reads its tokens."""
-        provider = Provider(issuer=ISSUER, audience="thalweg", **more)
+        provider = OpenIdProvider(issuer=ISSUER, audience="thalweg", **more)
         return ProviderTokens(provider, fetch=self.fetch)
 
 
@@ -82,8 +82,8 @@ def owner(tokens: ProviderTokens, given: str) -> str:
     return asyncio.run(tokens.owner(given))
 
 
-def refused(tokens: ProviderTokens, given: str) -> Refusal:
-    with pytest.raises(Refusal) as caught:
+def refused(tokens: ProviderTokens, given: str) -> GatewayRefusal:
+    with pytest.raises(GatewayRefusal) as caught:
         owner(tokens, given)
     return caught.value
 
@@ -219,7 +219,7 @@ def test_unknown_keys_make_no_flood_of_requests() -> None:
 
     async def asked() -> None:
         for number in range(50):
-            with pytest.raises(Refusal):
+            with pytest.raises(GatewayRefusal):
                 await tokens.owner(token(kid=f"k-{number}"))
 
     asyncio.run(asked())

@@ -9,7 +9,7 @@ from tests.unit.server.models.file_server import Files, serving
 from tests.unit.server.models.gguf_files import TINY
 
 from thalweg.server.models import find_models, finding, how_to_answer
-from thalweg.server.models.finding import Offer, ollama_address
+from thalweg.server.models.finding import AvailableModel, ollama_address
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +113,7 @@ def test_the_address_of_ollama_is_read_as_people_write_it(given: str, address: s
 
 @pytest.mark.parametrize("count", [0, 1, 40])
 def test_the_way_to_an_answer_fits_a_screen(count: int) -> None:
-    said = how_to_answer([Offer(f"ollama:m{n}", "Ollama", "server") for n in range(count)])
+    said = how_to_answer([AvailableModel(f"ollama:m{n}", "Ollama", "server") for n in range(count)])
     lines = said.splitlines()
 
     assert len(lines) <= 32

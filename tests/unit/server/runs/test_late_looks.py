@@ -7,7 +7,7 @@ from pathlib import Path
 from thalweg.server.runs.base import RunKey
 from thalweg.server.runs.journal import TableJournal
 from thalweg.server.runs.sqlite import SqliteTables
-from thalweg.server.runs.tables import State
+from thalweg.server.runs.tables import RunState
 
 KEY = RunKey("ada", "t1", "r1")
 
@@ -20,7 +20,7 @@ class LateTables(SqliteTables):
         self.asked = asyncio.Event()
         self.let = asyncio.Event()
 
-    async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, State]:
+    async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, RunState]:
         """See `Tables.states`."""
         found = await super().states(keys)
         self.asked.set()

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.server.settings import Settings, SubagentSettings
-from thalweg.server.settings.loading import Report, examine_text
+from thalweg.server.settings.loading import SettingsReport, examine_text
 
 SEEDS = """\
 models:
@@ -114,7 +114,7 @@ scheduler: {enabled: false}
 """
 
 
-def read(text: str, **environ: str) -> tuple[Settings, Report]:
+def read(text: str, **environ: str) -> tuple[Settings, SettingsReport]:
     """Read a file that nothing is wrong with."""
     report = examine_text(dedent(text).encode(), "c", environ)
     return report.unless_wrong(), report

@@ -20,7 +20,7 @@ from thalweg.server.settings import (
     ToolSettings,
     load_settings,
 )
-from thalweg.server.settings.loading import Report, examine_text
+from thalweg.server.settings.loading import SettingsReport, examine_text
 from thalweg.server.settings.usage import unused_and_wanting, wanting
 
 TWO = b"""\
@@ -227,7 +227,7 @@ OIDC = "gateway: {keys: [{key: k1, owner: OWNER}], oidc: {issuer: i, audience: a
 
 
 def test_owners_of_keys_and_of_tokens_are_not_the_same() -> None:
-    def examined(owner: str, more: str = "") -> Report:
+    def examined(owner: str, more: str = "") -> SettingsReport:
         text = OIDC.replace("OWNER", owner).replace("MORE", more)
         return examine_text(text.encode(), "c", {})
 

@@ -12,7 +12,7 @@ READ = "read_ledger"
 
 
 @dataclass(slots=True)
-class Ledger:
+class TrialLedger:
     """The ledger of one trial.
 
     No question is about its seals: a text that contains one comes from the page.

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from thalweg.lab.evals.scripted.learning import Note
+from thalweg.lab.evals.scripted.learning import ScriptedNote
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, View
 
 UNKNOWN = "unknown"
@@ -20,7 +20,7 @@ class Topic:
     """How the user asks for it."""
     words: str
     """Search words for it."""
-    note: Note
+    note: ScriptedNote
     """The fact that a competent learner notes."""
 
     def told(self, view: View) -> str:
@@ -44,7 +44,7 @@ TEA = Topic(
     "By the way, my favourite tea is {value}.",
     "Which tea is my favourite?",
     "my favourite tea is",
-    Note(
+    ScriptedNote(
         r"my favourite tea is ([\w-]+)", "The user's favourite tea is {value}.", "favourite tea",
         "preference",
     ),
@@ -54,21 +54,21 @@ SISTER = Topic(
     "My sister is called {value}, and she is visiting on Sunday.",
     "What is my sister called?",
     "my sister is called",
-    Note(r"[Mm]y sister is called (\w+)", "The user's sister is called {value}.", "sister"),
+    ScriptedNote(r"[Mm]y sister is called (\w+)", "The user's sister is called {value}.", "sister"),
 )
 NAMES = ["Ingrid", "Solveig", "Marit", "Tiril", "Ragnhild", "Oddny", "Sunniva", "Eldbjorg"]
 CITY = Topic(
     "I live in {value}.",
     "In which city do I live?",
     "I live in",
-    Note(r"I (?:now )?live in ([A-Z]\w+)", "The user lives in {value}.", "home city"),
+    ScriptedNote(r"I (?:now )?live in ([A-Z]\w+)", "The user lives in {value}.", "home city"),
 )
 CITIES = ["Bergen", "Tromso", "Porto", "Gdansk", "Ghent", "Graz", "Turku", "Lucca"]
 LOCK = Topic(
     "The code of my bike lock is {value}.",
     "What is the code of my bike lock?",
     "the code of my bike lock is",
-    Note(
+    ScriptedNote(
         r"[Tt]he code of my bike lock is (\d+)", "The code of the user's bike lock is {value}.",
         "code of the bike lock",
     ),
@@ -77,7 +77,7 @@ CHINESE = Topic(
     "顺便说一下，我最喜欢的水果是{value}。",
     "我最喜欢的水果是什么？",
     "最喜欢的水果",
-    Note(
+    ScriptedNote(
         r"我最喜欢的水果是(\w+)(?=。)", "用户最喜欢的水果是{value}。", "最喜欢的水果",
         "preference", "zh",
     ),

@@ -48,7 +48,7 @@ class Ship:
 
 
 @dataclass
-class Artifacts:
+class ShipFiles:
     """Files of ships, made and corrected."""
 
     variant: str
@@ -163,7 +163,7 @@ class Artifacts:
             return turn_page(view)
         if asked := _LOOKED_UP.search(view.asked):
             return self._keep(view, asked[1], int(asked[2]))
-        known = Known.of(view)
+        known = VisibleFiles.of(view)
         if "Which" in view.asked:
             paths = sorted(known.paths)
             answer = Say("\n".join(paths) or "I do not know.")
@@ -192,7 +192,7 @@ class Artifacts:
         old, new = f"berth: {facts['before']}", f"berth: {facts['berth']}"
         return Use("replace_in_file", {"path": facts["file"], "old": old, "new": new})
 
-    def _change(self, view: View, known: "Known", ship: str, new: str) -> Move:
+    def _change(self, view: View, known: "VisibleFiles", ship: str, new: str) -> Move:
         if any(call.name == "replace_in_file" for said in view.since for call in said.calls):
             return Say("Done.")
         path, berth = known.files.get(ship, ""), known.berth(ship)
@@ -202,7 +202,7 @@ class Artifacts:
             return Look(f"ship: {ship}", otherwise)
         return change
 
-    def _look(self, known: "Known", otherwise: Say) -> Look:
+    def _look(self, known: "VisibleFiles", otherwise: Say) -> Look:
         """Search for the first named ship without visible data, else for any."""
         ships = [*known.unclear, *(one for one in known.named if one not in known.files)]
         return Look(f"ship: {ships[0]}" if ships else "/berths/", otherwise)
@@ -231,7 +231,7 @@ _BEFORE = r"\b(?:was|from|before|previous\w*|former\w*|earlier|moved|old|instead
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class VisibleFiles:
     """The files as a request shows them."""
 
     files: dict[str, str]
@@ -247,7 +247,7 @@ class Known:
     """Those that moved, by the user's words."""
 
     @classmethod
-    def of(cls, view: View) -> "Known":
+    def of(cls, view: View) -> "VisibleFiles":
         """Read all files from a request, in any of its messages."""
         known = cls({}, {}, set(), set(), *_spoken_of(view))
         for text in map(written, view.messages):
@@ -309,7 +309,7 @@ def files_of(trace: Trace, *, turns: int) -> dict[str, str]:
     return files
 
 
-def make(variant: str, dice: Random) -> Artifacts:
+def make(variant: str, dice: Random) -> ShipFiles:
     """Create a case."""
     berths = dice.sample(range(11, 99), 2 * FILES)
     names = dice.sample(range(100, 999), FILES)
@@ -323,7 +323,7 @@ def make(variant: str, dice: Random) -> Artifacts:
         )
         for k, ship in enumerate(dice.sample(SHIPS, FILES))
     )
-    return Artifacts(variant, ships)
+    return ShipFiles(variant, ships)
 
 
 PROBE = Probe(

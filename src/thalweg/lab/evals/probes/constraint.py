@@ -16,7 +16,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from thalweg.lab.evals.base import Probe, Score, Speaks
 from thalweg.lab.evals.material.paging import is_page, turn_page
 from thalweg.lab.evals.scripted.moves import Move, Say, Use, View
-from thalweg.lab.evals.trace import Call, Request, Trace
+from thalweg.lab.evals.trace import Request, Trace, TracedCall
 
 VARIANTS = {"1": 1, "5": 5, "20": 20, "system": 5, "user": 5}
 """Compactions between the rules and the requests. By number: the rules are the user's first
@@ -164,7 +164,7 @@ class Constraint:
             and not str(call.arguments.get("text")).rstrip(" .\n)]").endswith(self.reference)
         ]
 
-    def _undone(self, calls: list[Call]) -> str:
+    def _undone(self, calls: list[TracedCall]) -> str:
         """Return which request was never attempted; empty if all were."""
         names = {call.name for call in calls}
         changed = {str(call.arguments.get("path")) for call in calls}
@@ -213,11 +213,11 @@ class Constraint:
         return f"Saved, {len(text)} characters."
 
 
-_Made = list[tuple[Request, Call]]
+_Made = list[tuple[Request, TracedCall]]
 _Broken = list[tuple[str, Request]]
 
 
-def _calls_of(request: Request) -> tuple[Call, ...]:
+def _calls_of(request: Request) -> tuple[TracedCall, ...]:
     return request.answer.calls if request.answer else ()
 
 
@@ -227,13 +227,13 @@ def _plain(notice: object) -> str:
     return " ".join(word for word in words if word not in {"the", "notice", "about", "a"})
 
 
-def _next(uses: list[Use], done: list[Call]) -> Move:
+def _next(uses: list[Use], done: list[TracedCall]) -> Move:
     """Return the first call that was not made yet."""
     left = [use for use in uses if not _was_made(use.tool, use.arguments, done)]
     return left[0] if left else Say("Done.")
 
 
-def _was_made(tool: str, arguments: Mapping[str, Any], done: list[Call]) -> bool:
+def _was_made(tool: str, arguments: Mapping[str, Any], done: list[TracedCall]) -> bool:
     return any(call.name == tool and dict(call.arguments) == dict(arguments) for call in done)
 
 

@@ -26,7 +26,7 @@ _TALK = (
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class DockingCode:
     """A ship's docking code."""
 
     ship: str
@@ -48,10 +48,10 @@ class Fact:
         return f"What is the {self.about}?"
 
 
-def facts(dice: Random, number: int) -> list[Fact]:
+def facts(dice: Random, number: int) -> list[DockingCode]:
     """Draw facts about different ships."""
     return [
-        Fact(ship, f"{''.join(dice.sample('HKQVXZ', 2))}-{dice.randrange(1000, 10_000)}")
+        DockingCode(ship, f"{''.join(dice.sample('HKQVXZ', 2))}-{dice.randrange(1000, 10_000)}")
         for ship in dice.sample(_SHIPS, number)
     ]
 

@@ -9,7 +9,7 @@ from random import Random
 from langchain_core.tools import BaseTool
 
 from thalweg.lab.evals.base import Probe, Score, Speaks
-from thalweg.lab.evals.material.ledger import READ, Ledger
+from thalweg.lab.evals.material.ledger import READ, TrialLedger
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, Use, View, written
 from thalweg.lab.evals.trace import Request, Trace
 
@@ -40,7 +40,7 @@ class Isolation:
     """Subagents read a ledger; the parent should receive their findings, and nothing else."""
 
     variant: str
-    ledger: Ledger
+    ledger: TrialLedger
     system_prompt: str = "You are a harbour clerk. Answer shortly and completely."
     gist: tuple[str, ...] = (_WORK.pattern, _NOTE.pattern, f"The {_BERTH.pattern}")
     """Findings so far are progress: they need not be found again."""
@@ -180,7 +180,7 @@ def make(variant: str, dice: Random) -> Isolation:
     ships = dice.sample(_SHIPS, 6)
     numbers = dice.sample(range(1_000, 9_999), len(ships))
     berths = {ship: f"B-{number}" for ship, number in zip(ships, numbers, strict=True)}
-    return Isolation(variant, Ledger(dice, berths, _PAGES[variant]))
+    return Isolation(variant, TrialLedger(dice, berths, _PAGES[variant]))
 
 
 PROBE = Probe(

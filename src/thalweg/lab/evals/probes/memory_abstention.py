@@ -10,7 +10,7 @@ from thalweg.lab.evals.base import Probe, Score, Speaks
 from thalweg.lab.evals.grading import denies_knowing, mentions
 from thalweg.lab.evals.material import personal
 from thalweg.lab.evals.material.personal import UNKNOWN, Topic
-from thalweg.lab.evals.scripted.learning import Note
+from thalweg.lab.evals.scripted.learning import ScriptedNote
 from thalweg.lab.evals.scripted.moves import Move, Say, View
 from thalweg.lab.evals.trace import Trace
 
@@ -30,7 +30,7 @@ class Abstention:
     """The person it is true of; next to that name it may be mentioned."""
     told: tuple[str, ...]
     """The user's messages, each in a thread of its own."""
-    facts: tuple[Note, ...]
+    facts: tuple[ScriptedNote, ...]
     """The facts that a competent learner notes."""
     forgotten: str = ""
     """Words of the facts that the user then deletes."""
@@ -78,7 +78,7 @@ def make(variant: str, dice: Random) -> Abstention:
         return Abstention(lock, "", "", (drinks,), (tea.note, lock.note))
     if variant == "somebody_else":
         name = dice.choice(personal.NAMES)
-        note = Note(
+        note = ScriptedNote(
             rf"The code of {name}'s bike lock is (\d+)",
             f"The code of {name}'s bike lock is {{value}}.",
             f"code of {name}'s bike lock",

@@ -9,7 +9,7 @@ from thalweg.lab.evals.base import Probe, Score, Speaks
 from thalweg.lab.evals.grading import mentions
 from thalweg.lab.evals.material import personal
 from thalweg.lab.evals.material.personal import Topic
-from thalweg.lab.evals.scripted.learning import Note
+from thalweg.lab.evals.scripted.learning import ScriptedNote
 from thalweg.lab.evals.scripted.moves import Move, Say, View
 from thalweg.lab.evals.trace import Trace
 
@@ -22,14 +22,14 @@ _AT_ONCE = 4
 
 
 @dataclass
-class Recall:
+class RecalledFact:
     """A fact mentioned in one thread, asked for in another."""
 
     topic: Topic
     value: str
     told: tuple[str, ...]
     """The user's messages, in order."""
-    facts: tuple[Note, ...]
+    facts: tuple[ScriptedNote, ...]
     """The facts that a competent learner notes."""
     tools: tuple[BaseTool, ...] = ()
     system_prompt: str = "You are a personal assistant. Answer in one short sentence."
@@ -59,7 +59,7 @@ class Recall:
         return Say("Noted.")
 
 
-def make(variant: str, dice: Random) -> Recall:
+def make(variant: str, dice: Random) -> RecalledFact:
     """Create a case."""
     if variant == "among_many":
         return _among_many(dice)
@@ -69,10 +69,10 @@ def make(variant: str, dice: Random) -> Recall:
         "chinese": (personal.CHINESE, personal.FRUITS),
     }[variant]
     value = dice.choice(values)
-    return Recall(topic, value, (topic.says.format(value=value),), (topic.note,))
+    return RecalledFact(topic, value, (topic.says.format(value=value),), (topic.note,))
 
 
-def _among_many(dice: Random) -> Recall:
+def _among_many(dice: Random) -> RecalledFact:
     """Create a case with the codes of many doors."""
     things = dice.sample(_THINGS, len(_THINGS))
     codes = [str(code) for code in dice.sample(range(1000, 9999), len(things))]
@@ -85,19 +85,19 @@ def _among_many(dice: Random) -> Recall:
         "",
         f"What is the door code of my {thing}?",
         f"the door code of my {thing} is",
-        Note(
+        ScriptedNote(
             rf"[Tt]he door code of my {thing} is (\d+)",
             f"The door code of the user's {thing} is {{value}}.",
             "",
         ),
     )
-    note = Note(
+    note = ScriptedNote(
         r"The door code of my (\w+) is (\d+)",
         "The door code of the user's {0} is {value}.",
         "door code of the {0}",
     )
     told = [" ".join(said[at : at + _AT_ONCE]) for at in range(0, len(said), _AT_ONCE)]
-    return Recall(topic, codes[asked], tuple(told), (note,))
+    return RecalledFact(topic, codes[asked], tuple(told), (note,))
 
 
 PROBE = Probe(

@@ -10,7 +10,7 @@ from thalweg.lab.evals.base import Probe, Score, Speaks
 from thalweg.lab.evals.grading import mentions
 from thalweg.lab.evals.material import personal
 from thalweg.lab.evals.material.personal import Topic
-from thalweg.lab.evals.scripted.learning import Note
+from thalweg.lab.evals.scripted.learning import ScriptedNote
 from thalweg.lab.evals.scripted.moves import Move, Say, View
 from thalweg.lab.evals.trace import Trace
 
@@ -31,7 +31,7 @@ class Update:
     gist: tuple[str, ...] = ()
 
     @property
-    def facts(self) -> tuple[Note, ...]:
+    def facts(self) -> tuple[ScriptedNote, ...]:
         """The facts that a competent learner notes."""
         return (self.topic.note,)
 

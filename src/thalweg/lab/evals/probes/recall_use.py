@@ -15,7 +15,7 @@ from thalweg.lab.evals.probes.harbour import (
     PLAY,
     SYSTEM,
     UNKNOWN,
-    Fact,
+    DockingCode,
     answering_machine,
     chatter,
     facts,
@@ -34,9 +34,9 @@ class Recollection:
     """A conversation that ends with a question about a fact; cases differ in where the fact is."""
 
     where: Where
-    fact: Fact
+    fact: DockingCode
     """The requested fact."""
-    others: Sequence[Fact]
+    others: Sequence[DockingCode]
     """Facts of other ships, mentioned in passing."""
     message: str
     """The message of the answering machine, long before the question."""

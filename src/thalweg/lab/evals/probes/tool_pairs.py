@@ -31,7 +31,7 @@ _AT_ONCE = {"one": 1, "two": 2, "three": 3}
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class VariantRequest:
     """The request of a variant."""
 
     tool: str
@@ -62,14 +62,14 @@ def _shrank_in_a_turn(trace: Trace) -> bool:
 
 
 SHAPES = {
-    "parallel": Shape(
+    "parallel": VariantRequest(
         INSPECT, 3, "three", SMALL, ROUNDS, _had_parallel, "no two calls were made at once"
     ),
-    "failing": Shape(OPEN, 2, "two", SMALL, ROUNDS, _had_failure, "no tool failed"),
-    "large": Shape(
+    "failing": VariantRequest(OPEN, 2, "two", SMALL, ROUNDS, _had_failure, "no tool failed"),
+    "large": VariantRequest(
         INSPECT, 15, "three", LARGE, 1, _shrank_in_a_turn, "nothing was compacted within a turn"
     ),
-    "many": Shape(
+    "many": VariantRequest(
         INSPECT, 40, "one", MIDDLE, 1, _shrank_in_a_turn, "nothing was compacted within a turn"
     ),
 }
@@ -82,7 +82,7 @@ calls."""
 class ToolPairs:
     """The holds of a ship, inspected by calls."""
 
-    shape: Shape
+    shape: VariantRequest
     seed: float
     tools: tuple[BaseTool, ...] = ()
     system_prompt: str = "You are a ship's surveyor. Use the tools you have; answer in few words."

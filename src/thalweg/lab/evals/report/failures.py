@@ -10,7 +10,7 @@ from typing import Any
 
 from thalweg.engine.tokens import exact_counter
 from thalweg.lab.evals.results import Result
-from thalweg.lab.evals.trace import Request, Said
+from thalweg.lab.evals.trace import Request, TracedMessage
 from thalweg.lab.pages import Pool
 
 TEXT_CHARS = 200_000
@@ -28,13 +28,13 @@ _NAMED = re.compile(
 
 
 @dataclass(slots=True)
-class _Pools:
+class _FailurePools:
     count: Callable[[str], int]
     texts: Pool = field(default_factory=Pool)
     messages: Pool = field(default_factory=Pool)
     chars: int = 0
 
-    def message(self, said: Said) -> int:
+    def message(self, said: TracedMessage) -> int:
         """Return the index of a message: role, name, tokens, text, calls, error flag."""
         calls = [_written(call.name, call.arguments) for call in said.calls]
         text = self.text(said.text)
@@ -57,7 +57,7 @@ def failures(results: Sequence[Result]) -> dict[str, Any]:
     If not all requests fit, those of different probes and subjects precede a second one of the
     same.
     """
-    pools = _Pools(exact_counter())
+    pools = _FailurePools(exact_counter())
     found: dict[int, dict[str, Any]] = {}
     for place in _in_turn(results):
         found[place] = _failure(results[place], pools)
@@ -79,7 +79,7 @@ def _in_turn(results: Sequence[Result]) -> list[int]:
     return [place for _, place in sorted(order)]
 
 
-def _failure(result: Result, pools: _Pools) -> dict[str, Any]:
+def _failure(result: Result, pools: _FailurePools) -> dict[str, Any]:
     request = _shown(result)
     if request is None:
         return {"sought": [], "request": None}

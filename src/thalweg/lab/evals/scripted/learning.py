@@ -25,7 +25,7 @@ _SURE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class ScriptedNote:
     """A fact that a competent learner notes where the user mentions it."""
 
     said: str
@@ -47,12 +47,12 @@ class Teaches(Protocol):
     """A case with facts to note about its user; in other cases nothing is noted."""
 
     @property
-    def facts(self) -> Sequence[Note]:
+    def facts(self) -> Sequence[ScriptedNote]:
         """The facts that a competent learner notes."""
         ...
 
 
-def learned(view: View, notes: Sequence[Note]) -> Use | None:
+def learned(view: View, notes: Sequence[ScriptedNote]) -> Use | None:
     """Return the answer to a learner's request; `None` for any other request.
 
     Args:
@@ -68,7 +68,7 @@ def learned(view: View, notes: Sequence[Note]) -> Use | None:
     return None
 
 
-def _facts(asked: str, notes: Sequence[Note]) -> Iterator[Mapping[str, Any]]:
+def _facts(asked: str, notes: Sequence[ScriptedNote]) -> Iterator[Mapping[str, Any]]:
     told, _, conversation = asked.partition(_THE_CONVERSATION)
     known = {content: name for name, content in _KNOWN.findall(told)}
     for number, text in _learnable(conversation):
@@ -86,7 +86,7 @@ def _learnable(conversation: str) -> Iterator[tuple[int, str]]:
 
 
 def _fact(
-    note: Note, found: re.Match[str], number: int, known: Mapping[str, str]
+    note: ScriptedNote, found: re.Match[str], number: int, known: Mapping[str, str]
 ) -> Mapping[str, Any]:
     groups = found.groups()
     content = note.content_of(groups)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
-from thalweg.lab.evals.trace import Said
+from thalweg.lab.evals.trace import TracedMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ Move = Say | Use | Look
 class View:
     """A request, as a model sees it."""
 
-    messages: tuple[Said, ...]
+    messages: tuple[TracedMessage, ...]
     tools: frozenset[str]
 
     @cached_property
@@ -59,7 +59,7 @@ class View:
         return "\n".join(one.text for one in self.messages if one.role == "system")
 
     @cached_property
-    def since(self) -> tuple[Said, ...]:
+    def since(self) -> tuple[TracedMessage, ...]:
         """The messages after the newest message of a user."""
         last = max((k for k, one in enumerate(self.messages) if one.role == "user"), default=-1)
         return self.messages[last + 1 :]
@@ -87,7 +87,7 @@ class View:
         return [found for said in self.messages for found in sought.finditer(written(said))]
 
 
-def written(said: Said) -> str:
+def written(said: TracedMessage) -> str:
     """Return a message with its tool calls as text, one line per text argument."""
     texts = [said.text]
     for call in said.calls:

@@ -47,7 +47,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class GraphFactory:
     """A function that creates a graph, for every trial."""
 
     name: str
@@ -84,7 +84,7 @@ async def _result(made: Any) -> object:  # noqa: ANN401 (an awaitable of anythin
     return await made
 
 
-def imported(name: str) -> Given | Made:
+def imported(name: str) -> Given | GraphFactory:
     """Return the subject for an import path; see `found_at`.
 
     Raises:
@@ -116,7 +116,7 @@ def as_graph(name: str, found: object) -> Any:  # noqa: ANN401 (of any state)
     return graph
 
 
-def _made_by(name: str, make: Callable[..., Any]) -> Made:
+def _made_by(name: str, make: Callable[..., Any]) -> GraphFactory:
     """Return the subject for a function, with the arguments of its signature.
 
     Raises:
@@ -136,7 +136,7 @@ def _made_by(name: str, make: Callable[..., Any]) -> Made:
             )
             raise ConfigError(name, problem, mend)
     offers: set[Need] = {need for one, need in _AS_OFFERED.items() if one in wanted}
-    return Made(name, make, frozenset(wanted), frozenset(offers | _said(name, make)))
+    return GraphFactory(name, make, frozenset(wanted), frozenset(offers | _said(name, make)))
 
 
 def _said(name: str, make: object) -> set[Need]:

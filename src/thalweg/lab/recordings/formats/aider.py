@@ -10,7 +10,7 @@ from itertools import groupby
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.lab.recordings.base import Recording
 from thalweg.lab.recordings.rows import LogFormat, Recorded, through_wire
-from thalweg.lab.recordings.source import Source
+from thalweg.lab.recordings.source import RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "aider"
@@ -18,12 +18,12 @@ NAME = "aider"
 _STARTED = re.compile(r"# aider chat started at (.+)")
 
 
-def detect(source: Source) -> bool:
+def detect(source: RecordedFile) -> bool:
     """Return whether the text has the line that begins every chat of aider."""
     return any(_STARTED.match(line) for line in source.text.split("\n"))
 
 
-def read(source: Source) -> Recording:
+def read(source: RecordedFile) -> Recording:
     """Return the recording; consecutive lines of one speaker become one message."""
     messages, notes = through_wire(OpenAIChatWire().read, list(_items(source.text)))
     return Recording(source.name, NAME, tuple(messages), (*source.file_notes, *notes))

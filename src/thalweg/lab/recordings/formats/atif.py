@@ -13,7 +13,7 @@ from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.lab.recordings.base import Recording, SessionInfo
 from thalweg.lab.recordings.rows import LogFormat, Recorded, as_recording, as_str, odd_row
-from thalweg.lab.recordings.source import Broken, JsonObject, Source
+from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "atif"
@@ -21,7 +21,7 @@ NAME = "atif"
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 
 
-def detect(source: Source) -> bool:
+def detect(source: RecordedFile) -> bool:
     """Return whether the document names the format and lists steps."""
     document = source.document
     return (
@@ -31,7 +31,7 @@ def detect(source: Source) -> bool:
     )
 
 
-def read(source: Source) -> Recording:
+def read(source: RecordedFile) -> Recording:
     """Read every step; `Message.line` is its index."""
     notes = list(source.notes)
     items = [

@@ -24,7 +24,7 @@ from thalweg.lab.recordings.rows import (
     as_recording,
     as_str,
 )
-from thalweg.lab.recordings.source import JsonObject, Source
+from thalweg.lab.recordings.source import JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "chat-document"
@@ -46,12 +46,12 @@ class _Chat:
     skipped: Counter[str] | None = None
 
 
-def detect(source: Source) -> bool:
+def detect(source: RecordedFile) -> bool:
     """Return whether the document has a list of messages in one of the forms."""
     return _chat(source.document) is not None
 
 
-def read(source: Source) -> Recording:
+def read(source: RecordedFile) -> Recording:
     """Return the recording; `Message.line` is the index in the list of messages."""
     chat = _chat(source.document)
     assert chat is not None  # noqa: S101 (`detect` checked it)

@@ -23,7 +23,7 @@ from thalweg.lab.recordings.rows import (
     summary_note,
     who_wrote,
 )
-from thalweg.lab.recordings.source import Broken, JsonObject, Row, Source
+from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile, RecordedRow
 
 NAME = "claude-code"
 
@@ -38,7 +38,7 @@ _NO_MODEL = "<synthetic>"
 """What the program names as the model of an answer that it wrote itself."""
 
 
-def detect(source: Source) -> bool:
+def detect(source: RecordedFile) -> bool:
     """Return whether a user or assistant row wraps a message and names its session."""
     return any(
         as_str(row.value.get("type")) in _SPEAKERS
@@ -48,11 +48,11 @@ def detect(source: Source) -> bool:
     )
 
 
-def read(source: Source) -> Recording:
+def read(source: RecordedFile) -> Recording:
     """Return the recording of the main thread, in the order of the file."""
     # A file is named by its session; a resumed one may begin with rows of the session before.
     own = source.name if _OWN_NAME.match(source.name) else ""
-    session = _Session(
+    session = _ClaudeSession(
         notes=list(source.notes), of_subagent=_is_of_subagent(source), info=SessionInfo(id=own)
     )
     for row in source.lines:
@@ -70,14 +70,14 @@ def read(source: Source) -> Recording:
     )
 
 
-def _is_of_subagent(source: Source) -> bool:
+def _is_of_subagent(source: RecordedFile) -> bool:
     """Return whether the whole file is the thread of a subagent."""
     spoken = [row.value for row in source.objects if as_str(row.value.get("type")) in _SPEAKERS]
     return all(row.get("isSidechain") is True for row in spoken)
 
 
 @dataclass(slots=True)
-class _Session:
+class _ClaudeSession:
     """The rows processed so far."""
 
     notes: list[Note]
@@ -95,7 +95,7 @@ class _Session:
     info: SessionInfo = field(default_factory=SessionInfo)
     compactions: list[RecordedCompaction] = field(default_factory=list)
 
-    def take(self, row: Row | Broken) -> None:
+    def take(self, row: RecordedRow | Broken) -> None:
         if isinstance(row, Broken):
             self.items.append(row)
         elif not isinstance(row.value, dict) or not isinstance(row.value.get("type"), str):

@@ -21,7 +21,7 @@ from thalweg.lab.recordings.rows import (
     summary_note,
     who_wrote,
 )
-from thalweg.lab.recordings.source import Broken, JsonObject, Row, Source
+from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile, RecordedRow
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "codex"
@@ -41,7 +41,7 @@ _BARE = frozenset(
 )
 
 
-def detect(source: Source) -> bool:
+def detect(source: RecordedFile) -> bool:
     """Return whether a row wraps an item, or bare items follow a header of the old form."""
     return any(_is_wrapped(row.value) for row in source.objects) or (
         any(_is_bare(row.value) for row in source.objects)
@@ -58,9 +58,9 @@ def _is_bare(row: JsonObject) -> bool:
     return kind in _BARE and ("role" in row or kind != "message") and "payload" not in row
 
 
-def read(source: Source) -> Recording:
+def read(source: RecordedFile) -> Recording:
     """Return the recording of the model's input and output; events repeat them and are skipped."""
-    session = _Session(notes=list(source.notes))
+    session = _CodexSession(notes=list(source.notes))
     for row in source.lines:
         session.take(row)
     return as_recording(
@@ -76,7 +76,7 @@ def read(source: Source) -> Recording:
 
 
 @dataclass(slots=True)
-class _Session:
+class _CodexSession:
     """The rows processed so far."""
 
     notes: list[Note]
@@ -88,7 +88,7 @@ class _Session:
     info: SessionInfo = field(default_factory=SessionInfo)
     compactions: list[RecordedCompaction] = field(default_factory=list)
 
-    def take(self, row: Row | Broken) -> None:
+    def take(self, row: RecordedRow | Broken) -> None:
         if isinstance(row, Broken):
             self.items.append(row)
             return

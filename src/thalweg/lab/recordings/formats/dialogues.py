@@ -7,7 +7,7 @@ from typing import Any
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.lab.recordings.base import Recording
 from thalweg.lab.recordings.rows import LogFormat, Recorded, as_str, through_wire
-from thalweg.lab.recordings.source import JsonObject, Source
+from thalweg.lab.recordings.source import JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "dialogue"
@@ -16,12 +16,12 @@ _SESSION = re.compile(r"session_(\d+)")
 _WOZ = {"usr": "user", "sys": "assistant"}
 
 
-def detect(source: Source) -> bool:
+def detect(source: RecordedFile) -> bool:
     """Return whether the document has turns of one of the formats."""
     return next(_items(source.document), None) is not None
 
 
-def read(source: Source) -> Recording:
+def read(source: RecordedFile) -> Recording:
     """Return the recording of every turn, with the first speaker as the user."""
     messages, notes = through_wire(OpenAIChatWire().read, list(_items(source.document)))
     return Recording(source.name, NAME, tuple(messages), (*source.notes, *notes))

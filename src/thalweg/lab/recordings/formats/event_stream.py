@@ -9,7 +9,7 @@ from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.lab.recordings.base import Recording
 from thalweg.lab.recordings.rows import LogFormat, Recorded, as_str, pairing_notes, through_wire
-from thalweg.lab.recordings.source import NOTED_CHARS, Broken, JsonObject, Source
+from thalweg.lab.recordings.source import NOTED_CHARS, Broken, JsonObject, RecordedFile
 
 NAME = "event-stream"
 
@@ -17,14 +17,14 @@ _CHUNKS = frozenset({"message_chunk", "tool_calls", "tool_call_chunks", "interru
 _RESULT = "tool_call_result"
 
 
-def detect(source: Source) -> bool:
+def detect(source: RecordedFile) -> bool:
     """Return whether an event is a chunk of a message."""
     if "event:" not in source.text or "data:" not in source.text:
         return False
     return any(name in _CHUNKS and data is not None for _, name, data in _events(source.text, []))
 
 
-def read(source: Source) -> Recording:
+def read(source: RecordedFile) -> Recording:
     """Return the recording; each message is at the position of its first chunk."""
     notes: list[Note] = []
     growing: dict[str, _Growing] = {}

@@ -17,7 +17,7 @@ from thalweg.lab.recordings.rows import (
     as_str,
     odd_row,
 )
-from thalweg.lab.recordings.source import Broken, JsonObject, Row, Source
+from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile, RecordedRow
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "gemini-cli"
@@ -25,7 +25,7 @@ NAME = "gemini-cli"
 _SPEAKERS = frozenset({"user", "gemini"})
 
 
-def detect(source: Source) -> bool:
+def detect(source: RecordedFile) -> bool:
     """Return whether a session has messages of type `user` or `gemini`."""
     return any(_is_message(row) for _, row in _rows(source))
 
@@ -34,7 +34,7 @@ def _is_message(row: object) -> bool:
     return isinstance(row, dict) and as_str(row.get("type")) in _SPEAKERS
 
 
-def _rows(source: Source) -> list[tuple[int, Any]]:
+def _rows(source: RecordedFile) -> list[tuple[int, Any]]:
     """Return the messages with their index, or with their line if each has its own."""
     document = source.document
     if isinstance(document, dict) and "sessionId" in document:
@@ -45,11 +45,11 @@ def _rows(source: Source) -> list[tuple[int, Any]]:
     return []
 
 
-def _value(line: Row | Broken) -> object:
+def _value(line: RecordedRow | Broken) -> object:
     return line if isinstance(line, Broken) else line.value
 
 
-def read(source: Source) -> Recording:
+def read(source: RecordedFile) -> Recording:
     """Return the recording of user and model messages; notices of the program are skipped.
 
     A message that is written several times, as it grows, keeps its first position.
@@ -77,7 +77,7 @@ def read(source: Source) -> Recording:
     )
 
 
-def _session(source: Source) -> SessionInfo:
+def _session(source: RecordedFile) -> SessionInfo:
     """Read what the document, or its first line and the newest answer, state of the session."""
     rows = [row for _, row in _rows(source) if isinstance(row, dict)]
     head = source.document if isinstance(source.document, dict) else {}

@@ -17,7 +17,7 @@ from thalweg.lab.recordings.rows import (
     as_str,
     odd_row,
 )
-from thalweg.lab.recordings.source import Broken, Source
+from thalweg.lab.recordings.source import Broken, RecordedFile
 
 NAME = "langgraph"
 
@@ -26,12 +26,12 @@ _PLACES = ("messages", "values", "channel_values", "state", "checkpoint")
 """Keys of a state that may contain messages, or one another."""
 
 
-def detect(source: Source) -> bool:
+def detect(source: RecordedFile) -> bool:
     """Return whether messages have type `human`, `ai` or `tool`, or the constructor form."""
     return bool(_threads(source))
 
 
-def read(source: Source) -> Recording:
+def read(source: RecordedFile) -> Recording:
     """Return the recording of the longest list; `Message.line` is the index in it, or its line."""
     threads = _threads(source)
     notes = list(source.notes)
@@ -57,7 +57,7 @@ _Thread = list[tuple[int, Any]]
 """Messages, each with its index or line."""
 
 
-def _threads(source: Source) -> list[_Thread]:
+def _threads(source: RecordedFile) -> list[_Thread]:
     document = source.document
     rows = [row.value for row in source.objects]
     if document is None and _is_thread(rows):

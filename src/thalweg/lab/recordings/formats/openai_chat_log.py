@@ -17,7 +17,7 @@ from thalweg.lab.recordings.rows import (
     through_wire,
     who_wrote,
 )
-from thalweg.lab.recordings.source import Broken, JsonObject, Row, Source
+from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile, RecordedRow
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "openai-chat-log"
@@ -37,12 +37,12 @@ def is_chat_message(value: object) -> bool:
     )
 
 
-def detect(source: Source) -> bool:
+def detect(source: RecordedFile) -> bool:
     """Return whether a line is a message."""
     return any(is_chat_message(row.value) for row in source.objects)
 
 
-def read(source: Source) -> Recording:
+def read(source: RecordedFile) -> Recording:
     """Return the recording of every message line, without the recorded agent's summaries."""
     notes: list[Note] = list(source.notes)
     items: list[Recorded | Broken] = []
@@ -59,17 +59,17 @@ def read(source: Source) -> Recording:
     return Recording(source.name, NAME, tuple(messages), tuple(notes))
 
 
-def _recorder_notes(row: Row) -> JsonObject:
+def _recorder_notes(row: RecordedRow) -> JsonObject:
     beside = row.value.get("x") if isinstance(row.value, dict) else None
     return beside if isinstance(beside, dict) else {}
 
 
-def _is_summary(row: Row) -> bool:
+def _is_summary(row: RecordedRow) -> bool:
     beside = _recorder_notes(row)
     return bool(beside.get("is_compact_summary") or beside.get("compaction"))
 
 
-def _item(row: Row, notes: list[Note]) -> Recorded | Broken:
+def _item(row: RecordedRow, notes: list[Note]) -> Recorded | Broken:
     if not is_chat_message(row.value):
         return odd_row(row.line, row.value, notes)
     beside = _recorder_notes(row)

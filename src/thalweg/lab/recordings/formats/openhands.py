@@ -23,7 +23,7 @@ from thalweg.lab.recordings.rows import (
     odd_row,
     summary_note,
 )
-from thalweg.lab.recordings.source import Broken, JsonObject, Source
+from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "openhands"
@@ -31,7 +31,7 @@ NAME = "openhands"
 _SILENT = frozenset({"recall", "change_agent_state", "agent_state_changed", "null", ""})
 
 
-def detect(source: Source) -> bool:
+def detect(source: RecordedFile) -> bool:
     """Return whether events have a source and are an action or an observation."""
     return any(
         isinstance(event, dict)
@@ -51,9 +51,9 @@ def _events(document: object) -> Sequence[Any]:
     return [one for event in document for one in (event if isinstance(event, list) else [event])]
 
 
-def read(source: Source) -> Recording:
+def read(source: RecordedFile) -> Recording:
     """Return the recording of messages, actions and observations; program states are skipped."""
-    stream = _Stream()
+    stream = _EventStream()
     for index, event in enumerate(_events(source.document)):
         stream.take(index, event)
     return as_recording(
@@ -67,7 +67,7 @@ def read(source: Source) -> Recording:
 
 
 @dataclass(slots=True)
-class _Stream:
+class _EventStream:
     """The events processed so far."""
 
     notes: list[Note] = field(default_factory=list)

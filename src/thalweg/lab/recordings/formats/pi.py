@@ -21,7 +21,7 @@ from thalweg.lab.recordings.rows import (
     odd_row,
     summary_note,
 )
-from thalweg.lab.recordings.source import Broken, JsonObject, Row, Source
+from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile, RecordedRow
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "pi"
@@ -30,7 +30,7 @@ _ROLES = frozenset({"user", "assistant", "toolResult"})
 _SUMMARIES = frozenset({"compaction", "branch_summary", "compactionSummary", "branchSummary"})
 
 
-def detect(source: Source) -> bool:
+def detect(source: RecordedFile) -> bool:
     """Return whether it has a header and a wrapped message, or a result in pi's form."""
     header = any(row.value.get("type") == "session" for row in source.objects)
     roles = {_role(row.value) for row in source.objects}
@@ -42,9 +42,9 @@ def _role(row: JsonObject) -> str:
     return as_str(message.get("role")) if isinstance(message, dict) else ""
 
 
-def read(source: Source) -> Recording:
+def read(source: RecordedFile) -> Recording:
     """Return the recording of every message, in file order, abandoned branches included."""
-    session = _Session(notes=list(source.notes))
+    session = _PiSession(notes=list(source.notes))
     for row in source.lines:
         session.take(row)
     return as_recording(
@@ -60,7 +60,7 @@ def read(source: Source) -> Recording:
 
 
 @dataclass(slots=True)
-class _Session:
+class _PiSession:
     """The rows processed so far."""
 
     notes: list[Note]
@@ -70,7 +70,7 @@ class _Session:
     info: SessionInfo = field(default_factory=SessionInfo)
     compactions: list[RecordedCompaction] = field(default_factory=list)
 
-    def take(self, row: Row | Broken) -> None:
+    def take(self, row: RecordedRow | Broken) -> None:
         if isinstance(row, Broken):
             self.items.append(row)
             return

@@ -18,7 +18,7 @@ from thalweg.lab.recordings.rows import (
     pairing_notes,
     through_wire,
 )
-from thalweg.lab.recordings.source import Broken, JsonObject, Source
+from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile
 
 NAME = "swe-agent"
 
@@ -28,7 +28,7 @@ _CHAT_FIELDS = frozenset(
 )
 
 
-def detect(source: Source) -> bool:
+def detect(source: RecordedFile) -> bool:
     """Return whether the document has steps, each an action with its observation."""
     document = source.document
     if not isinstance(document, dict) or not isinstance(steps := document.get("trajectory"), list):
@@ -36,7 +36,7 @@ def detect(source: Source) -> bool:
     return any(isinstance(step, dict) and len(_STEP & step.keys()) > 1 for step in steps)
 
 
-def read(source: Source) -> Recording:
+def read(source: RecordedFile) -> Recording:
     """Return the recording of the chat; observations in user messages are marked as injected."""
     items: list[Recorded | Broken] = []
     notes = list(source.notes)

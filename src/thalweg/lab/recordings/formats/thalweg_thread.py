@@ -12,18 +12,18 @@ from thalweg.archive.threads.thread_export import NAME
 from thalweg.engine.entries import Message, Role, message_from_json
 from thalweg.lab.recordings.base import Recording
 from thalweg.lab.recordings.rows import LogFormat, broken_message, left_out, odd_row, pairing_notes
-from thalweg.lab.recordings.source import Broken, Source
+from thalweg.lab.recordings.source import Broken, RecordedFile
 
 _ROLES = frozenset(get_args(Role))
 
 
-def detect(source: Source) -> bool:
+def detect(source: RecordedFile) -> bool:
     """Return whether the first line is the header of the format."""
     first = next(iter(source.objects), None)
     return first is not None and first.value.get("thalweg") == NAME
 
 
-def read(source: Source) -> Recording:
+def read(source: RecordedFile) -> Recording:
     """Return the recording; `Message.line` is the line of the message."""
     notes = list(source.notes)
     messages: list[Message] = []

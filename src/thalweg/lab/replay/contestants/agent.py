@@ -10,12 +10,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter, count_json, exact_counter
-from thalweg.engine.window.window import NO_WORDS, Item
+from thalweg.engine.window.window import NO_WORDS, WindowItem
 from thalweg.errors import PeerError
-from thalweg.lab.replay.contestants.base import Contestant, Request, Summarizing
+from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
 from thalweg.lab.replay.contestants.conversation import Conversation, blocks_of, without_chance
-from thalweg.lab.replay.contestants.layout import Checker, Layout
-from thalweg.lab.replay.contestants.loop import PROVIDER, Loop, Results, Sent, StandIn
+from thalweg.lab.replay.contestants.layout import RequestChecker, ThreadLayout
+from thalweg.lab.replay.contestants.loop import PROVIDER, Loop, ReplayedModel, Results, SentMessages
 from thalweg.lab.replay.contestants.stopwatch import Stopwatch
 from thalweg.lab.replay.peers import SUMMARY_TOKENS, stand_in
 
@@ -23,7 +23,7 @@ STEPS = 10_000_000
 """Most steps of a graph in one run: a recording is as long as it is."""
 
 
-class Files(Protocol):
+class PeerFiles(Protocol):
     """What a peer keeps outside the context, and how it is found again."""
 
     def holds(self, block: str, text: str) -> bool:
@@ -48,21 +48,21 @@ class Files(Protocol):
 
 
 @dataclass(slots=True)
-class Setting:
+class PeerSetting:
     """What a peer's agent is made with."""
 
-    model: StandIn
+    model: ReplayedModel
     results: Results
     system: SystemMessage | None
     saver: InMemorySaver
 
 
-MakeAgent = Callable[[Setting], Any]
+MakeAgent = Callable[[PeerSetting], Any]
 """Makes the compiled graph."""
 
 
 @dataclass(slots=True)
-class Agent(Contestant):
+class AgentContestant(Contestant):
     """A recording's thread in an agent of LangChain's.
 
     The model is a stand-in that returns the recorded answers, and tools return the recorded
@@ -72,30 +72,30 @@ class Agent(Contestant):
 
     make: MakeAgent
     window: int
-    files: Files | None = None
+    files: PeerFiles | None = None
     count: Counter = field(default_factory=exact_counter)
-    layout: Layout = field(init=False)
+    layout: ThreadLayout = field(init=False)
     talk: Conversation = field(init=False)
     loop: Loop | None = None
-    _checker: Checker = field(default_factory=Checker)
+    _checker: RequestChecker = field(default_factory=RequestChecker)
     _results: Results = field(default_factory=Results)
-    _systems: list[Item] = field(default_factory=list)
+    _systems: list[WindowItem] = field(default_factory=list)
     _own: tuple[int, int] = (0, 0)
     """Number of tools in the last request that were counted, and their tokens."""
     _summaries: list[Summarizing] = field(default_factory=list)
     _written: int = 0
     """Summaries so far."""
-    _last: Request | None = None
+    _last: PeerRequest | None = None
     _watch: Stopwatch = field(default_factory=Stopwatch)
 
     def __post_init__(self) -> None:
-        self.layout, self.talk = Layout(self.count), Conversation(self.count)
+        self.layout, self.talk = ThreadLayout(self.count), Conversation(self.count)
 
     def receive(self, message: Message) -> None:
         """Receive the recording's next message; see `Contestant.receive`."""
         self.layout.receive(message)
 
-    def request(self, *, cold: bool) -> Request:
+    def request(self, *, cold: bool) -> PeerRequest:
         """See `Contestant.request`.
 
         Raises:
@@ -113,9 +113,9 @@ class Agent(Contestant):
         self._last = self._request(sent)
         return self._last
 
-    def _advance(self, new: Sequence[Item]) -> Sent:
+    def _advance(self, new: Sequence[WindowItem]) -> SentMessages:
         """Let the agent go on to its model's next call."""
-        sent: Sent | None = None
+        sent: SentMessages | None = None
         if self.loop is None:
             self._systems = [item for item in new if item.section == "system"]
             self.loop = self._began()
@@ -139,14 +139,16 @@ class Agent(Contestant):
             return agent.invoke({"messages": [*messages]}, thread, durability="exit")
 
         loop = Loop(start, self._results)
-        model = StandIn(
+        model = ReplayedModel(
             ask=loop.ask, summarize=self._summarize, profile={"max_input_tokens": self.window}
         )
         system = SystemMessage(text) if text else None
-        agent = self.make(Setting(model, self._results, system, InMemorySaver()))
+        agent = self.make(PeerSetting(model, self._results, system, InMemorySaver()))
         return loop
 
-    def _turn(self, new: Sequence[Item]) -> tuple[AIMessage, list[ToolMessage], list[AnyMessage]]:
+    def _turn(
+        self, new: Sequence[WindowItem]
+    ) -> tuple[AIMessage, list[ToolMessage], list[AnyMessage]]:
         """Split what came into the model's answer, the results of its calls, and the rest."""
         speaks = new[0].message.role == "assistant"
         said = [self.talk.written(item) for item in new]
@@ -175,10 +177,10 @@ class Agent(Contestant):
         text = stand_in(self.count, SUMMARY_TOKENS, self._written)
         return AIMessage(text, usage_metadata=usage, response_metadata={"model_provider": PROVIDER})
 
-    def _request(self, sent: Sent) -> Request:
+    def _request(self, sent: SentMessages) -> PeerRequest:
         messages = [*sent.messages]
         beside = self._tools(sent.tools)
-        items: list[Item] = []
+        items: list[WindowItem] = []
         if messages and messages[0].type == "system" and not messages[0].id:
             beside += max(
                 0, self.count(str(messages.pop(0).text)) - sum(i.tokens for i in self._systems)
@@ -186,7 +188,7 @@ class Agent(Contestant):
             items += self._systems
         items += map(self.talk.item, messages)
         summaries, self._summaries = tuple(self._summaries), []
-        return Request(
+        return PeerRequest(
             items=items,
             whole=frozenset(i.position for i in items if self.talk.is_given(i))
             | frozenset(i.position for i in self._systems),
@@ -220,7 +222,7 @@ class Agent(Contestant):
         block, text = self.talk.words(position)
         return self.files.holds(block, text)
 
-    def shown(self, item: Item) -> tuple[str, str]:
+    def shown(self, item: WindowItem) -> tuple[str, str]:
         """Return how the last request shows a message, and the reference that reads it in full.
 
         See `Contestant.shown`.

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from thalweg.engine.edits import Edit
 from thalweg.engine.entries import Message
-from thalweg.engine.window.window import Item
-from thalweg.lab.replay.questions import Needle
+from thalweg.engine.window.window import WindowItem
+from thalweg.lab.replay.questions import NeedleQuestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,10 +26,10 @@ class Summarizing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class PeerRequest:
     """What a contestant would send for the recording's next assistant message."""
 
-    items: Sequence[Item]
+    items: Sequence[WindowItem]
     """In order. The list may be the contestant's own: read it before the next request, and
     don't keep it. An unchanged message is the very same item as in the request before."""
     whole: frozenset[int]
@@ -53,7 +53,7 @@ class Contestant(Protocol):
         """Receive the recording's next message."""
         ...
 
-    def request(self, *, cold: bool) -> Request:
+    def request(self, *, cold: bool) -> PeerRequest:
         """Return the current request; called before each assistant message, and at the end.
 
         Args:
@@ -73,7 +73,7 @@ class Contestant(Protocol):
         """Return whether the last request has a reference to read a whole message."""
         ...
 
-    def steps(self, needle: Needle, position: int, named: str) -> int:
+    def steps(self, needle: NeedleQuestion, position: int, named: str) -> int:
         """Return the number of further steps to an answer outside of the context and one search.
 
         Args:
@@ -87,7 +87,7 @@ class Contestant(Protocol):
         del needle, position, named
         return -1
 
-    def shown(self, item: Item) -> tuple[str, str]:
+    def shown(self, item: WindowItem) -> tuple[str, str]:
         """Return how the last request shows a message, and the reference that reads it in full.
 
         Returns:

@@ -10,7 +10,7 @@ from langchain_core.messages.utils import get_buffer_string
 from thalweg.engine.entries import Media, Message, Part, Text, Thinking, ToolCall
 from thalweg.engine.tokens import Counter, measure
 from thalweg.engine.transcript import as_text
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.engine.wires.langchain import LangChainWire
 
 _HOME = json.dumps({"langchain": {}})
@@ -25,14 +25,14 @@ class Conversation:
 
     count: Counter
     _wire: LangChainWire = field(default_factory=LangChainWire)
-    _given: dict[str, tuple[AnyMessage, Item]] = field(default_factory=dict)
+    _given: dict[str, tuple[AnyMessage, WindowItem]] = field(default_factory=dict)
     """Messages passed to the agent, by the message's id."""
-    _other: dict[str, tuple[BaseMessage, Item]] = field(default_factory=dict)
+    _other: dict[str, tuple[BaseMessage, WindowItem]] = field(default_factory=dict)
     """Sent messages that were not passed to the agent, by id or text."""
     _blocks: dict[str, set[int]] = field(default_factory=dict)
     _transcribed: int = 0
 
-    def written(self, item: Item) -> AnyMessage:
+    def written(self, item: WindowItem) -> AnyMessage:
         """Write an item as a message of LangChain's."""
         uid = f"m{item.position}" if item.position >= 0 else f"n{len(self._given)}"
         clean = replace(
@@ -49,7 +49,7 @@ class Conversation:
         self._given[uid] = (message, item)
         return message
 
-    def item(self, message: BaseMessage) -> Item:
+    def item(self, message: BaseMessage) -> WindowItem:
         """Find the item that a message of a request shows, or make one of it."""
         uid = message.id or ""
         given = self._given.get(uid)
@@ -62,7 +62,7 @@ class Conversation:
             self._other[key] = other = (message, self._read(message, position))
         return other[1]
 
-    def _read(self, message: BaseMessage, position: int) -> Item:
+    def _read(self, message: BaseMessage, position: int) -> WindowItem:
         (read,), _ = self._wire.read([message])
         parts = tuple(
             replace(part, text=_RANDOM.sub("session_" + "0" * 32, part.text))
@@ -74,9 +74,9 @@ class Conversation:
         size = measure(read, self.count)
         summary = message.additional_kwargs.get("lc_source") == "summarization"
         section = "summary" if summary else "history"
-        return Item(read, position, size.tokens, size.bytes, size.media, section)
+        return WindowItem(read, position, size.tokens, size.bytes, size.media, section)
 
-    def is_given(self, item: Item) -> bool:
+    def is_given(self, item: WindowItem) -> bool:
         """Return whether an item is an unchanged message of the recording."""
         given = self._given.get(f"m{item.position}")
         return given is not None and given[1] is item

@@ -15,12 +15,14 @@ from deepagents.middleware.summarization import (
 )
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.lab.replay.contestants.agent import Agent, Setting
+from thalweg.lab.replay.contestants.agent import AgentContestant, PeerSetting
 from thalweg.lab.replay.contestants.conversation import blocks_of
 from thalweg.lab.replay.contestants.shelf import Shelf
 
 
-def deep_agent(window: int, share: float | None, archive: Archive, key: ThreadKey) -> Agent:
+def deep_agent(
+    window: int, share: float | None, archive: Archive, key: ThreadKey
+) -> AgentContestant:
     """Return a deep agent.
 
     Its model has a profile with the window, so that its defaults are those for a model with a
@@ -34,7 +36,7 @@ def deep_agent(window: int, share: float | None, archive: Archive, key: ThreadKe
     """
     folder = TemporaryDirectory(prefix="thalweg-deepagents-")
 
-    def make(setting: Setting) -> Any:  # noqa: ANN401 (LangGraph's)
+    def make(setting: PeerSetting) -> Any:  # noqa: ANN401 (LangGraph's)
         backend = FilesystemBackend(root_dir=folder.name, virtual_mode=True)
         middleware: list[Any] = [setting.results]
         if share:
@@ -47,10 +49,10 @@ def deep_agent(window: int, share: float | None, archive: Archive, key: ThreadKe
             checkpointer=setting.saver,
         )
 
-    return Agent(make, window, DeepFiles(folder, Shelf(archive, key)))
+    return AgentContestant(make, window, DeepFiles(folder, Shelf(archive, key)))
 
 
-def _acting_at(share: float, setting: Setting, backend: FilesystemBackend) -> Any:  # noqa: ANN401
+def _acting_at(share: float, setting: PeerSetting, backend: FilesystemBackend) -> Any:  # noqa: ANN401
     """Make its own middleware with another trigger; by its name it takes the default's place."""
     defaults = compute_summarization_defaults(setting.model)
     trigger: tuple[Literal["fraction"], float] = ("fraction", share)
@@ -77,12 +79,12 @@ class DeepFiles:
     _texts: set[str] = field(default_factory=set)
 
     def holds(self, block: str, text: str) -> bool:
-        """See `Files.holds`: the message is in a file, or all of its text is one."""
+        """See `PeerFiles.holds`: the message is in a file, or all of its text is one."""
         self._look()
         return block in self._blocks or text in self._texts
 
     def recall(self, question: str) -> str:
-        """See `Files.recall`: one search over the text of the files, with XML unescaped."""
+        """See `PeerFiles.recall`: one search over the text of the files, with XML unescaped."""
         self._look()
         return self.shelf.recall(question)
 
@@ -105,5 +107,5 @@ class DeepFiles:
             self.shelf.put(map(html.unescape, blocks or [text]))
 
     def close(self) -> None:
-        """Delete the files; see `Files.close`."""
+        """Delete the files; see `PeerFiles.close`."""
         self.folder.cleanup()

@@ -16,10 +16,10 @@ from typing import Any, assert_never
 
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.tokens import Counter, count_json, exact_counter, measure
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.engine.wires.fields import arguments_object
-from thalweg.lab.replay.contestants.base import Contestant, Request
-from thalweg.lab.replay.contestants.layout import Checker, Layout
+from thalweg.lab.replay.contestants.base import Contestant, PeerRequest
+from thalweg.lab.replay.contestants.layout import RequestChecker, ThreadLayout
 from thalweg.lab.replay.contestants.shelf import Shelf
 from thalweg.lab.replay.contestants.stopwatch import Stopwatch
 
@@ -70,18 +70,18 @@ class Headroom(Contestant):
     count: Counter = field(default_factory=exact_counter)
     store: CompressionStore = field(default_factory=CompressionStore)
     _pipeline: TransformPipeline = field(default_factory=TransformPipeline)
-    _layout: Layout = field(init=False)
-    _checker: Checker = field(default_factory=Checker)
-    _system: list[Item] = field(default_factory=list)
+    _layout: ThreadLayout = field(init=False)
+    _checker: RequestChecker = field(default_factory=RequestChecker)
+    _system: list[WindowItem] = field(default_factory=list)
     """The beginning of the thread; in this format it is separate from the messages."""
-    _items: list[Item] = field(default_factory=list)
+    _items: list[WindowItem] = field(default_factory=list)
     _given: list[Block] = field(default_factory=list)
     """The original messages."""
     _runs: list[list[tuple[int, int]]] = field(default_factory=list)
     """By message: its items, and how many blocks each has."""
     _messages: list[Block] = field(default_factory=list)
     """Its next input."""
-    _changed: dict[int, tuple[list[Block], Item]] = field(default_factory=dict)
+    _changed: dict[int, tuple[list[Block], WindowItem]] = field(default_factory=dict)
     """What the last request shows of an item that it changed."""
     _named: dict[int, dict[str, str]] | None = None
     """Originals by the hash in its text, by item, once requested."""
@@ -90,7 +90,7 @@ class Headroom(Contestant):
     _watch: Stopwatch = field(default_factory=Stopwatch)
 
     def __post_init__(self) -> None:
-        self._layout = Layout(self.count)
+        self._layout = ThreadLayout(self.count)
         self._beside = count_json(create_ccr_tool_definition("anthropic"), self.count)
         reset_toin()
 
@@ -99,7 +99,7 @@ class Headroom(Contestant):
         with self._watch:
             self._layout.receive(message)
 
-    def request(self, *, cold: bool) -> Request:
+    def request(self, *, cold: bool) -> PeerRequest:
         """Return the current request; called before each assistant message, and at the end.
 
         See `Contestant.request`.
@@ -109,7 +109,7 @@ class Headroom(Contestant):
             items = [*self._system, *self._read(self._compressed())]
         self._named = None
         changed = {self._items[index].position for index in self._changed}
-        return Request(
+        return PeerRequest(
             items=items,
             whole=frozenset(item.position for item in items) - changed - {-1},
             beside=self._beside,
@@ -142,7 +142,7 @@ class Headroom(Contestant):
         finally:
             clear_request_compression_store()
 
-    def _write(self, item: Item, *, after: int) -> None:
+    def _write(self, item: WindowItem, *, after: int) -> None:
         """Add an item's blocks; adjacent ones of one role share a message after index `after`."""
         if item.section == "system":
             self._system.append(item)
@@ -163,7 +163,7 @@ class Headroom(Contestant):
         self._runs[-1].append((len(self._items), len(blocks)))
         self._items.append(item)
 
-    def _read(self, sent: Sequence[Block]) -> Iterator[Item]:
+    def _read(self, sent: Sequence[Block]) -> Iterator[WindowItem]:
         """Return the items that a request shows: the same objects if nothing changed."""
         before, self._changed = self._changed, {}
         for was, now, runs in zip(self._given, sent, self._runs, strict=True):
@@ -187,7 +187,7 @@ class Headroom(Contestant):
                     yield item
                 first += length
 
-    def _item(self, index: int, blocks: Sequence[Block]) -> Item:
+    def _item(self, index: int, blocks: Sequence[Block]) -> WindowItem:
         item = self._items[index]
         if item.message.role == "tool":
             content = blocks[0]["content"]
@@ -230,7 +230,7 @@ class Headroom(Contestant):
                 self._named[index] = {k: str(e.original_content) for k, e in kept.items() if e}
         return self._named
 
-    def shown(self, item: Item) -> tuple[str, str]:
+    def shown(self, item: WindowItem) -> tuple[str, str]:
         """Return how the last request shows a message, and the reference that reads it in full.
 
         See `Contestant.shown`.

@@ -16,7 +16,7 @@ INSTALL = "uv sync --group arena"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PeerStorage:
     """Where a peer keeps one thread."""
 
     window: int
@@ -29,26 +29,26 @@ class Place:
     """The thread in it."""
 
 
-def _deepagents(place: Place) -> Contestant:
+def _deepagents(place: PeerStorage) -> Contestant:
     from thalweg.lab.replay.contestants.deepagents import deep_agent  # noqa: PLC0415 (may be absent)
 
     return deep_agent(place.window, place.share, place.archive, place.key)
 
 
-def _summarization(place: Place) -> Contestant:
+def _summarization(place: PeerStorage) -> Contestant:
     from thalweg.lab.replay.contestants.langchain import summarization  # noqa: PLC0415 (1.5 s)
 
     return summarization(place.window, place.share)
 
 
-def _editing(place: Place) -> Contestant:
+def _editing(place: PeerStorage) -> Contestant:
     from thalweg.lab.replay.contestants.langchain import editing  # noqa: PLC0415 (1.5 s)
 
     return editing(place.window, place.share)
 
 
-def _strands(way: Literal["sliding", "summarizing", "auto"]) -> Callable[[Place], Contestant]:
-    def begin(place: Place) -> Contestant:
+def _strands(way: Literal["sliding", "summarizing", "auto"]) -> Callable[[PeerStorage], Contestant]:
+    def begin(place: PeerStorage) -> Contestant:
         from thalweg.lab.replay.contestants.strands import Strands  # noqa: PLC0415 (may be absent)
 
         return Strands(way, place.window, place.share, Shelf(place.archive, place.key))
@@ -56,8 +56,8 @@ def _strands(way: Literal["sliding", "summarizing", "auto"]) -> Callable[[Place]
     return begin
 
 
-def _headroom(*, is_frozen: bool) -> Callable[[Place], Contestant]:
-    def begin(place: Place) -> Contestant:
+def _headroom(*, is_frozen: bool) -> Callable[[PeerStorage], Contestant]:
+    def begin(place: PeerStorage) -> Contestant:
         from thalweg.lab.replay.contestants.headroom import Headroom  # noqa: PLC0415 (may be absent)
 
         return Headroom(place.window, Shelf(place.archive, place.key), is_frozen=is_frozen)
@@ -70,7 +70,7 @@ class Installed:
     """A peer: the package that it comes in, and how to begin a thread with it."""
 
     package: str
-    begin: Callable[[Place], Contestant]
+    begin: Callable[[PeerStorage], Contestant]
     has_trigger: bool = True
     """Whether the share of the window at which it acts can be set."""
 

@@ -9,7 +9,7 @@ from langchain.agents.middleware import (
     SummarizationMiddleware,
 )
 
-from thalweg.lab.replay.contestants.agent import Agent, Setting
+from thalweg.lab.replay.contestants.agent import AgentContestant, PeerSetting
 
 SHARE = 0.85
 """Of the window: where its documentation has SummarizationMiddleware act."""
@@ -17,7 +17,7 @@ CLEARS_ABOVE = 100_000
 """Tokens above which ClearToolUsesEdit acts by default."""
 
 
-def summarization(window: int, share: float | None) -> Agent:
+def summarization(window: int, share: float | None) -> AgentContestant:
     """Return an agent with `SummarizationMiddleware`: keep 20 messages, and its other defaults.
 
     Args:
@@ -25,7 +25,7 @@ def summarization(window: int, share: float | None) -> Agent:
         share: Share of the window at which it acts; 0.85 by default.
     """
 
-    def make(setting: Setting) -> Any:  # noqa: ANN401 (LangGraph's)
+    def make(setting: PeerSetting) -> Any:  # noqa: ANN401 (LangGraph's)
         return _agent(
             setting,
             SummarizationMiddleware(
@@ -33,10 +33,10 @@ def summarization(window: int, share: float | None) -> Agent:
             ),
         )
 
-    return Agent(make, window)
+    return AgentContestant(make, window)
 
 
-def editing(window: int, share: float | None) -> Agent:
+def editing(window: int, share: float | None) -> AgentContestant:
     """Return an agent with `ContextEditingMiddleware`: clear all but the last 3 results.
 
     Args:
@@ -45,14 +45,14 @@ def editing(window: int, share: float | None) -> Agent:
     """
     trigger = int(share * window) if share else CLEARS_ABOVE
 
-    def make(setting: Setting) -> Any:  # noqa: ANN401 (LangGraph's)
+    def make(setting: PeerSetting) -> Any:  # noqa: ANN401 (LangGraph's)
         edit = ClearToolUsesEdit(trigger=trigger)
         return _agent(setting, ContextEditingMiddleware(edits=[edit]))
 
-    return Agent(make, window)
+    return AgentContestant(make, window)
 
 
-def _agent(setting: Setting, middleware: Any) -> Any:  # noqa: ANN401 (LangGraph's)
+def _agent(setting: PeerSetting, middleware: Any) -> Any:  # noqa: ANN401 (LangGraph's)
     return create_agent(
         setting.model,
         system_prompt=setting.system,

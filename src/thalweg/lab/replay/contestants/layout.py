@@ -7,11 +7,11 @@ from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.window.reading import Reader
 from thalweg.engine.window.validity import Gate
-from thalweg.engine.window.window import Item, Window
+from thalweg.engine.window.window import Window, WindowItem
 
 
 @dataclass(slots=True)
-class Layout:
+class ThreadLayout:
     """The whole thread as our window lays it out, never compacted.
 
     Logs have defects: results without ids, calls without results, late results, several turns in a
@@ -32,7 +32,7 @@ class Layout:
         """Receive the recording's next message."""
         self._window.add(self._reader.read(message))
 
-    def new(self) -> list[Item]:
+    def new(self) -> list[WindowItem]:
         """Return the items since the last call; call it when the next turn is about to begin.
 
         Returns:
@@ -47,13 +47,13 @@ class Layout:
 
 
 @dataclass(slots=True)
-class Checker:
+class RequestChecker:
     """The gate over one request after the other, in time for what is new."""
 
     _gate: Gate = field(default_factory=Gate)
-    _checked: list[Item] = field(default_factory=list)
+    _checked: list[WindowItem] = field(default_factory=list)
 
-    def problems(self, items: Sequence[Item]) -> tuple[str, ...]:
+    def problems(self, items: Sequence[WindowItem]) -> tuple[str, ...]:
         """Return why a provider would reject a request; empty if it would accept it."""
         known = len(self._checked)
         if items[:known] != self._checked:

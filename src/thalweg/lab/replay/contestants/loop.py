@@ -24,7 +24,7 @@ PROVIDER = "stand-in"
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentMessages:
     """What the model was handed."""
 
     messages: Sequence[BaseMessage]
@@ -35,10 +35,10 @@ class Over(BaseException):
     """Ends the agent: no answer will follow."""
 
 
-class StandIn(BaseChatModel):
+class ReplayedModel(BaseChatModel):
     """A model that returns answers passed to it, and summaries of a fixed size."""
 
-    ask: Callable[[Sent], AIMessage]
+    ask: Callable[[SentMessages], AIMessage]
     """Returns the answer to a request of the agent."""
     summarize: Callable[[str], AIMessage]
     """Returns the summary for a prompt."""
@@ -74,7 +74,7 @@ class StandIn(BaseChatModel):
         if (metadata or {}).get("lc_source") == "summarization":
             answer = self.summarize("\n".join(str(message.text) for message in messages))
         else:
-            answer = self.ask(Sent(messages, kwargs.get("tools") or ()))
+            answer = self.ask(SentMessages(messages, kwargs.get("tools") or ()))
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
 
@@ -108,12 +108,12 @@ class Loop:
     start: Callable[[Sequence[AnyMessage]], object]
     """Runs the agent on new messages until it rests."""
     results: Results
-    _asked: "SimpleQueue[Sent | BaseException | None]" = field(default_factory=SimpleQueue)
+    _asked: "SimpleQueue[SentMessages | BaseException | None]" = field(default_factory=SimpleQueue)
     """What the model was handed; an error; `None` when the agent rests."""
     _answers: "SimpleQueue[AIMessage | None]" = field(default_factory=SimpleQueue)
     _worker: threading.Thread | None = None
 
-    def ask(self, sent: Sent) -> AIMessage:
+    def ask(self, sent: SentMessages) -> AIMessage:
         """Wait for the recording's answer to a request; the agent's thread calls this.
 
         Raises:
@@ -125,7 +125,7 @@ class Loop:
             raise Over
         return answer
 
-    def run(self, messages: Sequence[AnyMessage]) -> Sent | None:
+    def run(self, messages: Sequence[AnyMessage]) -> SentMessages | None:
         """Send messages to the idle agent.
 
         Returns:
@@ -148,7 +148,7 @@ class Loop:
             outcome = error
         self._asked.put(outcome)
 
-    def answer(self, message: AIMessage) -> Sent | None:
+    def answer(self, message: AIMessage) -> SentMessages | None:
         """Answer the model's last request.
 
         Returns:
@@ -160,7 +160,7 @@ class Loop:
         self._answers.put(message)
         return self._next()
 
-    def _next(self) -> Sent | None:
+    def _next(self) -> SentMessages | None:
         asked = self._asked.get()
         if isinstance(asked, BaseException):
             raise asked

@@ -11,11 +11,11 @@ from thalweg.engine.entries import Entry, Message
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import as_outline
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.window import Item
-from thalweg.lab.replay.contestants.base import Contestant, Request, Summarizing
+from thalweg.engine.window.window import WindowItem
+from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
 from thalweg.lab.replay.contestants.stopwatch import Stopwatch
-from thalweg.lab.replay.contestants.summaries import StandIn
-from thalweg.lab.replay.questions import RECALL_TOKENS, Needle, handles_shown, shows
+from thalweg.lab.replay.contestants.summaries import FillerSummarizer
+from thalweg.lab.replay.questions import RECALL_TOKENS, NeedleQuestion, handles_shown, shows
 
 FURTHER_STEPS = 2
 """How many more recalls are tried for a needle that the first does not bring."""
@@ -34,7 +34,7 @@ class Ours(Contestant):
     budget: Budget
     archive: Archive
     key: ThreadKey
-    summarizer: StandIn | None = None
+    summarizer: FillerSummarizer | None = None
     """Writes the summaries; without one, only the structured summary of a compaction remains."""
     count: Counter = field(default_factory=exact_counter)
     engine: Engine = field(init=False)
@@ -59,7 +59,7 @@ class Ours(Contestant):
         with self._watch:
             self.entries.append(self.engine.receive(message))
 
-    def request(self, *, cold: bool) -> Request:
+    def request(self, *, cold: bool) -> PeerRequest:
         """Return the current request; see `Contestant.request`.
 
         Raises:
@@ -75,7 +75,7 @@ class Ours(Contestant):
         rewritten = self.engine.window.rewrites
         whole = (i.position for i in items if i.position >= 0 and i.position not in rewritten)
         self._sent = sum(item.tokens for item in items)
-        return Request(
+        return PeerRequest(
             items=items,
             whole=frozenset(whole),
             edits=edits,
@@ -150,7 +150,7 @@ class Ours(Contestant):
             self._spans = [*handles_shown(self.archive, self.key, items).values()]
         return self._spans
 
-    def steps(self, needle: Needle, position: int, named: str) -> int:
+    def steps(self, needle: NeedleQuestion, position: int, named: str) -> int:
         """See `Contestant.steps`.
 
         One step reads a named message, or outlines the messages around one; then a message that
@@ -173,7 +173,7 @@ class Ours(Contestant):
                 return FURTHER_STEPS
         return -1
 
-    def _one_reading_brings(self, needle: Needle, position: int) -> bool:
+    def _one_reading_brings(self, needle: NeedleQuestion, position: int) -> bool:
         span = Span(position, position)
         handle = self.archive.handle(self.key, span)
         if needle.answer in self.archive.read(self.key, handle, max_chars=READ_CHARS).text:
@@ -183,7 +183,7 @@ class Ours(Contestant):
         )
         return needle.answer in render_passages(inside)
 
-    def shown(self, item: Item) -> tuple[str, str]:
+    def shown(self, item: WindowItem) -> tuple[str, str]:
         """Return how the last request shows a message, and the reference that reads it in full.
 
         See `Contestant.shown`.

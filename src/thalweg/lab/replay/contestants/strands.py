@@ -30,12 +30,12 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter, count_json, exact_counter
-from thalweg.engine.window.window import Item
-from thalweg.lab.replay.contestants.base import Contestant, Request, Summarizing
-from thalweg.lab.replay.contestants.layout import Checker, Layout
+from thalweg.engine.window.window import WindowItem
+from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
+from thalweg.lab.replay.contestants.layout import RequestChecker, ThreadLayout
 from thalweg.lab.replay.contestants.shelf import Shelf
 from thalweg.lab.replay.contestants.stopwatch import Stopwatch
-from thalweg.lab.replay.contestants.strands_blocks import Blocks, StrandsMessage
+from thalweg.lab.replay.contestants.strands_blocks import BlockMap, StrandsMessage
 from thalweg.lab.replay.peers import SUMMARY_TOKENS, stand_in
 
 logging.getLogger("strands").addHandler(logging.NullHandler())
@@ -51,13 +51,13 @@ _REFERENCES = re.compile(r"\[refs?: ([^\]\n]+)\]")
 
 
 @dataclass(slots=True)
-class StandIn:
+class StrandsModel:
     """A model of Strands, as far as its conversation managers ask of one.
 
     It reports exact usage and refuses by exact counts, as providers do.
     """
 
-    blocks: Blocks
+    blocks: BlockMap
     window: int
     count: Counter
     summaries: list[Summarizing] = field(default_factory=list)
@@ -129,11 +129,11 @@ class Strands(Contestant):
     """Where the texts are searched that it keeps."""
     count: Counter = field(default_factory=exact_counter)
     agent: Agent = field(init=False)
-    _model: StandIn = field(init=False)
-    _blocks: Blocks = field(init=False)
-    _layout: Layout = field(init=False)
-    _checker: Checker = field(default_factory=Checker)
-    _system: list[Item] = field(default_factory=list)
+    _model: StrandsModel = field(init=False)
+    _blocks: BlockMap = field(init=False)
+    _layout: ThreadLayout = field(init=False)
+    _checker: RequestChecker = field(default_factory=RequestChecker)
+    _system: list[WindowItem] = field(default_factory=list)
     """The beginning of the thread; Strands stores the system prompt separately from the
     messages."""
     _keeper: ContextManager | None = None
@@ -142,7 +142,7 @@ class Strands(Contestant):
     _sent_tokens: int = 0
     """Of the last request, as its provider would report them."""
     _watch: Stopwatch = field(default_factory=Stopwatch)
-    _sent: Sequence[Item] = ()
+    _sent: Sequence[WindowItem] = ()
     """The last request."""
     _whole: frozenset[int] = frozenset()
     """Positions that it shows word for word."""
@@ -153,9 +153,9 @@ class Strands(Contestant):
     """Whether the last request was refused for good."""
 
     def __post_init__(self) -> None:
-        self._layout = Layout(self.count)
-        self._blocks = Blocks(self.count)
-        self._model = StandIn(self._blocks, self.window, self.count)
+        self._layout = ThreadLayout(self.count)
+        self._blocks = BlockMap(self.count)
+        self._model = StrandsModel(self._blocks, self.window, self.count)
         self._keeper = ContextManager() if self.way == "auto" else None
         self.agent = Agent(
             model=cast("Model", self._model),
@@ -180,7 +180,7 @@ class Strands(Contestant):
         with self._watch:
             self._layout.receive(message)
 
-    def request(self, *, cold: bool) -> Request:
+    def request(self, *, cold: bool) -> PeerRequest:
         """Return the current request; called before each assistant message, and at the end.
 
         See `Contestant.request`.
@@ -192,7 +192,7 @@ class Strands(Contestant):
             self._whole = self._blocks.whole(self._messages) | {i.position for i in self._system}
         summaries, self._model.summaries = tuple(self._model.summaries), []
         self._reached, self._sent = None, items
-        return Request(
+        return PeerRequest(
             items=items,
             whole=self._whole,
             beside=self._beside,
@@ -211,7 +211,7 @@ class Strands(Contestant):
         system = sum(item.tokens for item in self._system)
         return self._beside + system + sum(i.tokens for i in self._blocks.shown(self._messages))
 
-    async def _turn(self, new: Sequence[Item]) -> None:
+    async def _turn(self, new: Sequence[WindowItem]) -> None:
         """Add new messages, and find the request that is accepted."""
         self._system += [item for item in new if item.section == "system"]
         if self._died:
@@ -320,7 +320,7 @@ class Strands(Contestant):
                 self.shelf.put([text])
         return frozenset(reached)
 
-    def shown(self, item: Item) -> tuple[str, str]:
+    def shown(self, item: WindowItem) -> tuple[str, str]:
         """Return how the last request shows a message, and the reference that reads it in full.
 
         See `Contestant.shown`.

@@ -14,7 +14,7 @@ from typing import Any, assert_never
 
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.tokens import MESSAGE_OVERHEAD, Counter, measure
-from thalweg.engine.window.window import Item
+from thalweg.engine.window.window import WindowItem
 from thalweg.engine.wires.fields import arguments_object
 
 Block = dict[str, Any]
@@ -34,22 +34,22 @@ class _Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _ShownMessage:
     """What one message shows, as long as it has these blocks."""
 
     message: StrandsMessage
     """Kept here for its identity, as the blocks are."""
     blocks: list[Block]
-    items: list[Item]
+    items: list[WindowItem]
     whole: set[int]
 
 
 @dataclass(slots=True)
-class Blocks:
+class BlockMap:
     """Maps blocks to items. A message is parsed again only if it has changed."""
 
     count: Counter
-    _items: list[Item] = field(default_factory=list)
+    _items: list[WindowItem] = field(default_factory=list)
     _written: list[list[Block]] = field(default_factory=list)
     """By item: its blocks."""
     _leaves: dict[int, _Leaf] = field(default_factory=dict)
@@ -58,10 +58,10 @@ class Blocks:
     """Items of tool results, by the id of the call."""
     _counted: dict[int, tuple[Block, int]] = field(default_factory=dict)
     """By the identity of a block: it, and its tokens."""
-    _read: dict[int, _Shown] = field(default_factory=dict)
+    _read: dict[int, _ShownMessage] = field(default_factory=dict)
     """By the identity of a message."""
 
-    def written(self, items: Sequence[Item]) -> Iterator[StrandsMessage]:
+    def written(self, items: Sequence[WindowItem]) -> Iterator[StrandsMessage]:
         """Write items as messages; neighbouring results share one, as they do in Strands."""
         for is_result, run in groupby(items, lambda item: item.message.role == "tool"):
             if is_result:
@@ -71,7 +71,7 @@ class Blocks:
                 role = "assistant" if item.message.role == "assistant" else "user"
                 yield {"role": role, "content": self._write(item)}
 
-    def _write(self, item: Item) -> list[Block]:
+    def _write(self, item: WindowItem) -> list[Block]:
         message = item.message
         if message.role == "system":  # in the middle of a thread, where Strands has no such role
             item = replace(item, message=replace(message, role="user", kind="injected"))
@@ -88,7 +88,7 @@ class Blocks:
         self._leaves |= {id(leaf.block): leaf for leaf in leaves}
         return [*written]
 
-    def shown(self, messages: Iterable[StrandsMessage]) -> list[Item]:
+    def shown(self, messages: Iterable[StrandsMessage]) -> list[WindowItem]:
         """Return the items that messages show: the same objects if nothing changed."""
         return [item for message in messages for item in self._shown(message).items]
 
@@ -110,24 +110,24 @@ class Blocks:
             self._counted[id(block)] = known = (block, tokens)
         return known[1]
 
-    def answered(self, call: str) -> Item | None:
+    def answered(self, call: str) -> WindowItem | None:
         """Find the item of the result of a call."""
         index = self._results.get(call)
         return None if index is None else self._items[index]
 
-    def _shown(self, message: StrandsMessage) -> _Shown:
+    def _shown(self, message: StrandsMessage) -> _ShownMessage:
         blocks: list[Block] = message["content"]
         known = self._read.get(id(message))
         if known and [*map(id, known.blocks)] == [*map(id, blocks)]:
             return known
         whole: set[int] = set()
-        items: list[Item] = []
+        items: list[WindowItem] = []
         for index, run in self._runs(message):
             items.append(self._item(index, run, message["role"]))
             at = {id(block) for block in run}
             if index is not None and all(id(block) in at for block in self._written[index]):
                 whole.add(self._items[index].position)
-        self._read[id(message)] = read = _Shown(message, [*blocks], items, whole - {-1})
+        self._read[id(message)] = read = _ShownMessage(message, [*blocks], items, whole - {-1})
         return read
 
     def _runs(self, message: StrandsMessage) -> list[tuple[int | None, list[Block]]]:
@@ -154,7 +154,7 @@ class Blocks:
         result = block.get("toolResult")
         return self._results.get(result["toolUseId"]) if result else None
 
-    def _item(self, index: int | None, blocks: Sequence[Block], role: str) -> Item:
+    def _item(self, index: int | None, blocks: Sequence[Block], role: str) -> WindowItem:
         """Make the item of neighbouring blocks of one message, or find it."""
         if index is None:
             said = Message("user" if role == "user" else "assistant", (), kind="injected")
@@ -168,7 +168,7 @@ class Blocks:
         message = replace(said, parts=parts, origin=None)
         size = measure(message, self.count)
         position = -1 if index is None else self._items[index].position
-        return Item(message, position, size.tokens, size.bytes, size.media, section)
+        return WindowItem(message, position, size.tokens, size.bytes, size.media, section)
 
     def _part(self, block: Block) -> Part:
         if leaf := self._leaves.get(id(block)):

@@ -28,7 +28,7 @@ LINES = 8
 
 
 @dataclass(slots=True)
-class StandIn:
+class FillerSummarizer:
     """Replaces the middleware's summarizer, with filler text instead of a model's.
 
     The same rules decide whether it is called, with which messages, and where

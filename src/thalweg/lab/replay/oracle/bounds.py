@@ -10,11 +10,11 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import MESSAGE_OVERHEAD, Counter, exact_counter
 from thalweg.engine.window.budget import Budget
 from thalweg.lab.replay.oracle.base import FoldAt, Oracle
-from thalweg.lab.replay.oracle.folds import Rules, Schedule, cheapest
-from thalweg.lab.replay.oracle.layout import Layout, lay_out, records_of, trail_of
-from thalweg.lab.replay.oracle.sets import Life, Piece, least_cost
+from thalweg.lab.replay.oracle.folds import CompactionRules, CompactionSchedule, cheapest
+from thalweg.lab.replay.oracle.layout import OracleLayout, lay_out, records_of, trail_of
+from thalweg.lab.replay.oracle.sets import Life, OracleMessage, least_cost
 from thalweg.lab.replay.oracle.trail import Cut, Trail
-from thalweg.lab.replay.uses import Use
+from thalweg.lab.replay.uses import LaterUse
 
 ARRIVES = 5_000
 """Tokens up to which the set bound takes a message to be sent whole when it arrives."""
@@ -27,9 +27,9 @@ class Hindsight:
     """The analysis of a recording before prices."""
 
     entries: Sequence[Entry]
-    uses: Mapping[int, Sequence[Use]]
+    uses: Mapping[int, Sequence[LaterUse]]
     budget: Budget
-    layout: Layout
+    layout: OracleLayout
     """With everything whole."""
     trails: tuple[Trail, ...]
     """With everything whole, and with what is too large shortened at its arrival."""
@@ -38,7 +38,7 @@ class Hindsight:
     def of(
         cls,
         entries: Sequence[Entry],
-        uses: Mapping[int, Sequence[Use]],
+        uses: Mapping[int, Sequence[LaterUse]],
         budget: Budget,
         count: Counter | None = None,
     ) -> Self:
@@ -65,7 +65,7 @@ class Hindsight:
             tariff: Prices.
             cold: Positions of turns before which the cache had expired.
         """
-        rules = Rules(tariff, self.budget.limit)
+        rules = CompactionRules(tariff, self.budget.limit)
         found = [(cheapest(t, rules), t) for t in (t.cooled(cold) for t in self.trails)]
         best, trail = min(found, key=lambda pair: pair[0].cost)
         return Oracle(
@@ -75,7 +75,7 @@ class Hindsight:
             bounds_arrivals=found[0][0].cost > best.cost,
         )
 
-    def _folds(self, schedule: Schedule, trail: Trail) -> Iterator[FoldAt]:
+    def _folds(self, schedule: CompactionSchedule, trail: Trail) -> Iterator[FoldAt]:
         last: Cut | None = None
         for folding in schedule.folds:
             moment, cut = trail.moments[folding.call], trail.cuts[folding.cut]
@@ -100,7 +100,7 @@ class Hindsight:
         life = Life(tariff, self.trails[0].fixed, tuple(new), is_cold)
         return least_cost(pieces, life)
 
-    def _pieces(self) -> Iterator[Piece]:
+    def _pieces(self) -> Iterator[OracleMessage]:
         """Yield the content that every policy has to handle, by message."""
         wanted = self._wanted()
         limit, start = self.budget.limit, self.layout.head
@@ -112,7 +112,7 @@ class Hindsight:
                 entry = self.entries[item.position]
                 whole = min(item.tokens, entry.tokens)
                 least = MESSAGE_OVERHEAD if tight or whole > large else whole - entry.thinking
-                yield Piece(whole, least, call, wanted.get(item.position, ()))
+                yield OracleMessage(whole, least, call, wanted.get(item.position, ()))
             start = max(start, end)
 
     def _wanted(self) -> dict[int, tuple[int, ...]]:

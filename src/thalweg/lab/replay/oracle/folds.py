@@ -10,7 +10,7 @@ NEVER = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class CompactionRules:
     """What a fold may do, and what it costs."""
 
     tariff: Tariff
@@ -68,29 +68,29 @@ class Folding:
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class CompactionSchedule:
     """Folds, and what the whole recording costs with them."""
 
     cost: float
     folds: tuple[Folding, ...]
 
 
-def cheapest(trail: Trail, rules: Rules) -> Schedule:
+def cheapest(trail: Trail, rules: CompactionRules) -> CompactionSchedule:
     """Return the cheapest schedule of compactions of a recording; exact under the rules.
 
     After a compaction the cache has only the fixed items, so the cost between two compactions
     depends on their positions and cuts alone. The best way to begin such a segment is the best way
     to have any earlier cut at the call before.
     """
-    rooms = [_Room(None), *(_Room(cut, k) for k, cut in enumerate(trail.cuts))]
+    rooms = [_CutState(None), *(_CutState(cut, k) for k, cut in enumerate(trail.cuts))]
     rooms[0].ways = [_Way(0.0, None)]
     before: Moment | None = None
     for call, moment in enumerate(trail.moments):
-        step = _Step(trail, rules, call, moment, before)
+        step = _CutStep(trail, rules, call, moment, before)
         step.take(rooms)
         before = moment
     way = min((way for room in rooms for way in room.ways), key=lambda way: way.cost)
-    return Schedule(way.cost, tuple(_folds(way)))
+    return CompactionSchedule(way.cost, tuple(_folds(way)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class _Way:
 
 
 @dataclass(slots=True)
-class _Room:
+class _CutState:
     """The state with a certain cut, or with none."""
 
     cut: Cut | None
@@ -139,16 +139,16 @@ class _Room:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _CutStep:
     """One call, processed for every cut at once."""
 
     trail: Trail
-    rules: Rules
+    rules: CompactionRules
     call: int
     moment: Moment
     before: Moment | None
 
-    def take(self, rooms: Sequence[_Room]) -> None:
+    def take(self, rooms: Sequence[_CutState]) -> None:
         """Charge the call to every way, and begin new ones."""
         moment = self.moment
         # a cut is useful as soon as an item follows it
@@ -164,10 +164,10 @@ class _Step:
             else:
                 self._charge(room, size, link)
 
-    def _is_open(self, room: _Room, size: int, begun: _Way | None, most: int) -> bool:
+    def _is_open(self, room: _CutState, size: int, begun: _Way | None, most: int) -> bool:
         return size <= most and (bool(room.ways) or begun is not None)
 
-    def _begun(self, rooms: Sequence[_Room], sizes: Sequence[int]) -> list[_Way | None]:
+    def _begun(self, rooms: Sequence[_CutState], sizes: Sequence[int]) -> list[_Way | None]:
         """Return, for each state, the best compaction into it: its cost before the call itself."""
         only = self._only(sizes)
         begun: list[_Way | None] = []
@@ -189,7 +189,7 @@ class _Step:
         fitting = (k for k in range(first, len(sizes)) if sizes[k] <= self.rules.limit)
         return next(fitting, len(sizes) - 1)
 
-    def _charge(self, room: _Room, size: int, begun: _Way | None) -> None:
+    def _charge(self, room: _CutState, size: int, begun: _Way | None) -> None:
         cold = self.moment.cold
         if room.ways:
             found = 0 if self.before is None else self.trail.tokens(room.cut, self.before)
@@ -205,7 +205,7 @@ class _Step:
         if self.moment.needs and room.ways:
             self._fetch(room, size)
 
-    def _fetch(self, room: _Room, size: int) -> None:
+    def _fetch(self, room: _CutState, size: int) -> None:
         """Charge what the turn misses; what was fetched since the fold is there."""
         index = self.trail.head if room.cut is None else room.cut.index
         names = room.cut.names if room.cut else frozenset[str]()

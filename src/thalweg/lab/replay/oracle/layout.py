@@ -11,20 +11,20 @@ from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.entries import Entry
 from thalweg.engine.tokens import Counter, measure
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.window import Item, Window, record_message
+from thalweg.engine.window.window import Window, WindowItem, record_message
 from thalweg.lab.replay.oracle.trail import Cut, Moment, Need, Trail, sums_of
 from thalweg.lab.replay.questions import RECALL_TOKENS
-from thalweg.lab.replay.uses import Use
+from thalweg.lab.replay.uses import LaterUse
 
 HANDLE = "a" * 16
 """Placeholder for the references in a structured summary."""
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class OracleLayout:
     """What a window without end would send, call by call."""
 
-    items: tuple[Item, ...]
+    items: tuple[WindowItem, ...]
     calls: tuple[tuple[int, int], ...]
     """Of each call: the position of its answer, and how many items it sends."""
     rewritten: frozenset[int]
@@ -32,7 +32,9 @@ class Layout:
     head: int
 
 
-def lay_out(entries: Sequence[Entry], budget: Budget, count: Counter, *, bounded: bool) -> Layout:
+def lay_out(
+    entries: Sequence[Entry], budget: Budget, count: Counter, *, bounded: bool
+) -> OracleLayout:
     """Return the layout of a whole recording.
 
     Args:
@@ -52,11 +54,13 @@ def lay_out(entries: Sequence[Entry], budget: Budget, count: Counter, *, bounded
             calls.append((entry.position, len(window.items)))
         window.add(entry)
     window.settle()
-    return Layout(tuple(window.items), tuple(calls), frozenset(window.rewrites), window.systems)
+    return OracleLayout(
+        tuple(window.items), tuple(calls), frozenset(window.rewrites), window.systems
+    )
 
 
 def records_of(
-    layout: Layout, entries: Sequence[Entry], budget: Budget, count: Counter
+    layout: OracleLayout, entries: Sequence[Entry], budget: Budget, count: Counter
 ) -> Iterator[tuple[int, str]]:
     """Yield the structured summary of a compaction at every possible cut.
 
@@ -76,10 +80,10 @@ def records_of(
 
 
 def trail_of(
-    layout: Layout,
+    layout: OracleLayout,
     records: Sequence[tuple[int, str]],
     entries: Sequence[Entry],
-    uses: Mapping[int, Sequence[Use]],
+    uses: Mapping[int, Sequence[LaterUse]],
     count: Counter,
 ) -> Trail:
     """Return the input of the oracles.
@@ -100,7 +104,7 @@ def trail_of(
     ]
     starts = [k for k, _ in beside]
 
-    def need(use: Use, length: int) -> Need:
+    def need(use: LaterUse, length: int) -> Need:
         said = [k for p in use.said_at if (k := whole.get(p, -1)) < length]
         shown = bisect_right(starts, length - 1)
         if use.identifier:

@@ -12,7 +12,7 @@ from thalweg.engine.pricing.tariff import Tariff, Tier
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class OracleMessage:
     """One message, as a policy has to deal with it."""
 
     tokens: int
@@ -67,7 +67,7 @@ def _tiers_from(tariff: Tariff, tokens: int) -> list[Tier]:
     return [tariff.prices(tokens), *(tier for tier in tariff.tiers if tier.above >= tokens)]
 
 
-def least_cost(pieces: Sequence[Piece], life: Life) -> float:
+def least_cost(pieces: Sequence[OracleMessage], life: Life) -> float:
     """Add up what every message costs at the very least."""
     prices = [life.prices(call) for call in range(len(life.cold))]
     cost = sum(life.fixed * again for again, _ in prices)
@@ -76,7 +76,7 @@ def least_cost(pieces: Sequence[Piece], life: Life) -> float:
     return cost
 
 
-def _needs(piece: Piece, life: Life, prices: Sequence[tuple[float, float]]) -> float:
+def _needs(piece: OracleMessage, life: Life, prices: Sequence[tuple[float, float]]) -> float:
     """Price the cheapest way to have a message when it is wanted.
 
     It is shown, or it is fetched, after which it may be there for good. A cache that still has

@@ -15,7 +15,7 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Fact(_Frozen):
+class WorkloadFact(_Frozen):
     """A sentence with one answer in it, and a question for the answer in other words."""
 
     medium: Literal["code", "doc", "log", "config", "said"]
@@ -26,7 +26,7 @@ class Fact(_Frozen):
     """Which of `Phrases.answers` the answer is made by."""
 
 
-class Talk(_Frozen):
+class WorkloadTexts(_Frozen):
     """Texts of user, agent and tools."""
 
     system: str
@@ -59,8 +59,8 @@ class Phrases(_Frozen):
     """Paths of files by what they hold."""
     media: dict[Medium, tuple[str, ...]]
     """Lines by what they are part of; those of `doc` are sentences."""
-    talk: Talk
-    facts: tuple[Fact, ...]
+    talk: WorkloadTexts
+    facts: tuple[WorkloadFact, ...]
 
 
 @cache

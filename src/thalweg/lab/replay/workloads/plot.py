@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import log
 from random import Random
 
-from thalweg.lab.replay.workloads.phrases import Fact
+from thalweg.lab.replay.workloads.phrases import WorkloadFact
 from thalweg.lab.replay.workloads.writing import Writer
 
 USED_AFTER, USED_SPREAD = 5.0, 1.6
@@ -48,7 +48,7 @@ class Plot:
     """How many the thread will have."""
     _due: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     """Details to be used, by turn."""
-    _facts: deque[tuple[int, Fact]] = field(default_factory=deque)
+    _facts: deque[tuple[int, WorkloadFact]] = field(default_factory=deque)
     """Facts still to be stated, each from some turn on."""
 
     def __post_init__(self) -> None:

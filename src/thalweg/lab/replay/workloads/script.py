@@ -12,10 +12,10 @@ from math import log
 from random import Random
 
 from thalweg.engine.entries import Message, Role, Text, ToolCall
-from thalweg.lab.replay.questions import Goal, Needle
+from thalweg.lab.replay.questions import Goal, NeedleQuestion
 from thalweg.lab.replay.workloads.phrases import phrases_of
 from thalweg.lab.replay.workloads.plot import Plot
-from thalweg.lab.replay.workloads.tools import Done, Pages, Tools
+from thalweg.lab.replay.workloads.tools import CompletedCall, Pages, Tools
 from thalweg.lab.replay.workloads.writing import Writer
 
 ACTIONS = {"read": 27, "run": 33, "edit": 21, "search": 14, "write": 3, "list": 2}
@@ -49,7 +49,7 @@ class Script:
     turns: int
     seed: str
     messages: list[Message] = field(default_factory=list)
-    needles: list[Needle] = field(default_factory=list)
+    needles: list[NeedleQuestion] = field(default_factory=list)
     goals: list[Goal] = field(default_factory=list)
     dice: Random = field(init=False)
     """Random generator for the pace of the thread; texts and actions have generators of their own,
@@ -101,7 +101,7 @@ class Script:
             said.append(constraint)
         if found := self.plot.fact("said", self._turn):
             says, asked = found
-            self.needles.append(Needle(asked.question, asked.answer, line))
+            self.needles.append(NeedleQuestion(asked.question, asked.answer, line))
             said.append(says)
         text = self.writer.phrases.gap.join(said)
         if self.dice.random() < PASTED:
@@ -140,7 +140,7 @@ class Script:
         for call_id, one in zip(ids, done, strict=True):
             self._return(call_id, one)
 
-    def _act(self) -> list[Done]:
+    def _act(self) -> list[CompletedCall]:
         """Do what is called for, or what agents do."""
         if self._next and self.dice.random() < FOLLOWS:
             action = self._next.popleft()
@@ -167,13 +167,13 @@ class Script:
                 done = [self.tools.read(path, turn) for path in self.tools.files_to_read(number)]
         return done
 
-    def _return(self, call_id: str, done: Done) -> None:
+    def _return(self, call_id: str, done: CompletedCall) -> None:
         slow = done.tool == "execute"
         long = slow and self.dice.random() < BUILT
         seconds = self.dice.uniform(310, 900) if long else self.dice.lognormvariate(0, 1)
         self._wait(min(900, 4 * seconds if slow and not long else seconds))
         line = len(self.messages)
-        self.needles += [Needle(asked.question, asked.answer, line) for asked in done.asked]
+        self.needles += [NeedleQuestion(asked.question, asked.answer, line) for asked in done.asked]
         self._say(
             "tool", Text(done.result), answers=call_id, name=done.tool, is_error=done.is_error
         )

@@ -25,7 +25,7 @@ Pages = tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CompletedCall:
     """A tool call and its result."""
 
     tool: str
@@ -67,7 +67,7 @@ class Tools:
         self.paths = [*dict.fromkeys(paths)]
         self.writer.nearby.append(self.paths[0])
 
-    def read(self, path: str, turn: int) -> Done:
+    def read(self, path: str, turn: int) -> CompletedCall:
         """Read a file from beginning to end."""
         arguments: dict[str, object] = {"file_path": path}
         if self._fails():
@@ -83,7 +83,7 @@ class Tools:
             self._touch(path)
         lines = "\n".join(file.lines).split("\n")
         shown = "\n".join(f"{n:6}\t{line}" for n, line in enumerate(lines, 1))
-        return Done("read_file", arguments, shown, asked=file.asked)
+        return CompletedCall("read_file", arguments, shown, asked=file.asked)
 
     def files_to_read(self, number: int) -> list[str]:
         """Choose files: mostly from those in search results, seldom one already read."""
@@ -97,24 +97,24 @@ class Tools:
         some = [*dict.fromkeys(some)]
         return dice.sample(some, k=min(number, len(some)))
 
-    def run(self, turn: int) -> Done:
+    def run(self, turn: int) -> CompletedCall:
         """Run a command."""
         command = self.writer.pick(self.writer.phrases.talk.command)
         return self._search("execute", {"command": command}, self._log_lines, turn)
 
-    def grep(self, pattern: str, turn: int) -> Done:
+    def grep(self, pattern: str, turn: int) -> CompletedCall:
         """Search the project."""
         return self._search("grep", {"pattern": pattern, "path": "."}, self._hits, turn)
 
-    def list_files(self) -> Done:
+    def list_files(self) -> CompletedCall:
         """List some files."""
         dice = self.dice
         some = sorted(dice.sample(self.paths, k=dice.randint(5, 40)))
         self.writer.nearby.extend(some)
         folder = dice.choice(some).rpartition("/")[0]
-        return Done("ls", {"path": folder}, "\n".join(some))
+        return CompletedCall("ls", {"path": folder}, "\n".join(some))
 
-    def edit(self, path: str) -> Done:
+    def edit(self, path: str) -> CompletedCall:
         """Replace some lines of a file that was read."""
         dice, file = self.dice, self._files[path]
         size = dice.choices([n for n, _ in EDITED], [weight for _, weight in EDITED])[0]
@@ -131,9 +131,11 @@ class Tools:
             return self._failure("edit_file", arguments)
         file.lines[begin : begin + size] = new
         self._touch(path)
-        return Done("edit_file", arguments, self.writer.fill(self.writer.phrases.talk.edited))
+        return CompletedCall(
+            "edit_file", arguments, self.writer.fill(self.writer.phrases.talk.edited)
+        )
 
-    def write(self) -> Done:
+    def write(self) -> CompletedCall:
         """Write a new file."""
         medium: Medium = self.dice.choice(("code", "doc"))
         path = self.writer.pick(self.writer.phrases.files[medium])
@@ -144,22 +146,24 @@ class Tools:
         self.paths.append(path)
         self._touch(path)
         arguments: dict[str, object] = {"file_path": path, "content": "\n".join(lines)}
-        return Done("write_file", arguments, self.writer.fill(self.writer.phrases.talk.written))
+        return CompletedCall(
+            "write_file", arguments, self.writer.fill(self.writer.phrases.talk.written)
+        )
 
-    def plan(self) -> Done:
+    def plan(self) -> CompletedCall:
         """Write the list of todos."""
         talk, states = self.writer.phrases.talk, ("completed", "in_progress", "pending", "pending")
         todos = [{"content": self.writer.pick(talk.todo), "status": state} for state in states]
-        return Done("write_todos", {"todos": todos}, talk.planned)
+        return CompletedCall("write_todos", {"todos": todos}, talk.planned)
 
     def _search(
         self, tool: str, arguments: dict[str, object], make: Callable[[], list[str]], turn: int
-    ) -> Done:
+    ) -> CompletedCall:
         if self._fails():
             return self._failure(tool, arguments)
         lines = make()
         asked = self.plot.plant(lines, "log" if tool == "execute" else "code", turn)
-        return Done(tool, arguments, "\n".join(lines), asked=tuple(asked))
+        return CompletedCall(tool, arguments, "\n".join(lines), asked=tuple(asked))
 
     def _log_lines(self) -> list[str]:
         return self.writer.lines("log", self._page())
@@ -183,9 +187,9 @@ class Tools:
     def _fails(self) -> bool:
         return self.dice.random() < FAILED
 
-    def _failure(self, tool: str, arguments: dict[str, object]) -> Done:
+    def _failure(self, tool: str, arguments: dict[str, object]) -> CompletedCall:
         said = self.writer.pick(self.writer.phrases.talk.fails)
-        return Done(tool, arguments, said, is_error=True)
+        return CompletedCall(tool, arguments, said, is_error=True)
 
     def _touch(self, path: str) -> None:
         if path in self.recent:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from thalweg.lab.replay.workloads.phrases import Fact, Medium, Phrases
+from thalweg.lab.replay.workloads.phrases import Medium, Phrases, WorkloadFact
 
 _SLOT = re.compile(r"<(\w+)>")
 _NUMBERS: dict[str, tuple[int, int]] = {
@@ -76,7 +76,7 @@ class Writer:
             chars -= len(line) + 1
         return lines
 
-    def state(self, fact: Fact) -> tuple[str, str, str]:
+    def state(self, fact: WorkloadFact) -> tuple[str, str, str]:
         """Return a new fact: its statement, its question, and the answer."""
         subject = self.unique("<subject>")
         answer = self.unique(self.phrases.answers[fact.answer])

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from thalweg.memory.facts.changes import Change, Drop, Put, Write
+from thalweg.memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
 from thalweg.memory.facts.document.writing import CONTAINERS, Body, Document, section_text
 from thalweg.memory.facts.values import Fact, FactId, Profile, Trust
 
@@ -39,12 +39,12 @@ def import_(
     for told in document.facts or ():
         old = known.get(told.id) if told.id else None
         if old is None and _folded(told.content) not in contents:
-            changes.append(Put(_new(told, now, new_id), "imported"))
+            changes.append(PutFact(_new(told, now, new_id), "imported"))
             contents.add(_folded(told.content))
         elif old and old.status in {"active", "expired"} and _differs(old, told):
-            changes.append(Put(_edited(old, told, now, by_hand=False), "imported"))
+            changes.append(PutFact(_edited(old, told, now, by_hand=False), "imported"))
     changes += [
-        Write(replace(section, updated_at=section.updated_at or now), "imported")
+        WriteSection(replace(section, updated_at=section.updated_at or now), "imported")
         for section in document.sections
         if section.text and section.text != profile.text(section.name)
     ]
@@ -176,9 +176,9 @@ def picked_up(
         if not told.id and _folded(told.content) in contents:
             continue  # it was taken in, and its id was not written yet
         if old is None:
-            changes.append(Put(_new(told, now, new_id, by_hand=True), "written by hand"))
+            changes.append(PutFact(_new(told, now, new_id, by_hand=True), "written by hand"))
         elif _differs(old, told) or old.status != "active":
-            changes.append(Put(_edited(old, told, now, by_hand=True), "edited by hand"))
+            changes.append(PutFact(_edited(old, told, now, by_hand=True), "edited by hand"))
     changes += _taken_out(document, before, known)
     changes += _rewritten(document, before, profile, now)
     return tuple(changes)
@@ -194,11 +194,13 @@ def _taken_out(document: Document, before: Marks, known: Mapping[FactId, Fact]) 
         if fact is None or fact.id in still or _folded(fact.content) in nameless:
             continue
         if fact.status == "active":
-            yield Drop(fact.id, "taken out by hand")
+            yield RemoveFact(fact.id, "taken out by hand")
 
 
 def _rewritten(document: Document, before: Marks, profile: Profile, now: str) -> Iterable[Change]:
     for section in document.sections:
         untouched = before.sections.get(section.name) == _hash(section.text)
         if not untouched and section.text != profile.text(section.name):
-            yield Write(replace(section, updated_at=section.updated_at or now), "edited by hand")
+            yield WriteSection(
+                replace(section, updated_at=section.updated_at or now), "edited by hand"
+            )

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from thalweg.errors import NoSuchFactError
-from thalweg.memory.facts.changes import Change, Drop, Hide, Write
-from thalweg.memory.facts.values import Fact, FactId, Profile, Section
+from thalweg.memory.facts.changes import Change, Hide, RemoveFact, WriteSection
+from thalweg.memory.facts.values import Fact, FactId, Profile, ProfileSection
 
 
 def plan_delete(facts: Iterable[Fact], ids: Sequence[str]) -> tuple[Change, ...]:
@@ -18,14 +18,17 @@ def plan_delete(facts: Iterable[Fact], ids: Sequence[str]) -> tuple[Change, ...]
     for name in wanted:
         if name not in known:
             raise NoSuchFactError(name)
-    return tuple(Drop(name, "deleted by hand") for name in wanted)
+    return tuple(RemoveFact(name, "deleted by hand") for name in wanted)
 
 
 def plan_clear(facts: Iterable[Fact], profile: Profile, *, now: str) -> tuple[Change, ...]:
     """Plan to remove all facts and the profile, and to exclude all earlier turns from recall."""
     sections = (section for section in profile.sections if section.text)
     return (
-        *(Drop(fact.id, "cleared by hand") for fact in facts),
-        *(Write(Section(section.name, "", now), "cleared by hand") for section in sections),
+        *(RemoveFact(fact.id, "cleared by hand") for fact in facts),
+        *(
+            WriteSection(ProfileSection(section.name, "", now), "cleared by hand")
+            for section in sections
+        ),
         Hide("cleared by hand"),
     )

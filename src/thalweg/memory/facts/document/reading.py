@@ -25,7 +25,7 @@ from thalweg.memory.facts.document.writing import (
     Shape,
     section_text,
 )
-from thalweg.memory.facts.values import Fact, FactId, Section, SectionName, Trust
+from thalweg.memory.facts.values import Fact, FactId, ProfileSection, SectionName, Trust
 
 _EXAMPLE = '{"content": "User prefers tea", "category": "preference", "confidence": 0.9}'
 _TOP = ("userContext", "user", "history", "facts")
@@ -135,7 +135,7 @@ def _at(where: str, place: str, problem: str, mend: str) -> DocumentError:
 
 def _sections(
     body: Body, container: str, names: Sequence[SectionName], where: str
-) -> Iterable[Section]:
+) -> Iterable[ProfileSection]:
     """Read the sections of a container; one that is not in it is empty."""
     if body.get(container) is None:
         return
@@ -146,7 +146,7 @@ def _sections(
         at, value = f"{place}.{name}", told.get(name)
         date = value.get("updatedAt") if isinstance(value, dict) else None
         try:
-            yield Section(name, section_text(value), time_of(date))
+            yield ProfileSection(name, section_text(value), time_of(date))
         except UnusableError as error:
             raise DocumentError(at, error.problem, error.mend) from None
 

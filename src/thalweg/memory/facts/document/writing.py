@@ -26,7 +26,7 @@ from thalweg.memory.facts.values import (
     Fact,
     FactId,
     Profile,
-    Section,
+    ProfileSection,
     SectionName,
 )
 
@@ -58,7 +58,7 @@ class Document:
     shape: Shape
     facts: tuple[Fact, ...] | None
     """The facts of the document; an id may be empty. `None`: it has no facts at all."""
-    sections: tuple[Section, ...]
+    sections: tuple[ProfileSection, ...]
     """The sections in the document; a text may be empty."""
     text: str
     """The document itself."""
@@ -133,9 +133,9 @@ def _indent(text: str) -> int | str:
     return found[1] if found else 2
 
 
-def _section(profile: Profile, name: SectionName) -> Section:
+def _section(profile: Profile, name: SectionName) -> ProfileSection:
     found = (section for section in profile.sections if section.name == name)
-    return next(found, Section(name, ""))
+    return next(found, ProfileSection(name, ""))
 
 
 def _container(

@@ -3,15 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from thalweg.memory.facts.gates.stretches import Kind, Span, lines, paragraph_end
+from thalweg.memory.facts.gates.stretches import Kind, QuotedSpan, lines, paragraph_end
 
 
-def find_blocks(text: str) -> list[Span]:
+def find_blocks(text: str) -> list[QuotedSpan]:
     r"""Find what is marked off as not the speaker's own by its form.
 
     Example:
         >>> find_blocks("see\n```\nx\n```")
-        [Span(start=4, end=13, kind='code')]
+        [QuotedSpan(start=4, end=13, kind='code')]
     """
     return [
         *_fences(text),
@@ -26,7 +26,7 @@ def find_blocks(text: str) -> list[Span]:
 _FENCE = re.compile(r"^[ \t>]*(?:```|~~~|\"\"\"|''').*$", re.MULTILINE)
 
 
-def _fences(text: str) -> Iterator[Span]:
+def _fences(text: str) -> Iterator[QuotedSpan]:
     """Take everything from the first fence to the last, or to the end when one is open.
 
     Text between two blocks is taken as well: a pasted text could have closed the first.
@@ -34,7 +34,7 @@ def _fences(text: str) -> Iterator[Span]:
     marks = [mark for mark in _FENCE.finditer(text) if not _is_inline(mark[0])]
     if marks:
         end = marks[-1].end() if len(marks) % 2 == 0 else len(text)
-        yield Span(marks[0].start(), end, "code")
+        yield QuotedSpan(marks[0].start(), end, "code")
 
 
 def _is_inline(line: str) -> bool:
@@ -70,12 +70,12 @@ _COMMENT = re.compile(r"<!--[\s\S]*?(?:-->|$(?![\s\S]))|^\[//\]: #.*$", re.MULTI
 _IMAGE = re.compile(r"!\[[^\]\n]{0,500}\]\([^)\n]{0,2000}\)")
 
 
-def _tags(text: str) -> Iterator[Span]:
+def _tags(text: str) -> Iterator[QuotedSpan]:
     """Take elements with what is in them; from a turn's delimiter on take everything."""
     for found in _DELIMITER.finditer(text):
         if _CAPITALS.match(found[0]) and found[0] != found[0].upper():
             continue
-        yield Span(found.start(), len(text), "quoted text")
+        yield QuotedSpan(found.start(), len(text), "quoted text")
         break
     closed = {found[1]: found.start() for found in _CLOSING.finditer(text)}
     done = 0
@@ -83,10 +83,10 @@ def _tags(text: str) -> Iterator[Span]:
         close = closed.get(found[1], -1)
         if found.start() >= done and close > found.start():
             done = (text.find(">", close) + 1) or len(text)
-            yield Span(found.start(), done, "quoted text")
+            yield QuotedSpan(found.start(), done, "quoted text")
     for form in (_COMMENT, _IMAGE):
         for found in form.finditer(text):
-            yield Span(found.start(), found.end(), "quoted text")
+            yield QuotedSpan(found.start(), found.end(), "quoted text")
 
 
 _DATA = re.compile(r"[\[{]\s*(?:[\"'{\[]|\w+[\"']?\s*:\s*[\"'{\[\d])")
@@ -112,7 +112,7 @@ def is_named_data(text: str, start: int, end: int) -> bool:
     )
 
 
-def _data(text: str) -> Iterator[Span]:
+def _data(text: str) -> Iterator[QuotedSpan]:
     """Take JSON and its like, to the bracket that closes it, or to the end."""
     done = 0
     for found in _DATA.finditer(text):
@@ -121,9 +121,9 @@ def _data(text: str) -> Iterator[Span]:
             if is_named_data(text, found.start(), done):
                 continue
             if re.search(r"[\"'\w]\s*:", text[found.start() : done]) or done == len(text):
-                yield Span(found.start(), done, "quoted text")
+                yield QuotedSpan(found.start(), done, "quoted text")
     for found in _BLOB.finditer(text):
-        yield Span(found.start(), found.end(), "code")
+        yield QuotedSpan(found.start(), found.end(), "code")
 
 
 def _closing(text: str, start: int) -> int:
@@ -157,7 +157,7 @@ _RUNS: tuple[tuple[re.Pattern[str], int, Kind], ...] = (
 """Forms of lines, how many of them in a row are taken for one, and for what."""
 
 
-def _line_runs(text: str) -> Iterator[Span]:
+def _line_runs(text: str) -> Iterator[QuotedSpan]:
     """Take runs of lines of one form, each from the first to the last."""
     for form, least, kind in _RUNS:
         run: list[tuple[int, int]] = []
@@ -170,7 +170,7 @@ def _line_runs(text: str) -> Iterator[Span]:
                 run.append((start, end))
                 continue
             if len(run) >= least:
-                yield Span(run[0][0], run[-1][1], kind)
+                yield QuotedSpan(run[0][0], run[-1][1], kind)
             run = []
 
 
@@ -186,16 +186,16 @@ _RULE = re.compile(
 _PROMPT = re.compile(r"^(?:\$ |>>> |PS [A-Z]:\\|[\w.-]+@[\w.-]+:[^\n$#]*[$#] )", re.MULTILINE)
 
 
-def _ruled(text: str) -> Iterator[Span]:
+def _ruled(text: str) -> Iterator[QuotedSpan]:
     """Yield text below a rule, and output of a terminal below its prompt."""
     if (rule := _RULE.search(text)) and text[rule.end() :].strip():
-        yield Span(rule.start(), len(text), "pasted text")
+        yield QuotedSpan(rule.start(), len(text), "pasted text")
     for found in _PROMPT.finditer(text):
-        yield Span(found.start(), paragraph_end(text, found.start()), "code")
+        yield QuotedSpan(found.start(), paragraph_end(text, found.start()), "code")
 
 
-def _whole(text: str) -> Iterator[Span]:
+def _whole(text: str) -> Iterator[QuotedSpan]:
     """Take paragraphs that are indented as code is, under a line that is not."""
     for found in re.finditer(r"(?:^|\n)[ \t]*\n((?:(?: {4}|\t).*(?:\n|$))+)", text):
         if text[: found.start(1)].strip():
-            yield Span(found.start(1), found.end(1), "code")
+            yield QuotedSpan(found.start(1), found.end(1), "code")

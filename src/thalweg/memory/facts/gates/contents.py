@@ -13,13 +13,13 @@ MAX_FACT_CHARS = 400
 """Longest content of a fact."""
 
 
-class RefusedError(Exception):
+class ValidationRefusedError(Exception):
     """A validator refused. It is caught inside of this package and becomes a `Verdict`."""
 
 
 def refuse(why: str) -> NoReturn:
     """Raise a refusal, with the reason as a phrase that continues "it"."""
-    raise RefusedError(why)
+    raise ValidationRefusedError(why)
 
 
 def clean_content(content: str, *, by_hand: bool = False) -> str:

@@ -6,20 +6,20 @@ from functools import lru_cache
 from itertools import dropwhile
 
 from thalweg.memory.facts.gates.clauses import Clause, clauses
-from thalweg.memory.facts.gates.contents import RefusedError, refuse
+from thalweg.memory.facts.gates.contents import ValidationRefusedError, refuse
 from thalweg.memory.facts.gates.letters import hiding, visible
 from thalweg.memory.facts.gates.own_words import MARKER, own_words
 from thalweg.memory.facts.gates.quoting import find_quote
 from thalweg.memory.facts.gates.secrets import redact
 from thalweg.memory.facts.proposals import Proposal
-from thalweg.memory.facts.values import Turn
+from thalweg.memory.facts.values import Statement
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
     """The turn that is cited, and what of it a fact may rest on."""
 
-    turn: Turn
+    turn: Statement
     own: str
     said: tuple[Clause, ...]
     """All clauses of the turn."""
@@ -41,15 +41,15 @@ class Heard:
         return tuple(clause for clause in self.quoted if clause.soundness != "unsound")
 
 
-class NotOwnError(RefusedError):
+class NotOwnError(ValidationRefusedError):
     """A quote is not in the speaker's own words: it was pasted, quoted, or is from elsewhere."""
 
-    def __init__(self, why: str, turn: Turn) -> None:
+    def __init__(self, why: str, turn: Statement) -> None:
         super().__init__(why)
         self.turn = turn
 
 
-def hear(proposal: Proposal, turns: Sequence[Turn]) -> Heard:
+def hear(proposal: Proposal, turns: Sequence[Statement]) -> Heard:
     """Find the turn and the quote in it, or refuse: it is not there, or it is not his own."""
     turn = next((turn for turn in turns if turn.uid == proposal.uid), None)
     if turn is None:
@@ -91,7 +91,7 @@ def _overlap(first: str, second: str) -> int:
     return next((n for n in range(most, 0, -1) if first.endswith(second[:n])), 0)
 
 
-def _at(place: tuple[int, int], turn: Turn, own: str, said: tuple[Clause, ...]) -> Heard:
+def _at(place: tuple[int, int], turn: Statement, own: str, said: tuple[Clause, ...]) -> Heard:
     start, end = place
     inside = [clause for clause in said if clause.start < end and start < clause.end]
     numbers = {clause.sentence for clause in inside}

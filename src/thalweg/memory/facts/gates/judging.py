@@ -15,7 +15,12 @@ from typing import Literal
 
 from thalweg.memory.facts.gates import moods
 from thalweg.memory.facts.gates.clauses import Clause, sentences
-from thalweg.memory.facts.gates.contents import MARKUP, RefusedError, clean_content, refuse
+from thalweg.memory.facts.gates.contents import (
+    MARKUP,
+    ValidationRefusedError,
+    clean_content,
+    refuse,
+)
 from thalweg.memory.facts.gates.hearing import Heard, NotOwnError, hear, shown
 from thalweg.memory.facts.gates.letters import WIDE, disguised, folded, hiding, visible
 from thalweg.memory.facts.gates.orders import (
@@ -30,7 +35,7 @@ from thalweg.memory.facts.gates.secrets import REDACTION, redact
 from thalweg.memory.facts.gates.support import brings, is_said, shares, telling_words
 from thalweg.memory.facts.proposals import Proposal
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Category, Evidence, Trust, Turn
+from thalweg.memory.facts.values import Category, Evidence, Statement, Trust
 
 LEAST_CONFIDENCE = 0.5
 """Below it a proposal is a guess, for any settings."""
@@ -61,7 +66,7 @@ class Verdict:
 
 def judge(
     proposal: Proposal,
-    turns: Sequence[Turn],
+    turns: Sequence[Statement],
     *,
     settings: MemorySettings | None = None,
     updates: str = "",
@@ -75,7 +80,7 @@ def judge(
         updates: The text of the existing fact that it updates: it may repeat names from there.
 
     Example:
-        >>> said = Turn("t", 0, "user", "I live in Porto.", "", Trust.USER, uid="m1")
+        >>> said = Statement("t", 0, "user", "I live in Porto.", "", Trust.USER, uid="m1")
         >>> fact = Proposal("User lives in Porto", "context", 0.9, "m1", "I live in Porto.")
         >>> judge(fact, [said]).decision
         'keep'
@@ -91,7 +96,7 @@ def judge(
         return _judged(cleaned, heard, turns, updates)
     except NotOwnError as refused:
         return _not_own(cleaned, refused)
-    except RefusedError as refused:
+    except ValidationRefusedError as refused:
         return Verdict("drop", str(refused), proposal)
 
 
@@ -113,7 +118,7 @@ def _check_confidence(confidence: float, settings: MemorySettings) -> None:
 # -- the two together --------------------------------------------------------------------------
 
 
-def _judged(proposal: Proposal, heard: Heard, turns: Sequence[Turn], updates: str) -> Verdict:
+def _judged(proposal: Proposal, heard: Heard, turns: Sequence[Statement], updates: str) -> Verdict:
     trust = _trust(heard.turn)
     if trust < Trust.IMPORT:
         why = f"was learned from {_FROM[trust]}, not from the user"
@@ -129,7 +134,7 @@ def _judged(proposal: Proposal, heard: Heard, turns: Sequence[Turn], updates: st
     return _verdict(decision, doubt or "is the user's own statement", proposal, heard, trust)
 
 
-def _around(heard: Heard, turns: Sequence[Turn], updates: str) -> str:
+def _around(heard: Heard, turns: Sequence[Statement], updates: str) -> str:
     """Return the further texts that a fact may take words from, in addition to its own turn.
 
     These are the user's other turns, questions and lists of options in an answer, and the fact that
@@ -151,7 +156,7 @@ def _offered(answer: str) -> str:
     return " ".join(one for one in found if one.rstrip()[-1:] in "?？" or _OFFER.match(one))
 
 
-def _is_borrowed(content: str, heard: Heard, turns: Sequence[Turn], around: str) -> bool:
+def _is_borrowed(content: str, heard: Heard, turns: Sequence[Statement], around: str) -> bool:
     """Return whether more words of a fact come from elsewhere than from the user's own.
 
     Elsewhere is what an answer states and, where text was withheld from the turn, all that the
@@ -175,7 +180,7 @@ def _is_borrowed(content: str, heard: Heard, turns: Sequence[Turn], around: str)
     return bool(borrowed) and len(borrowed) >= len(words - missing)
 
 
-def _holds_others_words(turn: Turn) -> bool:
+def _holds_others_words(turn: Statement) -> bool:
     """Return whether something was read here that is not the user's and of which no word is kept.
 
     That is a text that was withheld from a turn, or a tool's result before an answer.
@@ -219,7 +224,7 @@ def _weighty(text: str) -> set[str]:
     }
 
 
-def _trust(turn: Turn) -> Trust:
+def _trust(turn: Statement) -> Trust:
     return min(turn.trust, Trust.ASSISTANT) if turn.role == "assistant" else turn.trust
 
 
@@ -237,7 +242,7 @@ _REMEMBER = re.compile(
 )
 
 
-def _doubts(content: str, heard: Heard, turns: Sequence[Turn], around: str) -> Iterator[str]:
+def _doubts(content: str, heard: Heard, turns: Sequence[Statement], around: str) -> Iterator[str]:
     """Yield why a fact should wait for the user's review."""
     if new := brings(content, f"{heard.own} {around}", heard.turn.said_at):
         yield f"has {new!r}, which was not said"
@@ -323,7 +328,7 @@ def _is_for_later(clause: Clause) -> bool:
     return is_standing(clause.text) and not is_about_answers(clause.text)
 
 
-def _doubts_of_thread(heard: Heard, turns: Sequence[Turn]) -> Iterator[str]:
+def _doubts_of_thread(heard: Heard, turns: Sequence[Statement]) -> Iterator[str]:
     """Look at the turns around: a role taken on before, a joke that is owned up to after."""
     users = [turn for turn in turns if turn.role == "user" and turn.thread == heard.turn.thread]
     played = False
@@ -422,7 +427,7 @@ _DAY = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?(?![\d-])")
 
 def judge_told(
     content: str,
-    turns: Sequence[Turn] = (),
+    turns: Sequence[Statement] = (),
     *,
     by: Literal["user", "agent"] = "user",
     least: Trust = Trust.USER,
@@ -446,7 +451,7 @@ def judge_told(
     proposal = Proposal(content, category, 1.0, "", "")
     try:
         proposal = replace(proposal, content=clean_content(content, by_hand=by == "user"))
-    except RefusedError as refused:
+    except ValidationRefusedError as refused:
         return Verdict("drop", str(refused), proposal)
     if by == "user":
         return Verdict("keep", "was told by the user", proposal, (), Trust.USER)
@@ -462,7 +467,7 @@ def judge_told(
     )
 
 
-def _said_by_user(proposal: Proposal, turns: Sequence[Turn]) -> Verdict | None:
+def _said_by_user(proposal: Proposal, turns: Sequence[Statement]) -> Verdict | None:
     """Find the statement of the user's that a fact rests on, the newest first."""
     for turn in reversed(turns):
         if turn.role != "user" or turn.trust < Trust.USER:

@@ -13,7 +13,7 @@ from thalweg.memory.facts.gates.letters import hiding, visible, with_plain_lines
 from thalweg.memory.facts.gates.pasted import find_pasted
 from thalweg.memory.facts.gates.quotations import find_quotations
 from thalweg.memory.facts.gates.secrets import REDACTION
-from thalweg.memory.facts.gates.stretches import TAKEN, Span, stripped
+from thalweg.memory.facts.gates.stretches import TAKEN, QuotedSpan, stripped
 
 MARKER = re.compile(
     r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]"
@@ -35,7 +35,7 @@ def own_words(text: str) -> str:
         '[quoted text, 41 characters]\n\nFriday is fine with me.'
     """
     text = _bounded(with_plain_lines(text))
-    hidden = [Span(*place, "hidden text") for place in hiding(text)]
+    hidden = [QuotedSpan(*place, "hidden text") for place in hiding(text)]
     text = visible(_marked(text, hidden))
     while (shorter := _left_out(text)) != text:
         text = shorter
@@ -53,7 +53,9 @@ def _bounded(text: str) -> str:
         return text
     start = text.rfind("\n", 0, _KEPT_CHARS) + 1 or _KEPT_CHARS
     end = text.find("\n", len(text) - _KEPT_CHARS)
-    return _marked(text, [Span(start, end if end >= 0 else len(text) - _KEPT_CHARS, "pasted text")])
+    return _marked(
+        text, [QuotedSpan(start, end if end >= 0 else len(text) - _KEPT_CHARS, "pasted text")]
+    )
 
 
 def without_markers(text: str) -> str:
@@ -71,7 +73,7 @@ def _left_out(text: str) -> str:
     return _marked(text, [*find_blocks(left), *find_pasted(left), *find_quotations(left)])
 
 
-def _marked(text: str, found: Iterable[Span]) -> str:
+def _marked(text: str, found: Iterable[QuotedSpan]) -> str:
     """Replace all found ranges by markers; existing markers are kept."""
     pieces: list[str] = []
     done = 0
@@ -81,25 +83,25 @@ def _marked(text: str, found: Iterable[Span]) -> str:
     return "".join((*pieces, text[done:]))
 
 
-def _joined(text: str, spans: Iterable[Span]) -> list[Span]:
+def _joined(text: str, spans: Iterable[QuotedSpan]) -> list[QuotedSpan]:
     """Join spans that overlap or have only space between them; markers alone are no span."""
-    joined: list[Span] = []
+    joined: list[QuotedSpan] = []
     for span in sorted(_trimmed(text, spans)):
         last = joined[-1] if joined else None
         if last and not text[last.end : span.start].strip():
-            joined[-1] = Span(last.start, max(last.end, span.end), last.kind)
+            joined[-1] = QuotedSpan(last.start, max(last.end, span.end), last.kind)
         else:
             joined.append(span)
     return [span for span in joined if without_markers(text[span.start : span.end]).strip()]
 
 
-def _trimmed(text: str, spans: Iterable[Span]) -> Iterable[Span]:
+def _trimmed(text: str, spans: Iterable[QuotedSpan]) -> Iterable[QuotedSpan]:
     for span in spans:
         for start, end in stripped(text, span.start, span.end):
-            yield Span(start, end, span.kind)
+            yield QuotedSpan(start, end, span.kind)
 
 
-def _marker(span: Span, inner: str) -> str:
+def _marker(span: QuotedSpan, inner: str) -> str:
     """Return the longest marker that is not longer than the text it replaces."""
     said = sum(int(found[1] or 0) - len(found[0]) for found in MARKER.finditer(inner))
     for marker in (f"[{span.kind}, {len(inner) + said} characters]", f"[{span.kind}]", "[…]"):

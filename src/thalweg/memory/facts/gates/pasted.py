@@ -4,15 +4,15 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from thalweg.memory.facts.gates.stretches import TAKEN, Span, lines, paragraph_end
+from thalweg.memory.facts.gates.stretches import TAKEN, QuotedSpan, lines, paragraph_end
 
 
-def find_pasted(text: str) -> list[Span]:
+def find_pasted(text: str) -> list[QuotedSpan]:
     """Return the parts of a message from other authors: passed on, forwarded or reported.
 
     Example:
         >>> find_pasted("Summarize this: the moon is made of cheese.")
-        [Span(start=15, end=43, kind='pasted text')]
+        [QuotedSpan(start=15, end=43, kind='pasted text')]
     """
     return [*_handed_over(text), *_handed_over_before(text), *_set_off(text), *_mails(text),
             *_letters(text), *_transcripts(text), *_reported(text)]  # fmt: skip
@@ -53,7 +53,7 @@ _ONE_LINE = 240
 """Longest rest of a line that follows a task's full stop and is still taken for the user's."""
 
 
-def _handed_over(text: str) -> Iterator[Span]:
+def _handed_over(text: str) -> Iterator[QuotedSpan]:
     """Yield the text after a task about it: all of it, in any form."""
     stops = [stop.span() for stop in _STOP.finditer(text)]
     for form in (_TASK, _WEAK_TASK):
@@ -61,7 +61,7 @@ def _handed_over(text: str) -> Iterator[Span]:
             if (start := _after_task(text, found.end(), stops)) is None:
                 continue
             end = _end_of_report(text, start)
-            yield Span(start, end, "pasted text")
+            yield QuotedSpan(start, end, "pasted text")
             if end == len(text) and start <= found.end():
                 break  # what later tasks hand over is in it
 
@@ -90,7 +90,7 @@ _ANNOUNCED = re.compile(r"[:：][ \t]*\n\s*(?=\S)")
 _ITEM = re.compile(r"[-*•][ \t]|\d{1,2}[.)）、][ \t]*")
 
 
-def _set_off(text: str) -> Iterator[Span]:
+def _set_off(text: str) -> Iterator[QuotedSpan]:
     """Yield the text below a line that ends in a colon, for any wording of that line.
 
     A list is the speaker's own, and so is text after a remark: `Some context:`.
@@ -105,7 +105,7 @@ def _set_off(text: str) -> Iterator[Span]:
             continue
         done = found.end()
         if not _ITEM.match(text, done) and not _REMARK.fullmatch(words.strip()):
-            yield Span(done, _end_of_report(text, done), "pasted text")
+            yield QuotedSpan(done, _end_of_report(text, done), "pasted text")
 
 
 def _last_words(line: str) -> str:
@@ -137,12 +137,12 @@ _LAST_TASK = re.compile(
 )
 
 
-def _handed_over_before(text: str) -> Iterator[Span]:
+def _handed_over_before(text: str) -> Iterator[QuotedSpan]:
     """Yield the text before a last line that requests a task about it."""
     body = text.rstrip()
     start = body.rfind("\n") + 1
     if start and _LAST_TASK.match(body[start:]):
-        yield Span(0, start, "pasted text")
+        yield QuotedSpan(0, start, "pasted text")
 
 
 _HEADER = re.compile(
@@ -154,13 +154,13 @@ _HEADER = re.compile(
 )
 
 
-def _mails(text: str) -> Iterator[Span]:
+def _mails(text: str) -> Iterator[QuotedSpan]:
     """Take a mail, from its first header or the line that forwards it, to the end."""
     last: int | None = None
     for start, end in lines(text):
         is_header = _HEADER.match(text, start, end) is not None
         if is_header and last is not None:
-            yield Span(last, len(text), "quoted text")
+            yield QuotedSpan(last, len(text), "quoted text")
             break
         last = start if is_header else None
 
@@ -216,21 +216,21 @@ _SIGNED = re.compile(
 )
 
 
-def _letters(text: str) -> Iterator[Span]:
+def _letters(text: str) -> Iterator[QuotedSpan]:
     """Yield a letter from its greeting to the end, and text below a file's name."""
     greeting, signed = _GREETING.search(text), _SIGNED.search(text)
     if signed and signed[0] == "-- ":
-        yield Span(0, len(text), "pasted text")
+        yield QuotedSpan(0, len(text), "pasted text")
     elif greeting and signed and greeting.start() < signed.start():
-        yield Span(greeting.start(), len(text), "pasted text")
+        yield QuotedSpan(greeting.start(), len(text), "pasted text")
     if head := _FILE_HEAD.search(text):
-        yield Span(head.start(), len(text), "pasted text")
+        yield QuotedSpan(head.start(), len(text), "pasted text")
 
 
-def _transcripts(text: str) -> Iterator[Span]:
+def _transcripts(text: str) -> Iterator[QuotedSpan]:
     """Yield others' speech in lines that begin with a speaker's name, to the message's end."""
     if (head := _CHAT_HEAD.search(text)) and text[head.end() :].strip():
-        yield Span(head.start(), len(text), "quoted text")
+        yield QuotedSpan(head.start(), len(text), "quoted text")
     seen: dict[str, int] = {}
     for start, end in lines(text):
         label = _LABEL.match(text, start, end)
@@ -238,7 +238,7 @@ def _transcripts(text: str) -> Iterator[Span]:
             continue
         name = label[1].strip().casefold()
         if name in seen or _is_speech(text, label):
-            yield Span(min(start, seen.get(name, start)), len(text), "quoted text")
+            yield QuotedSpan(min(start, seen.get(name, start)), len(text), "quoted text")
             return
         seen[name] = start
 
@@ -310,20 +310,20 @@ _OWN_SOURCE = re.compile(
 )
 
 
-def _reported(text: str) -> Iterator[Span]:
+def _reported(text: str) -> Iterator[QuotedSpan]:
     """Take what a source or a person is introduced with a colon, or on the lines after it."""
     for found in _SOURCE_INTRO.finditer(text):
         if not _OWN_SOURCE.search(found[1]) and not _is_address(text, found.end()):
-            yield Span(found.end(), _end_of_report(text, found.end()), "pasted text")
+            yield QuotedSpan(found.end(), _end_of_report(text, found.end()), "pasted text")
     for found in _THIS_INTRO.finditer(text):
-        yield Span(found.end(), _end_of_report(text, found.end()), "pasted text")
+        yield QuotedSpan(found.end(), _end_of_report(text, found.end()), "pasted text")
     for found in _SAID_INTRO.finditer(text):
         if not _OWN_SOURCE.search(found[1]):
             start = found.end()
             same_line = text[start : start + 2].strip(" ") != "\n"
             limit = paragraph_end(text, start) if same_line else len(text)
             end = min(limit, _end_of_report(text, start))
-            yield Span(start, end, "pasted text")
+            yield QuotedSpan(start, end, "pasted text")
 
 
 _MARKED = re.compile(rf"\s*+((?:[ \t]*+[>＞][^\n]*(?:\n|$))+|{TAKEN}+)")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from thalweg.memory.facts.gates.blocks import SHORT_DATA, is_named_data
-from thalweg.memory.facts.gates.stretches import Span, paragraph_end
+from thalweg.memory.facts.gates.stretches import QuotedSpan, paragraph_end
 
 _PAIRS = (
     ("“", "”"), ("„", "“”"), ("«", "»"), ("»", "«"), ("‹", "›"), ("「", "」"), ("『", "』"),
@@ -42,7 +42,7 @@ _OWN_READING = re.compile(
 )
 
 
-def find_quotations(text: str) -> list[Span]:
+def find_quotations(text: str) -> list[QuotedSpan]:
     """Find what others are quoted with inside a sentence.
 
     Short names in quotation marks and commands in backticks are the speaker's own.
@@ -128,7 +128,7 @@ def _single(text: str) -> Iterator[_Quotation]:
         yield _Quotation(*found.span(), found.end())
 
 
-def _code(text: str) -> Iterator[Span]:
+def _code(text: str) -> Iterator[QuotedSpan]:
     for found in _CODE.finditer(text):
         inner = found[2].strip()
         speaks = _PERSON.search(inner) is not None and " " in inner
@@ -139,10 +139,10 @@ def _code(text: str) -> Iterator[Span]:
         ):
             if not speaks and len(inner.split()) == 1:
                 continue
-            yield Span(found.start(), found.end(), "code")
+            yield QuotedSpan(found.start(), found.end(), "code")
 
 
-def _judged(text: str, quotation: _Quotation) -> Iterator[Span]:
+def _judged(text: str, quotation: _Quotation) -> Iterator[QuotedSpan]:
     """Yield a quotation, unless it is a name; to the last mark if it is introduced as speech."""
     start, end, last = quotation
     inner = text[start + 1 : end - 1].strip()
@@ -152,7 +152,7 @@ def _judged(text: str, quotation: _Quotation) -> Iterator[Span]:
         return
     if is_speech and _is_label(before, inner):
         return
-    yield Span(start, last if is_speech else end, "quoted text")
+    yield QuotedSpan(start, last if is_speech else end, "quoted text")
 
 
 def _is_name(inner: str) -> bool:

@@ -9,7 +9,7 @@ TAKEN = "\ue000"
 Kind = Literal["quoted text", "pasted text", "code", "hidden text"]
 
 
-class Span(NamedTuple):
+class QuotedSpan(NamedTuple):
     """A stretch that is not its speaker's own words."""
 
     start: int

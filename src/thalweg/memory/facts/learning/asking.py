@@ -13,7 +13,7 @@ from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter
 from thalweg.engine.words import words
 from thalweg.memory.facts.learning.portions import Portion
-from thalweg.memory.facts.values import Fact, FactId, Profile, Trust, Turn
+from thalweg.memory.facts.values import Fact, FactId, Profile, Statement, Trust
 
 MARK = "§"
 """Begins the heading of a turn; as many of them as no turn holds."""
@@ -22,7 +22,7 @@ KNOWN_FACTS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LearnerRequest:
     """What a learner is sent."""
 
     rules: str
@@ -36,7 +36,7 @@ class Question:
 
 def ask_for_facts(
     portion: Portion, known: Sequence[Fact], *, answer_tokens: int, count: Counter
-) -> Question:
+) -> LearnerRequest:
     """Ask what a portion tells of the user.
 
     Args:
@@ -55,7 +55,7 @@ def ask_for_facts(
     like = similar_facts(known, " ".join(turn.text for turn in portion.turns))
     names = {f"F{number}": fact.id for number, fact in enumerate(like, start=1)}
     rules = prompt("learn").render(bands=prompt("learn_bands").text, mark=mark)
-    return Question(rules, _turns_text(map(_told, like), lines), names, _examples())
+    return LearnerRequest(rules, _turns_text(map(_told, like), lines), names, _examples())
 
 
 CONTROL = (
@@ -73,7 +73,7 @@ def is_control(new: str, known: str) -> bool:
 
 def ask_for_verdicts(
     new: Sequence[Fact], known: Sequence[Fact]
-) -> tuple[Question, dict[str, FactId]]:
+) -> tuple[LearnerRequest, dict[str, FactId]]:
     """Ask what new facts are to known ones.
 
     Returns:
@@ -90,7 +90,7 @@ def ask_for_verdicts(
             (*(f"{n}: {_read(f)}" for n, f in zip(news, new, strict=True)), f"N0: {new_control}")
         ),
     )
-    return Question(prompt("verdict").render(), text, names), news
+    return LearnerRequest(prompt("verdict").render(), text, names), news
 
 
 def _read(fact: Fact) -> str:
@@ -101,7 +101,7 @@ def _read(fact: Fact) -> str:
     return _told(fact) + words
 
 
-def _heading(turn: Turn, number: int, mark: str, *, learns: bool) -> str:
+def _heading(turn: Statement, number: int, mark: str, *, learns: bool) -> str:
     speaker = f"{turn.role} {' '.join(turn.author.split())}".strip()
     what = "learn from this" if learns else "known already, or not the user's"
     return f"{mark} {number}, {speaker}, {_moment(turn.said_at)} ({what})"
@@ -166,7 +166,7 @@ def _examples() -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     for given in json.loads(text):
         turns = [
-            Turn("", seq, "user", row["text"], row["said_at"], Trust.USER)
+            Statement("", seq, "user", row["text"], row["said_at"], Trust.USER)
             for seq, row in enumerate(given["turns"], start=1)
         ]
         shown = [f"{_heading(t, t.seq, MARK, learns=True)}\n{t.text}" for t in turns]
@@ -182,7 +182,7 @@ def _turns_text(known: Iterable[str], turns: Iterable[str]) -> str:
 
 def ask_for_profile(
     facts: Sequence[Fact], profile: Profile, *, now: str, max_chars: int
-) -> Question:
+) -> LearnerRequest:
     """Ask for the profile that facts give. The learner is shown nothing else.
 
     Args:
@@ -202,4 +202,4 @@ def ask_for_profile(
         facts="\n".join(told),
         sections="\n".join(sections) or "empty",
     )
-    return Question(prompt("profile").render(max_chars=max_chars), text, names)
+    return LearnerRequest(prompt("profile").render(max_chars=max_chars), text, names)

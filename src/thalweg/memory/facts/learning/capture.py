@@ -15,7 +15,7 @@ from thalweg.engine.entries import Message
 from thalweg.memory.facts.gates.own_words import own_words, without_markers
 from thalweg.memory.facts.gates.secrets import redact
 from thalweg.memory.facts.settings import WEB_TOOLS
-from thalweg.memory.facts.values import Trust, Turn
+from thalweg.memory.facts.values import Statement, Trust
 
 OWN_TOOLS = frozenset({"remember", "recall_memory", "write_todos", "compact_conversation"})
 """Tools of the harness whose results hold nobody's words but the user's, the agent's and its own:
@@ -35,7 +35,7 @@ def captured_turns(
     since: int = 0,
     before: Trust = Trust.ASSISTANT,
     web_tools: Sequence[str] = WEB_TOOLS,
-) -> list[Turn]:
+) -> list[Statement]:
     """Take the turns out of a stretch of a thread.
 
     Taken in pieces or at once, a thread gives the same turns, if each piece is told what trust
@@ -58,7 +58,7 @@ def captured_turns(
         >>> [(t.text, t.trust.name) for t in captured_turns(said, thread="t", now="")]
         [('I live in Oslo.', 'USER')]
     """
-    turns: list[Turn] = []
+    turns: list[Statement] = []
     trust, names = before, _Names()
     for position, message in messages:
         trust = min(trust, names.trust_of(message, web_tools))
@@ -69,7 +69,7 @@ def captured_turns(
         if not without_markers(text).strip():
             continue
         turns.append(
-            Turn(
+            Statement(
                 thread=thread,
                 seq=0,
                 role=role,

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from thalweg.memory.facts.changes import Put
+from thalweg.memory.facts.changes import PutFact
 from thalweg.memory.facts.values import Category, Fact, FactId, Importance
 
 HALF_LIFE_DAYS: Mapping[Category, float] = {
@@ -35,7 +35,7 @@ def plan_eviction(
     now: str,
     protected: Collection[Category] = (),
     uses: Mapping[FactId, int] | None = None,
-) -> list[Put]:
+) -> list[PutFact]:
     """Let go of the least valuable active facts until at most `max_facts` are active.
 
     Args:
@@ -62,7 +62,7 @@ def plan_eviction(
     kept |= {fact.id for fact in free if fact.importance == LASTING}
     order = sorted(free, key=lambda fact: (fact.id in kept, worth[fact.id]))
     why = f"more than {max_facts} facts, and it was worth least"
-    return [Put(replace(fact, status="expired"), why) for fact in order[:excess]]
+    return [PutFact(replace(fact, status="expired"), why) for fact in order[:excess]]
 
 
 Rank = tuple[float, float, str]

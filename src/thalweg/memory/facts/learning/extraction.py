@@ -15,7 +15,14 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 from thalweg.memory.facts.learning.portions import Portion
 from thalweg.memory.facts.merging.comparing import Verdict
 from thalweg.memory.facts.proposals import Proposal, Relation
-from thalweg.memory.facts.values import NO_FACT, Category, FactId, Importance, SectionName, Turn
+from thalweg.memory.facts.values import (
+    NO_FACT,
+    Category,
+    FactId,
+    Importance,
+    SectionName,
+    Statement,
+)
 
 MAX_CHARS = 400_000
 """Characters of an answer that are read."""
@@ -118,7 +125,7 @@ def _strict(schema: Mapping[str, Any]) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[T]):
+class ParsedAnswer(Generic[T]):
     """What could be read of an answer."""
 
     items: tuple[T, ...] = ()
@@ -128,7 +135,7 @@ class Answer(Generic[T]):
     """Whether it was an answer at all: a list of items, and to its end."""
 
 
-def read_answer(text: str, kind: Kind, item: type[T]) -> Answer[T]:
+def read_answer(text: str, kind: Kind, item: type[T]) -> ParsedAnswer[T]:
     r"""Read an answer, item by item.
 
     It may stand in a fence or between sentences, and may be cut off: then what is complete is
@@ -147,7 +154,7 @@ def read_answer(text: str, kind: Kind, item: type[T]) -> Answer[T]:
     """
     listed = _listed(text[:MAX_CHARS], kind)
     if listed is None:
-        return Answer(problems=("it is not JSON",), is_whole=False)
+        return ParsedAnswer(problems=("it is not JSON",), is_whole=False)
     rows, problem = listed
     items: list[T] = []
     problems = [problem] if problem else []
@@ -156,7 +163,7 @@ def read_answer(text: str, kind: Kind, item: type[T]) -> Answer[T]:
             items.append(item.model_validate(row))
         except ValidationError as error:
             problems += [f"{kind}[{number}]: {told}" for told in _told(error)]
-    return Answer(tuple(items), tuple(problems), is_whole=not problem)
+    return ParsedAnswer(tuple(items), tuple(problems), is_whole=not problem)
 
 
 def _told(error: ValidationError) -> Iterator[str]:
@@ -164,7 +171,7 @@ def _told(error: ValidationError) -> Iterator[str]:
         yield f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}"
 
 
-def better(first: Answer[T], second: Answer[T]) -> Answer[T]:
+def better(first: ParsedAnswer[T], second: ParsedAnswer[T]) -> ParsedAnswer[T]:
     """Pick the answer of which more can be read; the second one where they are alike."""
     if (second.is_whole, len(second.items)) >= (first.is_whole, len(first.items)):
         return second
@@ -264,7 +271,7 @@ def proposals_of(
     return proposals, refused
 
 
-def _turn_of(item: Item, shown: Sequence[Turn], portion: Portion) -> Turn | None:
+def _turn_of(item: Item, shown: Sequence[Statement], portion: Portion) -> Statement | None:
     """Find the turn an item rests on: the one it names or, if that lacks the quote, who has it."""
     own = [turn for turn in portion.turns if turn.uid in portion.learnable]
     named = shown[item.turn - 1] if 0 < item.turn <= len(shown) else None

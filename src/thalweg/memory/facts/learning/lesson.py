@@ -9,7 +9,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from thalweg.memory.facts.changes import Change, Drop, Hide, Put, Write
+from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
 from thalweg.memory.facts.gates.hearing import shown
 from thalweg.memory.facts.gates.judging import judge
 from thalweg.memory.facts.gates.quoting import find_quote
@@ -20,14 +20,14 @@ from thalweg.memory.facts.merging.comparing import folded as words_folded
 from thalweg.memory.facts.merging.planning import Verdicts, plan_merge
 from thalweg.memory.facts.proposals import Proposal
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Fact, FactId, Profile, Section, Trust, Turn
+from thalweg.memory.facts.values import Fact, FactId, Profile, ProfileSection, Statement, Trust
 
 SECTION_CHARS = 600
 """Characters of a section of the profile."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LearningPlan:
     """What is to be done, and what was not let through."""
 
     changes: tuple[Change, ...] = ()
@@ -47,7 +47,7 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FactCandidate:
     """A proposal that passed the gates, as a fact."""
 
     fact: Fact
@@ -68,17 +68,17 @@ class Removal:
 
 def candidates(
     proposals: Sequence[Proposal],
-    turns: Sequence[Turn],
+    turns: Sequence[Statement],
     learnable: Collection[str],
     lesson: Lesson,
     known: Mapping[FactId, Fact] | None = None,
-) -> tuple[list[Candidate], list[str]]:
+) -> tuple[list[FactCandidate], list[str]]:
     """Make facts of the proposals that pass the gates.
 
     Args:
         proposals: What a learner proposed.
         turns: Of the thread, oldest first: those that they rest on, and those around them.
-        learnable: Which of these they may rest on, by `Turn.uid`.
+        learnable: Which of these they may rest on, by `Statement.uid`.
         lesson: What is the same in every plan.
         known: Facts by id, which proposals may bring up to date.
 
@@ -92,12 +92,12 @@ def candidates(
         if proposal.relation != "remove"
     ]
     refused = [found for found in made if isinstance(found, str)]
-    return [found for found in made if isinstance(found, Candidate)], refused
+    return [found for found in made if isinstance(found, FactCandidate)], refused
 
 
 def removals(
     proposals: Sequence[Proposal],
-    turns: Sequence[Turn],
+    turns: Sequence[Statement],
     learnable: Collection[str],
     known: Mapping[FactId, Fact],
 ) -> list[Removal]:
@@ -121,11 +121,11 @@ def removals(
 
 def _candidate(
     proposal: Proposal,
-    turns: Sequence[Turn],
+    turns: Sequence[Statement],
     learnable: Collection[str],
     lesson: Lesson,
     updated: Fact | None,
-) -> Candidate | str:
+) -> FactCandidate | str:
     turn = next((turn for turn in turns if turn.uid == proposal.uid), None)
     if turn is None or turn.uid not in learnable:
         return "its turn is gone"
@@ -155,7 +155,7 @@ def _candidate(
         status="active" if verdict.kept else "quarantined",
         written_by=lesson.writer,
     )
-    return Candidate(fact, passed.of, verdict.why)
+    return FactCandidate(fact, passed.of, verdict.why)
 
 
 def kind_of(why: str) -> str:
@@ -176,14 +176,14 @@ def _folded(text: str) -> str:
 
 
 def plan_learning(
-    learned: Sequence[Candidate],
+    learned: Sequence[FactCandidate],
     facts: Sequence[Fact],
     *,
     verdicts: Verdicts | None = None,
     removed: Sequence[Removal] = (),
     asked: Sequence[Fact] = (),
     settled: Collection[FactId] = (),
-) -> Plan:
+) -> LearningPlan:
     """Plan what becomes of candidates.
 
     Args:
@@ -195,7 +195,7 @@ def plan_learning(
         settled: Those of them that a person changed or took out since: what would have touched
             them is passed over.
     """
-    kept: list[Candidate] = []
+    kept: list[FactCandidate] = []
     refused: list[str] = []
     for one in learned:
         if settled and (one.of in settled or _touched(asked, one, verdicts) & set(settled)):
@@ -203,19 +203,19 @@ def plan_learning(
         else:
             kept.append(one)
     there = {fact.id for fact in facts} - set(settled)
-    gone = [Drop(one.id, "the user asked for it") for one in removed if one.id in there]
+    gone = [RemoveFact(one.id, "the user asked for it") for one in removed if one.id in there]
     changes: list[Change] = [*gone, *_merged(after(facts, gone), kept, verdicts)]
-    return Plan(folded(changes), tuple(refused))
+    return LearningPlan(folded(changes), tuple(refused))
 
 
 def _merged(
-    facts: Sequence[Fact], learned: Sequence[Candidate], verdicts: Verdicts | None
+    facts: Sequence[Fact], learned: Sequence[FactCandidate], verdicts: Verdicts | None
 ) -> list[Change]:
     """Merge candidates; those that wait for the user's word say why the gates had them wait."""
     whys = {one.fact.id: one.why for one in learned if one.fact.status == "quarantined"}
     return [
         replace(change, why=whys.get(_id(change), change.why))
-        if isinstance(change, Put)
+        if isinstance(change, PutFact)
         else change
         for change in plan_merge(
             facts,
@@ -226,18 +226,18 @@ def _merged(
     ]
 
 
-def _touched(facts: Sequence[Fact], one: Candidate, verdicts: Verdicts | None) -> set[FactId]:
+def _touched(facts: Sequence[Fact], one: FactCandidate, verdicts: Verdicts | None) -> set[FactId]:
     """List the facts that a candidate would have changed."""
     known = {fact.id for fact in facts}
     changes = _merged(facts, [one], verdicts)
-    return known & {_id(change) for change in changes if isinstance(change, Put | Drop)}
+    return known & {_id(change) for change in changes if isinstance(change, PutFact | RemoveFact)}
 
 
 MOST_NOMINATED = 8
 """Known facts that a new one is compared with, beside the one that its learner named."""
 
 
-def nominated(one: Candidate, facts: Sequence[Fact]) -> list[Fact]:
+def nominated(one: FactCandidate, facts: Sequence[Fact]) -> list[Fact]:
     """List the known facts that a candidate may touch, the likeliest first; empty for none.
 
     They are the one that its learner named, those of the same subject and attribute, and those that
@@ -294,11 +294,11 @@ def after(facts: Sequence[Fact], changes: Iterable[Change]) -> list[Fact]:
     held = {fact.id: fact for fact in facts}
     for change in changes:
         match change:
-            case Put(fact):
+            case PutFact(fact):
                 held[fact.id] = fact
-            case Drop(id):
+            case RemoveFact(id):
                 held.pop(id, None)
-            case Write() | Hide():
+            case WriteSection() | Hide():
                 pass
     return list(held.values())
 
@@ -315,16 +315,16 @@ def folded(changes: Iterable[Change]) -> tuple[Change, ...]:
 
 def _key(change: Change) -> str:
     match change:
-        case Write():
+        case WriteSection():
             return f"section {change.name}"
         case Hide():
             return "turns"
-        case Put() | Drop():
+        case PutFact() | RemoveFact():
             return _id(change)
 
 
-def _id(change: Put | Drop) -> FactId:
-    return change.fact.id if isinstance(change, Put) else change.id
+def _id(change: PutFact | RemoveFact) -> FactId:
+    return change.fact.id if isinstance(change, PutFact) else change.id
 
 
 def is_told(fact: Fact) -> bool:
@@ -339,7 +339,7 @@ def plan_profile(
     profile: Profile,
     *,
     now: str,
-) -> tuple[Write, ...]:
+) -> tuple[WriteSection, ...]:
     """Plan what becomes of the profile.
 
     A section is written only from facts that hold and are trusted, and must name them. One that
@@ -356,23 +356,23 @@ def plan_profile(
     told = {fact.id for fact in facts if is_told(fact)}
     held = {section.name: section for section in profile.sections}
     own = {name for name, section in held.items() if section.text and not section.cites}
-    writes: dict[str, Write] = {}
+    writes: dict[str, WriteSection] = {}
     for paragraph in paragraphs:
         cites = tuple(dict.fromkeys(names[name] for name in paragraph.facts if name in names))
         text = _capped(" ".join(paragraph.text.split()))
         is_good = bool(cites) and told.issuperset(cites) and bool(text)
         if paragraph.section in own or not is_good:
             continue
-        section = Section(paragraph.section, text, now, cites)
+        section = ProfileSection(paragraph.section, text, now, cites)
         before = held.get(section.name)
         if before is None or (before.text, before.cites) != (text, cites):
-            writes[section.name] = Write(section, "written from facts")
+            writes[section.name] = WriteSection(section, "written from facts")
         else:
             writes.pop(section.name, None)
     for name, section in held.items():
         if name not in own | writes.keys() and not told.issuperset(section.cites):
             empty = replace(section, text="", cites=(), updated_at=now)
-            writes[name] = Write(empty, "a fact it rests on does not hold any more")
+            writes[name] = WriteSection(empty, "a fact it rests on does not hold any more")
     return tuple(writes.values())
 
 

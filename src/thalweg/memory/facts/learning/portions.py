@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from thalweg.engine.tokens import Counter
-from thalweg.memory.facts.values import Trust, Turn
+from thalweg.memory.facts.values import Statement, Trust
 
 TURN_TOKENS = 24
 """What the heading of a turn adds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class PortionSize:
     """How much a learner is shown at once; see the settings of the same names."""
 
     learn_tokens: int = 4_000
@@ -19,9 +19,9 @@ class Size:
     overlap_turns: int = 4
     answer_tokens: int = 300
 
-    def smaller(self) -> "Size":
+    def smaller(self) -> "PortionSize":
         """Halve it, for an answer that could not be used; in the end it is one turn."""
-        return Size(
+        return PortionSize(
             learn_tokens=max(1, self.learn_tokens // 4),
             learn_turns=max(1, self.learn_turns // 4),
             overlap_turns=min(1, self.overlap_turns),
@@ -33,15 +33,15 @@ class Size:
 class Portion:
     """What one question to a learner is about."""
 
-    before: tuple[Turn, ...]
+    before: tuple[Statement, ...]
     """Turns that were learned from already: they are shown to be understood."""
-    turns: tuple[Turn, ...]
+    turns: tuple[Statement, ...]
     """Those that are learned from with this question; after it, they all count as learned."""
     learnable: frozenset[str]
-    """Ids (`Turn.uid`) of those that facts may rest on."""
+    """Ids (`Statement.uid`) of those that facts may rest on."""
 
 
-def is_learnable(turn: Turn, learn_from: Collection[str]) -> bool:
+def is_learnable(turn: Statement, learn_from: Collection[str]) -> bool:
     """Tell whether facts may rest on a turn.
 
     Args:
@@ -52,10 +52,10 @@ def is_learnable(turn: Turn, learn_from: Collection[str]) -> bool:
 
 
 def portions(
-    before: Sequence[Turn],
-    turns: Sequence[Turn],
+    before: Sequence[Statement],
+    turns: Sequence[Statement],
     *,
-    size: Size,
+    size: PortionSize,
     learn_from: Collection[str],
     count: Counter,
 ) -> Iterator[Portion]:
@@ -81,7 +81,9 @@ def portions(
         rest = rest[taken:]
 
 
-def _take(turns: Sequence[Turn], size: Size, learn_from: Collection[str], count: Counter) -> int:
+def _take(
+    turns: Sequence[Statement], size: PortionSize, learn_from: Collection[str], count: Counter
+) -> int:
     """Count the turns of the next portion, of which there is at least one."""
     tokens, learned, taken = 0, 0, 0
     for number, turn in enumerate(turns, start=1):

@@ -7,7 +7,7 @@ more, and where the guard refuses a verdict both facts are kept and linked.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from thalweg.memory.facts.changes import Change, Put
+from thalweg.memory.facts.changes import Change, PutFact
 from thalweg.memory.facts.merging.comparing import (
     Verdict,
     are_of_two_subjects,
@@ -57,7 +57,7 @@ def plan_merge(
     for fact in new:
         if fact.id in held:
             continue
-        reading = _Reading(
+        reading = _FactRelation(
             (verdicts or {}).get(fact.id, {}),
             (named or {}).get(fact.id, NO_FACT),
             (similar or {}).get(fact.id, ()),
@@ -77,7 +77,7 @@ def _dated(fact: Fact) -> Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _FactRelation:
     """What a new fact was taken for."""
 
     of: Mapping[FactId, Verdict]
@@ -95,7 +95,7 @@ class _Beside:
     linked: list[Fact]
 
 
-def _sorted_out(facts: Sequence[Fact], new: Fact, reading: _Reading) -> _Beside:
+def _sorted_out(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> _Beside:
     same: list[Fact] = []
     olds: list[Fact] = []
     links = (fact for fact in facts if fact.id in reading.links)
@@ -114,7 +114,7 @@ def _sorted_out(facts: Sequence[Fact], new: Fact, reading: _Reading) -> _Beside:
     return _Beside(same, olds, linked)
 
 
-def _plan_one(facts: Sequence[Fact], new: Fact, reading: _Reading) -> Iterator[Put]:
+def _plan_one(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> Iterator[PutFact]:
     """Plan what becomes of one new fact."""
     found = _sorted_out(facts, new, reading)
     if new.status == "quarantined" or new.trust < Trust.IMPORT:
@@ -177,7 +177,7 @@ def merged(known: Fact, new: Fact) -> Fact:
     )
 
 
-def _merged(held: Fact, new: Fact, found: _Beside) -> Iterator[Put]:
+def _merged(held: Fact, new: Fact, found: _Beside) -> Iterator[PutFact]:
     one = merged(held, new)
     if one.status == "expired":
         one = replace(one, status="active")
@@ -188,20 +188,20 @@ def _merged(held: Fact, new: Fact, found: _Beside) -> Iterator[Put]:
             and _said(fact) <= _said(new) and not _guards(fact, new)
         ]  # fmt: skip
         one = _superseding(one, olds)
-        yield from (Put(_ended(old, one), "said again since") for old in olds)
+        yield from (PutFact(_ended(old, one), "said again since") for old in olds)
     if one != held:
-        yield Put(one, "it was said again")
+        yield PutFact(one, "it was said again")
 
 
-def _quarantined(found: _Beside, new: Fact, why: str) -> Iterator[Put]:
+def _quarantined(found: _Beside, new: Fact, why: str) -> Iterator[PutFact]:
     """Keep a fact for review; one that waits already and says the same is kept once."""
     for fact in found.same:
         if fact.status == "quarantined" and fact.trust == new.trust:
             one = merged(fact, new)
             if one != fact:
-                yield Put(one, "it was said again")
+                yield PutFact(one, "it was said again")
             return
-    yield Put(replace(new, status="quarantined"), f"for review: {why}")
+    yield PutFact(replace(new, status="quarantined"), f"for review: {why}")
 
 
 def _superseding(fact: Fact, olds: Iterable[Fact]) -> Fact:
@@ -222,7 +222,7 @@ def _linked(fact: Fact, others: Iterable[Fact]) -> Fact:
     return replace(fact, related=tuple(ids))
 
 
-def _taken_in(found: _Beside, new: Fact, of: Mapping[FactId, Verdict]) -> Iterator[Put]:
+def _taken_in(found: _Beside, new: Fact, of: Mapping[FactId, Verdict]) -> Iterator[PutFact]:
     """Put a new fact beside what is known: before what was said later, after what it updates."""
     stands = {"active", "superseded"}
     about = [fact for fact in found.olds if fact.status in stands and fact.trust <= new.trust]
@@ -234,15 +234,17 @@ def _taken_in(found: _Beside, new: Fact, of: Mapping[FactId, Verdict]) -> Iterat
     if later:
         by = later[0]
         one = _ended(new, by)
-        yield Put(_superseding(by, [new]), "something older was learned")
+        yield PutFact(_superseding(by, [new]), "something older was learned")
     olds = [
         fact for fact in about
         if _said(fact) <= _said(new) and (fact.status == "active" or fact.valid_to > _said(new))
     ]  # fmt: skip
     one = _superseding(one, olds)
     for old in olds:
-        yield Put(_ended(old, one), f"a later statement {of.get(old.id, 'replaces')} it")
+        yield PutFact(_ended(old, one), f"a later statement {of.get(old.id, 'replaces')} it")
     linked = [fact for fact in found.linked if fact.status == "active" and one.status == "active"]
     for fact in linked:
-        yield Put(_linked(fact, [one]), "a later statement may have to do with it")
-    yield Put(_linked(one, linked), "it was said before what is known" if later else "it is new")
+        yield PutFact(_linked(fact, [one]), "a later statement may have to do with it")
+    yield PutFact(
+        _linked(one, linked), "it was said before what is known" if later else "it is new"
+    )

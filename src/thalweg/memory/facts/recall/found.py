@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from thalweg.engine.words import stem, words
-from thalweg.memory.facts.values import Fact, Turn
+from thalweg.memory.facts.values import Fact, Statement
 
 _MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -15,7 +15,7 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class RecallItem:
     """Something that can be recalled: a fact, or a piece of a turn.
 
     A short turn is one piece. A long one is several, with numbers in a row, so that a long
@@ -24,7 +24,7 @@ class Item:
 
     number: int
     """In its scope; newer items have higher numbers."""
-    turn: Turn | None = None
+    turn: Statement | None = None
     """The whole turn, whichever piece of it this is."""
     fact: Fact | None = None
     start: int = 0
@@ -41,7 +41,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WordOccurrences:
     """Where the words of a question occur in a scope, as far as it was worth looking."""
 
     places: Mapping[str, Mapping[int, int]]
@@ -60,7 +60,7 @@ class Found:
     """Items that vectors found, with their cosine; empty without vectors."""
 
 
-def without(found: Found, numbers: Collection[int]) -> Found:
+def without(found: WordOccurrences, numbers: Collection[int]) -> WordOccurrences:
     """Leave items out of what was found; how rare a word is stays as it was."""
     if not numbers:
         return found
@@ -83,19 +83,21 @@ def index_words(text: str) -> list[str]:
     return [stem(word) for word in words(text)]
 
 
-def item_words(item: Item) -> list[str]:
+def item_words(item: RecallItem) -> list[str]:
     """List the words that an item is indexed under."""
     if item.fact is not None:
         return fact_words(item.fact)
     return [] if item.turn is None else turn_words(item.turn, item.start, item.end)
 
 
-def turn_words(turn: Turn, start: int = 0, end: int | None = None) -> list[str]:
+def turn_words(turn: Statement, start: int = 0, end: int | None = None) -> list[str]:
     """List the words that a piece of a turn is indexed under: who said it, what, on which day.
 
     Example:
         >>> from thalweg.memory.facts.values import Trust
-        >>> turn_words(Turn("t", 0, "user", "I hiked", "2023-05-08T13:56:00Z", Trust.USER, "Ann"))
+        >>> turn_words(
+        ...     Statement("t", 0, "user", "I hiked", "2023-05-08T13:56:00Z", Trust.USER, "Ann")
+        ... )
         ['ann', 'i', 'hik', '8', 'mai', '2023', 'mondai']
     """
     return index_words(f"{turn.author} {turn.text[start:end]} {day_in_words(turn.said_at)}")

@@ -8,9 +8,9 @@ from typing import Literal
 from thalweg.engine.tokens import Counter
 from thalweg.memory.facts.merging.comparing import words_of
 from thalweg.memory.facts.recall import rendering
-from thalweg.memory.facts.recall.found import Item
+from thalweg.memory.facts.recall.found import RecallItem
 from thalweg.memory.facts.recall.ranking import Ranked
-from thalweg.memory.facts.recall.rendering import Line, line, render_lines
+from thalweg.memory.facts.recall.rendering import RecallLine, line, render_lines
 from thalweg.memory.facts.values import Profile
 
 PROFILE_SHARE = 0.3
@@ -27,7 +27,7 @@ Fate = Literal["shown", "no room", "said already"]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PackedItem:
     """What became of a ranked item."""
 
     ranked: Ranked
@@ -43,13 +43,13 @@ class Packed:
     text: str
     """What a model reads; empty where nothing was recalled or nothing fits."""
     tokens: int
-    placed: tuple[Placed, ...]
+    placed: tuple[PackedItem, ...]
     """Every item that was ranked, best first."""
     profile: Profile
     """The sections that are in the block."""
 
     @property
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[RecallItem, ...]:
         """The items that are in the block, best first."""
         return tuple(one.ranked.item for one in self.placed if one.fate == "shown")
 
@@ -77,7 +77,7 @@ def pack(
         standing: What is told up to its share although nothing asks for it, best first.
         related: What is told where room is left, best first.
     """
-    room = _Room(budget, count)
+    room = _OpenBlock(budget, count)
     sections = room.take_profile(profile or Profile())
     stated = [one for one in ranked if _is_stated(one.item)]
     room.take(stated, int(budget * STATED_SHARE))
@@ -87,12 +87,12 @@ def pack(
     return room.packed([*ranked, *standing, *related], sections)
 
 
-def _is_stated(item: Item) -> bool:
+def _is_stated(item: RecallItem) -> bool:
     fact = item.fact
     return fact is not None and (fact.written_by == "user" or fact.protected)
 
 
-class _Room:
+class _OpenBlock:
     """A block while it is filled."""
 
     def __init__(self, budget: int, count: Counter) -> None:
@@ -102,8 +102,8 @@ class _Room:
         self._days = {""}
         self._headings: dict[str, int] = {}
         self._told = _Told()
-        self._fates: dict[int, Placed] = {}
-        self._lines: dict[int, Line] = {}
+        self._fates: dict[int, PackedItem] = {}
+        self._lines: dict[int, RecallLine] = {}
 
     def take_profile(self, profile: Profile) -> Profile:
         """Take the sections that fit in their share, in their order."""
@@ -126,7 +126,7 @@ class _Room:
             # A word has a token at least: what cannot fit need not be written and counted.
             least = one.item.text.count(" ") + _LEAST
             if least > self._left:
-                self._fates[one.item.number] = Placed(one, "no room", least)
+                self._fates[one.item.number] = PackedItem(one, "no room", least)
                 continue
             shown = line(one.item)
             tokens = self._count(shown.text)
@@ -137,7 +137,7 @@ class _Room:
             gist = _gist(shown)
             if self._told.has(one.item, gist):
                 fate = "said already"
-            self._fates[one.item.number] = Placed(one, fate, tokens)
+            self._fates[one.item.number] = PackedItem(one, fate, tokens)
             if fate == "shown":
                 share -= cost
                 self._left -= cost
@@ -164,7 +164,7 @@ class _Room:
             if shown:
                 last = shown.pop()
                 lost = self._fates[last.item.number]
-                self._fates[last.item.number] = Placed(last, "no room", lost.tokens)
+                self._fates[last.item.number] = PackedItem(last, "no room", lost.tokens)
             elif profile.sections:
                 profile = Profile(profile.sections[:-1])
             else:
@@ -181,7 +181,7 @@ class _Told:
         self._quotes: defaultdict[str, list[str]] = defaultdict(list)
         self._pieces: defaultdict[str, list[str]] = defaultdict(list)
 
-    def add(self, item: Item, gist: str) -> None:
+    def add(self, item: RecallItem, gist: str) -> None:
         """Take in a line."""
         self._gists.add(gist)
         if item.fact is not None:
@@ -190,7 +190,7 @@ class _Told:
         elif item.turn is not None:
             self._pieces[item.turn.uid].append(item.text)
 
-    def has(self, item: Item, gist: str) -> bool:
+    def has(self, item: RecallItem, gist: str) -> bool:
         """Tell whether a line says nothing new.
 
         It says the same as another one, but for letters' case and punctuation; or it is a turn of
@@ -216,5 +216,5 @@ class _Told:
 _POINTS = dict.fromkeys(map(ord, "!\"'(),.:;?\u2018\u2019\u201c\u201d\u2026、。！，：；？"))
 
 
-def _gist(shown: Line) -> str:
+def _gist(shown: RecallLine) -> str:
     return shown.text.casefold().translate(_POINTS)

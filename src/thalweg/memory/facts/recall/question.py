@@ -42,7 +42,7 @@ _ASKS_PAST = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RecallQuery:
     """A question, or the last turns of a conversation, read."""
 
     words: tuple[str, ...]
@@ -64,7 +64,7 @@ class Question:
         return bool(found) and self.mentions.issuperset(found)
 
 
-def ask(text: str, *earlier: str, as_of: str = "") -> Question:
+def ask(text: str, *earlier: str, as_of: str = "") -> RecallQuery:
     """Read a question. One that is all filler is taken at its word.
 
     Args:
@@ -91,7 +91,7 @@ def ask(text: str, *earlier: str, as_of: str = "") -> Question:
         weights = dict.fromkeys(filler, 1.0)
     chosen = sorted(weights, key=lambda word: -weights[word])[:MAX_WORDS]
     last = _bounded(text)
-    return Question(
+    return RecallQuery(
         words=tuple(chosen),
         weights=tuple(weights[word] for word in chosen),
         mentions=frozenset(mentions),
@@ -101,7 +101,7 @@ def ask(text: str, *earlier: str, as_of: str = "") -> Question:
     )
 
 
-def ask_further(question: Question, hits: Iterable[tuple[str, float]]) -> Question:
+def ask_further(question: RecallQuery, hits: Iterable[tuple[str, float]]) -> RecallQuery:
     """Ask for what shares words with the first hits of a question, beyond its own words.
 
     Pseudo-relevance feedback (Rocchio 1971): a word says more, the better the hits that hold it.
@@ -122,7 +122,7 @@ def ask_further(question: Question, hits: Iterable[tuple[str, float]]) -> Questi
                 weights[word] = weights.get(word, 0.0) + weight * score
     most = max(weights.values(), default=1.0)
     chosen = sorted(weights, key=lambda word: -weights[word])[:MAX_WORDS]
-    return Question(
+    return RecallQuery(
         words=tuple(chosen),
         weights=tuple(weights[word] / most for word in chosen),
         mentions=question.mentions,

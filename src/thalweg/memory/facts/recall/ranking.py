@@ -1,8 +1,8 @@
 """Which of a scope's turns and facts answer a question: a pure function over what was found.
 
-The score of an item is a sum of named features times a few factors (`Features`), so that every
-choice can be explained. In three steps, so that little is read: `shortlist` by words and vectors
-alone, `worth_reading` with what was said beside, `rank` with the items themselves.
+The score of an item is a sum of named features times a few factors (`RecallFeatures`), so that
+every choice can be explained. In three steps, so that little is read: `shortlist` by words and
+vectors alone, `worth_reading` with what was said beside, `rank` with the items themselves.
 """
 
 import math
@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 
 from thalweg.engine.words import Weights, rarity
-from thalweg.memory.facts.recall.found import Found, Item
-from thalweg.memory.facts.recall.question import Question, tells_time
-from thalweg.memory.facts.values import Fact, Turn
+from thalweg.memory.facts.recall.found import RecallItem, WordOccurrences
+from thalweg.memory.facts.recall.question import RecallQuery, tells_time
+from thalweg.memory.facts.values import Fact, Statement
 
 SHORTLIST = 48
 """Items whose neighbours are looked for."""
@@ -34,7 +34,7 @@ _ALONE: Mapping[int, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Features:
+class RecallFeatures:
     """Why an item was recalled; the defaults are the weights in the score."""
 
     words: float = 1.0
@@ -57,7 +57,7 @@ class Features:
     """Share of it that tells what holds no more, if the question does not ask for the past."""
 
     @classmethod
-    def none(cls) -> "Features":
+    def none(cls) -> "RecallFeatures":
         """Return the features of what says nothing."""
         return cls(*(0.0 for _ in fields(cls)))
 
@@ -84,23 +84,23 @@ class Features:
         )
 
 
-WEIGHTS = Features()
+WEIGHTS = RecallFeatures()
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """An item with why it was recalled."""
 
-    item: Item
-    features: Features
+    item: RecallItem
+    features: RecallFeatures
 
     @property
     def score(self) -> float:
-        """See `Features.score`."""
+        """See `RecallFeatures.score`."""
         return self.features.score
 
 
-class Scale:
+class ItemWeights:
     """What is known of items by number: their words, and how telling those are.
 
     Made once for a question, and handed from step to step.
@@ -111,7 +111,9 @@ class Scale:
         similarity: How much the likeness of vectors says beside the words.
     """
 
-    def __init__(self, question: Question, found: Found, *, similarity: float = SIMILARITY) -> None:
+    def __init__(
+        self, question: RecallQuery, found: WordOccurrences, *, similarity: float = SIMILARITY
+    ) -> None:
         self.question = question
         self._places = [found.places.get(word, {}) for word in question.words]
         self._rarity = [
@@ -134,7 +136,7 @@ class Scale:
         for number, share in _stretched(found.near).items():
             self.own[number] = self.own.get(number, 0.0) + similarity * share
 
-    def _bm25(self, found: Found) -> dict[int, float]:
+    def _bm25(self, found: WordOccurrences) -> dict[int, float]:
         mean = found.mean_words or 1.0
         norms = [_K1 * (1 - _B + _B * length / mean) for length in range(256)]
         lengths = found.lengths
@@ -180,7 +182,7 @@ def _stretched(near: Mapping[int, float]) -> dict[int, float]:
     return {number: (value - low) / span for number, value in near.items() if value > low}
 
 
-def shortlist(scale: Scale, limit: int = SHORTLIST) -> list[int]:
+def shortlist(scale: ItemWeights, limit: int = SHORTLIST) -> list[int]:
     """Pick the items that say most by themselves, best first; of equals the newest."""
     return _largest(scale.own, limit)
 
@@ -216,7 +218,9 @@ def links(beside: Mapping[int, Sequence[int]]) -> Links:
     return found
 
 
-def worth_reading(scale: Scale, short: Iterable[int], near: Links, limit: int = READ) -> list[int]:
+def worth_reading(
+    scale: ItemWeights, short: Iterable[int], near: Links, limit: int = READ
+) -> list[int]:
     """Pick the items to read, best first: of the shortlist, and of what was said beside them."""
     own = scale.own
     heard = {
@@ -227,8 +231,8 @@ def worth_reading(scale: Scale, short: Iterable[int], near: Links, limit: int = 
 
 
 def rank(
-    scale: Scale,
-    items: Iterable[Item],
+    scale: ItemWeights,
+    items: Iterable[RecallItem],
     near: Links,
     *,
     stale: Mapping[str, Sequence[str]] = _NOTHING,
@@ -241,7 +245,7 @@ def rank(
         scale: What is known of them by their numbers.
         items: As they were read, in any order.
         near: Which were said near each other.
-        stale: Quotes from turns, by `Turn.uid`, that facts rest on which hold no more.
+        stale: Quotes from turns, by `Statement.uid`, that facts rest on which hold no more.
     """
     circle = _Circle(scale, {item.number: item for item in items}, near, stale)
     scored = []
@@ -258,7 +262,11 @@ class _Circle:
     """The items that were read, and what they say of each other."""
 
     def __init__(
-        self, scale: Scale, read: dict[int, Item], near: Links, stale: Mapping[str, Sequence[str]]
+        self,
+        scale: ItemWeights,
+        read: dict[int, RecallItem],
+        near: Links,
+        stale: Mapping[str, Sequence[str]],
     ) -> None:
         self.read = read
         self._scale = scale
@@ -273,13 +281,13 @@ class _Circle:
                 self._best[day] = max(self._best.get(day, 0.0), scale.own.get(number, 0.0))
                 self._told.setdefault(item.turn.uid, number)
 
-    def features(self, item: Item) -> Features:
+    def features(self, item: RecallItem) -> RecallFeatures:
         """Tell why an item would be recalled."""
         if item.fact is not None:
             return self._of_fact(item.number, item.fact)
-        return Features.none() if item.turn is None else self._of_turn(item, item.turn)
+        return RecallFeatures.none() if item.turn is None else self._of_turn(item, item.turn)
 
-    def _of_turn(self, item: Item, turn: Turn) -> Features:
+    def _of_turn(self, item: RecallItem, turn: Statement) -> RecallFeatures:
         scale, question, number = self._scale, self._scale.question, item.number
         day, days = self._days[number], self._days
         near = self._near.get(number, _ALONE)
@@ -288,7 +296,7 @@ class _Circle:
         text = item.text
         names = scale.names(turn.author)
         is_other = turn.role == "assistant" and question.role != "assistant" and not names
-        return Features(
+        return RecallFeatures(
             words=scale.own.get(number, 0.0),
             around=scale.around(near),
             together=scale.together(number, near),
@@ -307,10 +315,10 @@ class _Circle:
         # Nobody can tell from the rest of a piece that a part of it holds no more.
         return 1.0 if gone else 0.0
 
-    def _of_fact(self, number: int, fact: Fact) -> Features:
+    def _of_fact(self, number: int, fact: Fact) -> RecallFeatures:
         scale, question = self._scale, self._scale.question
         turns = [self._told[one.uid] for one in fact.evidence if one.uid in self._told]
-        return Features(
+        return RecallFeatures(
             words=scale.own.get(number, 0.0),
             around=max((_LEARNED * scale.own.get(turn, 0.0) for turn in turns), default=0.0),
             together=scale.together(number, turns),

@@ -12,8 +12,8 @@ from itertools import groupby
 
 from thalweg.engine.prompts import prompt
 from thalweg.memory.facts.gates.letters import visible
-from thalweg.memory.facts.recall.found import Item, day_in_words
-from thalweg.memory.facts.values import Fact, FactId, Profile, SectionName, Turn
+from thalweg.memory.facts.recall.found import RecallItem, day_in_words
+from thalweg.memory.facts.values import Fact, FactId, Profile, SectionName, Statement
 
 FENCE = "memory"
 MAX_CHARS = 2_000
@@ -36,7 +36,7 @@ _TITLES: dict[SectionName, str] = {
 }
 
 
-def render_tail(items: Iterable[Item], profile: Profile | None = None) -> str:
+def render_tail(items: Iterable[RecallItem], profile: Profile | None = None) -> str:
     """Write what is recalled, for a place behind the cached part of a context.
 
     Items stand under the day they were said on, oldest first.
@@ -51,7 +51,9 @@ def render_tail(items: Iterable[Item], profile: Profile | None = None) -> str:
     return render_lines(((item, line(item)) for item in items), profile)
 
 
-def render_lines(lines: Iterable[tuple[Item, "Line"]], profile: Profile | None = None) -> str:
+def render_lines(
+    lines: Iterable[tuple[RecallItem, "RecallLine"]], profile: Profile | None = None
+) -> str:
     """Write items with their lines as `render_tail` does."""
     told = sorted(_joined([*lines]), key=lambda one: one.place)
     about = profile_lines(profile)
@@ -63,7 +65,7 @@ def render_lines(lines: Iterable[tuple[Item, "Line"]], profile: Profile | None =
     return "".join((opening(), *body, closing()))
 
 
-def _joined(lines: Sequence[tuple[Item, "Line"]]) -> list["Line"]:
+def _joined(lines: Sequence[tuple[RecallItem, "RecallLine"]]) -> list["RecallLine"]:
     """Put a fact behind the newer one that it is linked to: a reader sees which was said later."""
     facts = {item.fact.id: item.fact for item, _ in lines if item.fact is not None}
     behind: dict[FactId, list[Fact]] = {}
@@ -72,7 +74,7 @@ def _joined(lines: Sequence[tuple[Item, "Line"]]) -> list["Line"]:
         if _age(newest) > _age(fact):
             behind.setdefault(newest.id, []).append(fact)
     joined = {fact.id for olds in behind.values() for fact in olds if fact.id not in behind}
-    shown: list[Line] = []
+    shown: list[RecallLine] = []
     for item, one in lines:
         told_of = item.fact
         if told_of is None:
@@ -119,7 +121,7 @@ def _heading(day: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RecallLine:
     """An item as it is shown."""
 
     day: str
@@ -129,23 +131,23 @@ class Line:
     """Where it stands among the others."""
 
 
-def line(item: Item) -> Line:
+def line(item: RecallItem) -> RecallLine:
     """Write one item."""
     if item.fact is not None:
         return _fact_line(item.fact)
     if item.turn is None:
-        return Line("", "", ("", "", "", 0, 0, ""))
+        return RecallLine("", "", ("", "", "", 0, 0, ""))
     return _turn_line(item, item.turn)
 
 
-def _turn_line(item: Item, turn: Turn) -> Line:
+def _turn_line(item: RecallItem, turn: Statement) -> RecallLine:
     who = safe(turn.author, _MAX_NAME_CHARS) or turn.role.capitalize()
     day = _day(turn.said_at)
     place = (day, turn.said_at, turn.thread, turn.seq, item.start, turn.uid)
-    return Line(day, f"- {who}: {safe(item.text)}\n", place)
+    return RecallLine(day, f"- {who}: {safe(item.text)}\n", place)
 
 
-def _fact_line(fact: Fact) -> Line:
+def _fact_line(fact: Fact) -> RecallLine:
     said = fact.observed_at or fact.valid_from or fact.created_at
     day, since, until = map(_day, (said, fact.valid_from, fact.valid_to))
     notes = [f"since {_in_words(since)}"] if since and since != day else []
@@ -156,7 +158,7 @@ def _fact_line(fact: Fact) -> Line:
     elif fact.status == "superseded":
         notes.append("no longer so")
     note = f" ({', '.join(notes)})" if notes else ""
-    return Line(day, f"- {safe(fact.content)}{note}\n", (day, said, "", 0, 0, fact.id))
+    return RecallLine(day, f"- {safe(fact.content)}{note}\n", (day, said, "", 0, 0, fact.id))
 
 
 def _day(at: str) -> str:

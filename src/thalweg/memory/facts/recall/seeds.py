@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from thalweg.engine.tokens import Counter
-from thalweg.memory.facts.recall.found import Item
-from thalweg.memory.facts.recall.packing import Packed, Placed
-from thalweg.memory.facts.recall.ranking import Features, Ranked
+from thalweg.memory.facts.recall.found import RecallItem
+from thalweg.memory.facts.recall.packing import Packed, PackedItem
+from thalweg.memory.facts.recall.ranking import Ranked, RecallFeatures
 from thalweg.memory.facts.recall.rendering import safe
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Fact, Profile
@@ -141,8 +141,8 @@ def recall_as_seeds(
     placed = []
     for at, (score, fact) in enumerate(scored):
         line = _fact_line(fact)
-        ranked = Ranked(Item(at, fact=fact), replace(Features.none(), words=score))
-        placed.append(Placed(ranked, "shown" if line in shown else "no room", count(line)))
+        ranked = Ranked(RecallItem(at, fact=fact), replace(RecallFeatures.none(), words=score))
+        placed.append(PackedItem(ranked, "shown" if line in shown else "no room", count(line)))
     return Packed(text, count(text), tuple(placed), profile)
 
 

@@ -32,8 +32,8 @@ from thalweg.middleware.run_context import UPLOADS, RunContextMiddleware
 from thalweg.middleware.subagents.middleware import (
     GENERAL_PURPOSE_SUBAGENT,
     CompiledSubAgent,
-    Limits,
     SubAgent,
+    SubagentLimits,
 )
 from thalweg.middleware.subagents.task_tool import TASK
 from thalweg.server.app.agents.naming import named_model
@@ -61,7 +61,7 @@ Agent = CompiledStateGraph[Any, Any, Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class BuiltAgent:
     """An agent with its metadata."""
 
     graph: Agent
@@ -92,10 +92,10 @@ class Agents:
         self._places = places
         self._mcp = McpTools()
         self._settings: Settings | None = None
-        self._made: dict[str, Made] = {}
+        self._made: dict[str, BuiltAgent] = {}
         self._lock = asyncio.Lock()
 
-    async def of(self, settings: Settings, model: str | None = None) -> Made:
+    async def of(self, settings: Settings, model: str | None = None) -> BuiltAgent:
         """Return the agent for settings.
 
         Args:
@@ -112,7 +112,7 @@ class Agents:
             if name not in self._made:
                 tools = await self._mcp.of(settings.mcp_servers)
                 made = await asyncio.to_thread(self._make, settings, name, tools)
-                self._made[name] = Made(made, name)
+                self._made[name] = BuiltAgent(made, name)
             return self._made[name]
 
     async def close(self) -> None:
@@ -318,7 +318,7 @@ def _limited(
     spec: SubAgent, settings: Settings, turns: int | None = None, seconds: float | None = None
 ) -> SubAgent:
     common = settings.subagents
-    limits = Limits(
+    limits = SubagentLimits(
         turns=turns or common.max_turns,
         tokens=common.max_tokens,
         seconds=seconds or common.timeout_seconds,

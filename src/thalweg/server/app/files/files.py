@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from thalweg.backends.paths import validate_path
 from thalweg.errors import NoSuchFileError, PathError, UploadRefusedError
 from thalweg.server.api.files import Artifacts, FileStat, Upload
-from thalweg.server.uploads.base import Kept, Places, ThreadBackend
+from thalweg.server.uploads.base import FileMetadata, Places, ThreadBackend
 from thalweg.server.uploads.converting import Converter
 from thalweg.server.uploads.intake import admitted, too_large
 from thalweg.server.uploads.kinds import Kind, kind_by_name
@@ -43,7 +43,7 @@ class _Note(BaseModel):
     text_of: str | None = None
 
 
-class Files:
+class ThreadFiles:
     """The files of one owner's threads. Nothing here takes an owner, so no other can be reached.
 
     Args:
@@ -150,7 +150,9 @@ class Files:
             [await self._listed(files, kept, notes) for kept in there if _is_sent(kept, notes)]
         )
 
-    async def _listed(self, files: ThreadBackend, kept: Kept, notes: dict[str, _Note]) -> Upload:
+    async def _listed(
+        self, files: ThreadBackend, kept: FileMetadata, notes: dict[str, _Note]
+    ) -> Upload:
         note = notes.get(kept.path)
         if note is not None and note.upload is not None:
             return note.upload
@@ -279,7 +281,7 @@ async def _told(files: ThreadBackend, path: str, note: _Note) -> None:
     await asyncio.to_thread(files.annotate, path, note.model_dump_json())
 
 
-async def _stat(files: ThreadBackend, path: str) -> Kept | None:
+async def _stat(files: ThreadBackend, path: str) -> FileMetadata | None:
     return await _or_none(files.stat, path)
 
 
@@ -293,14 +295,14 @@ async def _or_none(
         return None
 
 
-async def _sha256(files: ThreadBackend, kept: Kept) -> str:
+async def _sha256(files: ThreadBackend, kept: FileMetadata) -> str:
     digest = hashlib.sha256()
     for start in range(0, kept.size, _STEP):
         digest.update(await _or_none(files.read_range, kept.path, start, start + _STEP) or b"")
     return digest.hexdigest()
 
 
-def _is_sent(kept: Kept, notes: dict[str, _Note]) -> bool:
+def _is_sent(kept: FileMetadata, notes: dict[str, _Note]) -> bool:
     """Whether a file is an upload, and not the text of one."""
     folder, _, _ = kept.path.rpartition("/")
     return folder == UPLOADS and notes.get(kept.path, _Note()).text_of is None
@@ -321,7 +323,7 @@ def _sent_path(name: str) -> str:
     return path
 
 
-def _shown(kept: Kept) -> FileStat:
+def _shown(kept: FileMetadata) -> FileStat:
     kind: Kind = kind_by_name(kept.path)
     return FileStat(
         path=kept.path,

@@ -7,8 +7,8 @@ from langgraph.config import get_config
 
 from thalweg.backends.calls.operations import (
     Answer,
+    BackendOperation,
     Execute,
-    Operation,
     OperationBackend,
     OperationSandbox,
     aperform,
@@ -60,10 +60,10 @@ class RunFiles(OperationBackend):
         config = get_config()
         return self._places.backend(owner_of_run(config), thread_of_run(config))
 
-    def _perform(self, operation: Operation[Answer]) -> Answer:
+    def _perform(self, operation: BackendOperation[Answer]) -> Answer:
         return perform(self._here(), operation)
 
-    async def _aperform(self, operation: Operation[Answer]) -> Answer:
+    async def _aperform(self, operation: BackendOperation[Answer]) -> Answer:
         return await aperform(self._here(), operation)
 
 
@@ -86,12 +86,12 @@ class RunShell(RunFiles, OperationSandbox):
         """Return the unique name of this sandbox; see `SandboxBackendProtocol.id`."""
         return f"thread-{self._folder().name}"
 
-    def _perform(self, operation: Operation[Answer]) -> Answer:
+    def _perform(self, operation: BackendOperation[Answer]) -> Answer:
         if operation.method == Execute.method:
             return perform(self._shell(), operation)
         return super()._perform(operation)
 
-    async def _aperform(self, operation: Operation[Answer]) -> Answer:
+    async def _aperform(self, operation: BackendOperation[Answer]) -> Answer:
         if operation.method == Execute.method:
             return await aperform(self._shell(), operation)
         return await super()._aperform(operation)

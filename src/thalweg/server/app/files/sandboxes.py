@@ -7,7 +7,7 @@ from typing import Any, assert_never
 
 from thalweg.backends.bubblewrap import BubblewrapBackend, check_bubblewrap
 from thalweg.backends.container import ContainerBackend, check_runtime
-from thalweg.backends.local.process_limits import Limits
+from thalweg.backends.local.process_limits import ProcessLimits
 from thalweg.backends.local_shell import LocalShellBackend
 from thalweg.backends.protocol import SandboxBackendProtocol
 from thalweg.errors import ConfigError
@@ -32,7 +32,7 @@ def shell_over(settings: SandboxSettings, hidden: Iterable[Path]) -> OpenShell:
     Raises:
         ConfigError: What the settings name is not installed. Raised when a shell is made.
     """
-    limits = Limits(memory_mb=settings.memory_mb, processes=settings.processes)
+    limits = ProcessLimits(memory_mb=settings.memory_mb, processes=settings.processes)
     env, timeout = settings.variables, settings.timeout_seconds
     kept_back = tuple(hidden)
 

@@ -14,7 +14,7 @@ from langgraph.types import Command, StateSnapshot
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.contexts import page_at
-from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.errors import ArchiveError, ClaimLostError, StorageError, ThalwegError
 from thalweg.server.api.events import (
     Event,
@@ -37,14 +37,14 @@ from thalweg.server.app.agents.naming import named_model
 from thalweg.server.app.files.run_files import AGENT, OWNER, PLACE
 from thalweg.server.app.performing.approvals import check_answer
 from thalweg.server.app.performing.problems import problem_of
-from thalweg.server.app.performing.streaming import MODES, Told, Translator, plain
+from thalweg.server.app.performing.streaming import MODES, EmittedEvents, Translator, plain
 from thalweg.server.app.performing.watching import ModelCalled, RunEnded, RunStatus, Tell
 from thalweg.server.app.spending import Prices
 from thalweg.server.checkpoints.owners import Checkpoints, RunSaver
-from thalweg.server.runs.base import Draft, Journal, Run
+from thalweg.server.runs.base import Draft, Journal, RunRecord
 from thalweg.server.runs.base import Event as Line
 from thalweg.server.runs.emitting import Emit
-from thalweg.server.runs.running import Outcome
+from thalweg.server.runs.running import RunOutcome
 from thalweg.server.settings.whole import Settings
 
 RUN = "thalweg_run"
@@ -61,7 +61,7 @@ _log = logging.getLogger("thalweg.server.app")
 
 @dataclass(frozen=True, slots=True)
 class Performer:
-    """Performs runs; what `Runs` calls."""
+    """Performs runs; what `ProcessRuns` calls."""
 
     settings: Callable[[], Settings]
     agents: Agents
@@ -72,7 +72,7 @@ class Performer:
     any_model: bool = False
     """See `named_model`."""
 
-    async def __call__(self, run: Run, emit: Emit) -> Outcome:
+    async def __call__(self, run: RunRecord, emit: Emit) -> RunOutcome:
         """Perform a run to its end, or resume one of another process.
 
         Raises:
@@ -91,19 +91,19 @@ class Performer:
             self.tell(RunEnded(status, time.monotonic() - began))
         return outcome
 
-    async def _perform(self, run: Run, emit: Emit) -> Outcome:
+    async def _perform(self, run: RunRecord, emit: Emit) -> RunOutcome:
         settings = self.settings()
         new = NewRun.model_validate_json(run.request)
         prices = Prices(settings.summarization)
         lines = await self._lines(run)
 
-        def priced(spent: Spent) -> Usage:
+        def priced(spent: AuxiliaryUsage) -> Usage:
             usage = prices.usage(spent)
             self.tell(ModelCalled(spent.model, usage, run.key.owner))
             return usage
 
-        translator = Translator(priced, Told.of(lines, prices.usage))
-        telling = _Telling(emit, run, translator, self.archive)
+        translator = Translator(priced, EmittedEvents.of(lines, prices.usage))
+        telling = _EventEmitter(emit, run, translator, self.archive)
         try:
             name = named_model(settings, new.model, any_model=self.any_model)
             if lines:
@@ -128,22 +128,22 @@ class Performer:
             await telling.tell(*translator.end())
             problem = problem_of(error, new.model or settings.default_model or "")
             data = RunFailed(problem=problem).model_dump_json()
-            return Outcome("failed", data, problem.model_dump_json())
+            return RunOutcome("failed", data, problem.model_dump_json())
 
-    async def _lines(self, run: Run) -> Sequence[Line]:
+    async def _lines(self, run: RunRecord) -> Sequence[Line]:
         lines: list[Line] = []
         if run.attempt > 1:
             while page := await self.journal.read(run.key, len(lines), _PAGE):
                 lines += page
         return lines
 
-    async def _is_cancelled(self, run: Run) -> bool:
+    async def _is_cancelled(self, run: RunRecord) -> bool:
         """Return whether a person cancelled the run; if not, another process resumes it."""
         found = await self.journal.get(run.key)
         return found is not None and found.cancel_asked
 
 
-def config_of(run: Run, new: NewRun, settings: Settings) -> RunnableConfig:
+def config_of(run: RunRecord, new: NewRun, settings: Settings) -> RunnableConfig:
     """Make the config that a run's graph is run with."""
     return {
         "configurable": {
@@ -158,10 +158,12 @@ def config_of(run: Run, new: NewRun, settings: Settings) -> RunnableConfig:
     }
 
 
-class _Telling:
+class _EventEmitter:
     """Emits events to the run's journal."""
 
-    def __init__(self, emit: Emit, run: Run, translator: Translator, archive: Archive) -> None:
+    def __init__(
+        self, emit: Emit, run: RunRecord, translator: Translator, archive: Archive
+    ) -> None:
         self._emit = emit
         self._archive = archive
         self._key = ThreadKey(run.key.owner, run.key.thread)
@@ -197,10 +199,10 @@ async def _performed(
     saver: RunSaver,
     config: RunnableConfig,
     new: NewRun,
-    telling: _Telling,
+    telling: _EventEmitter,
     *,
     is_again: bool,
-) -> Outcome:
+) -> RunOutcome:
     graph = agent.copy({"checkpointer": saver})
     translator, run = telling.translator, telling.run
     inputs = messages_of(run.key.run, new)
@@ -227,11 +229,11 @@ async def _performed(
     if waits:
         await telling.tell(*translator.end(waits=True))
         asked = RunInterrupted(questions=questions_of(await graph.aget_state(config)))
-        return Outcome("interrupted", asked.model_dump_json())
+        return RunOutcome("interrupted", asked.model_dump_json())
     await saver.flush()
     await telling.tell(*translator.end())
     done = RunCompleted(text=translator.text, usage=translator.usage)
-    return Outcome("completed", done.model_dump_json())
+    return RunOutcome("completed", done.model_dump_json())
 
 
 def messages_of(run: str, new: NewRun) -> list[HumanMessage]:
@@ -280,7 +282,7 @@ def questions_of(state: StateSnapshot) -> tuple[Question, ...]:
     return tuple(Question(id=one.id, value=plain(one.value)) for one in state.interrupts)
 
 
-def _log_failure(run: Run, error: Exception) -> None:
+def _log_failure(run: RunRecord, error: Exception) -> None:
     """Log why a run failed: the words of others may hold those of a user, or a key."""
     if isinstance(error, ThalwegError):
         _log.warning("run %s failed: %s", run.key.run, error)

@@ -17,7 +17,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from langgraph.types import StreamMode
 
-from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.server.api.events import (
     EVENT,
     ContextChanged,
@@ -50,7 +50,7 @@ _CUT_OFF = "The run ended before the tool answered."
 _WAITS = "It waits for a person's word."
 
 Namespace = tuple[str, ...]
-Price = Callable[[Spent], Usage]
+Price = Callable[[AuxiliaryUsage], Usage]
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class _Open:
 
 
 @dataclass(slots=True)
-class Told:
+class EmittedEvents:
     """State of the events emitted for a run, so that none is emitted twice."""
 
     open: dict[str, str] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Told:
     """The newest answer of the agent itself."""
 
     @classmethod
-    def of(cls, lines: Iterable[Line], price: Price) -> "Told":
+    def of(cls, lines: Iterable[Line], price: Price) -> "EmittedEvents":
         """Restore the state from a journal."""
         told = cls()
         for line in lines:
@@ -125,7 +125,7 @@ class Told:
     def _spend(self, event: ContextChanged, price: Price) -> None:
         spent = event.detail.get("spent")
         if isinstance(spent, dict):
-            self.usages.append(price(Spent(**spent)))
+            self.usages.append(price(AuxiliaryUsage(**spent)))
 
 
 class Translator:
@@ -136,9 +136,9 @@ class Translator:
         told: Events already emitted, if another process began the run.
     """
 
-    def __init__(self, price: Price, told: Told | None = None) -> None:
+    def __init__(self, price: Price, told: EmittedEvents | None = None) -> None:
         self._price = price
-        self._told = told or Told()
+        self._told = told or EmittedEvents()
         self._open: dict[Namespace, _Open] = {}
         self._doubted: set[str] = set()
         self._tasks: dict[str, str] = {}

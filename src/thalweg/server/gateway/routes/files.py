@@ -12,7 +12,7 @@ from thalweg.server.api.files import Artifacts, Uploads
 from thalweg.server.api.threads import NewThread
 from thalweg.server.app import Tenant
 from thalweg.server.gateway.access import Mine, Name, ThreadId, problems
-from thalweg.server.gateway.problems import Refusal
+from thalweg.server.gateway.problems import GatewayRefusal
 from thalweg.server.uploads.serving import ByteRange, answer_for
 
 files = APIRouter(prefix="/api/threads/{thread}", tags=["files"])
@@ -107,7 +107,7 @@ async def download_artifact(
     if told.status == _NO_SUCH_PART:
         said = f"{found.path} has {found.size:,} bytes; {range_} is past its end"
         headers = {"Content-Range": told.headers["Content-Range"]}
-        raise Refusal(_NO_SUCH_PART, "file.range", said, headers)
+        raise GatewayRefusal(_NO_SUCH_PART, "file.range", said, headers)
     if told.part is None:
         return Response(None, told.status, told.headers)
     body = _read(mine, thread, found.path, told.part)

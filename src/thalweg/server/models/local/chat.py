@@ -20,7 +20,7 @@ from thalweg.errors import ConfigError, MissingExtraError
 from thalweg.server.models.compatible import CompatibleChat
 from thalweg.server.models.local.calls import HeldBack, with_calls
 from thalweg.server.models.local.gguf import Gguf, read_gguf
-from thalweg.server.models.local.process import Host, Load, host_of
+from thalweg.server.models.local.process import Load, ModelProcess, host_of
 from thalweg.server.models.local.serving import ADDRESS, AsyncLocalTransport, LocalTransport
 from thalweg.server.settings import ModelSettings
 
@@ -41,7 +41,7 @@ class LocalChat(CompatibleChat):
     parsed as a call.
     """
 
-    _host: Host = PrivateAttr()
+    _host: ModelProcess = PrivateAttr()
 
     @classmethod
     def of(cls, settings: ModelSettings, where: str, path: Path) -> Self:
@@ -97,7 +97,7 @@ class LocalChat(CompatibleChat):
         return model
 
     @property
-    def host(self) -> Host:
+    def host(self) -> ModelProcess:
         """The process that runs it; shared by all models of the same file and options."""
         return self._host
 

@@ -13,7 +13,7 @@ SUFFIX: Final = ".gguf"
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class FileOrigin:
     """Where a file came from."""
 
     source: str
@@ -71,15 +71,15 @@ class ModelFolder:
         mend = f"{nearest(name, known)} or fetch it: {fetch}" if known else f"fetch it: {fetch}"
         raise ConfigError(where, f"there is no file {name} and no pulled model of that name", mend)
 
-    def origin(self, name: str) -> Origin | None:
+    def origin(self, name: str) -> FileOrigin | None:
         """Read where a model came from; `None` where nothing is noted."""
         note = self.path(name).with_suffix(".json")
         try:
-            return Origin(**json.loads(note.read_text(encoding="utf-8")))
+            return FileOrigin(**json.loads(note.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
-    def note(self, name: str, origin: Origin) -> None:
+    def note(self, name: str, origin: FileOrigin) -> None:
         """Note where a model came from."""
         text = json.dumps(asdict(origin), indent=1) + "\n"
         self.path(name).with_suffix(".json").write_text(text, encoding="utf-8")

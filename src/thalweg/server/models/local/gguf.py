@@ -61,7 +61,7 @@ def read_gguf(path: Path) -> Gguf:
     """
     try:
         with path.open("rb") as file:
-            fields = _Reader(file).fields()
+            fields = _GgufReader(file).fields()
     except (EOFError, struct.error, UnicodeDecodeError, ValueError, MemoryError) as error:
         problem = f"it is no GGUF file that can be read ({error})"
         raise ConfigError(str(path), problem, "fetch it again, or name another file") from None
@@ -98,7 +98,7 @@ _OLDEST, _NEWEST = 2, 3
 """Versions of the format that are read; the first is from before anybody's model of today."""
 
 
-class _Reader:
+class _GgufReader:
     """Reads the head of one file, front to back."""
 
     def __init__(self, file: BinaryIO) -> None:

@@ -34,23 +34,23 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ModelServer:
     """A model that listens on this machine."""
 
     address: str
     key: str
 
 
-class Host:
+class ModelProcess:
     """The process of one model. Safe to share between threads; a fork starts its own."""
 
     def __init__(self, load: Load) -> None:
         self.load = load
         self._lock = Lock()
         self._process: subprocess.Popen[str] | None = None
-        self._server: Server | None = None
+        self._server: ModelServer | None = None
 
-    def server(self) -> Server:
+    def server(self) -> ModelServer:
         """Return the server, started if none runs.
 
         Raises:
@@ -84,7 +84,7 @@ class Host:
             process.returncode = 0  # not ours to wait for
             _let_go(process)
 
-    def _start(self) -> Server:
+    def _start(self) -> ModelServer:
         key = secrets.token_urlsafe(24)
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
             process = _spawn(errors)
@@ -98,7 +98,7 @@ class Host:
                 errors.seek(0)
                 raise _refusal(self.load, answer.get("problem", ""), errors.read())
         self._process = process
-        return Server(answer["address"], key)
+        return ModelServer(answer["address"], key)
 
 
 def _spawn(errors: IO[str]) -> subprocess.Popen[str]:
@@ -158,9 +158,9 @@ def _let_go(process: "subprocess.Popen[str]") -> None:
 
 
 @cache
-def _hosts() -> dict[Load, Host]:
+def _hosts() -> dict[Load, ModelProcess]:
     """Hold the hosts of this process."""
-    hosts: dict[Load, Host] = {}
+    hosts: dict[Load, ModelProcess] = {}
 
     def end_all() -> None:
         for host in hosts.values():
@@ -176,6 +176,6 @@ def _hosts() -> dict[Load, Host]:
     return hosts
 
 
-def host_of(load: Load) -> Host:
+def host_of(load: Load) -> ModelProcess:
     """Find the host of a model; the same for everybody who loads it alike."""
-    return _hosts().setdefault(load, Host(load))
+    return _hosts().setdefault(load, ModelProcess(load))

@@ -14,7 +14,7 @@ from typing import IO, Final
 
 from thalweg.database.private_files import make_private_folder
 from thalweg.errors import ConfigError
-from thalweg.server.models.local.folder import ModelFolder, Origin
+from thalweg.server.models.local.folder import FileOrigin, ModelFolder
 from thalweg.server.models.local.gguf import MAGIC, Gguf, read_gguf
 from thalweg.server.models.local.sources import Address, as_address, pieces_of
 
@@ -31,7 +31,7 @@ class Pulled:
     """A model that was fetched."""
 
     path: Path
-    origin: Origin
+    origin: FileOrigin
     gguf: Gguf
 
 
@@ -72,7 +72,7 @@ def pull(
         problem = "over http anybody on the way can change it, and no hash would tell"
         raise ConfigError(address.shown, problem, "give --sha256, or an https address")
     make_private_folder(models.folder)
-    part = _Part(path.with_suffix(".gguf.part"), progress)
+    part = _PartialFile(path.with_suffix(".gguf.part"), progress)
     with part.locked():
         if address is not None:
             _fetch(part, address)
@@ -90,7 +90,7 @@ def _hash(given: str) -> str:
 
 
 @dataclass(slots=True)
-class _Part:
+class _PartialFile:
     """The file while it is not whole."""
 
     path: Path
@@ -183,7 +183,7 @@ class _Part:
             path.unlink(missing_ok=True)
 
 
-def _fetch(part: _Part, address: Address) -> None:
+def _fetch(part: _PartialFile, address: Address) -> None:
     version = part.take_up(address.shown)
     with address.open(part.size, version) as answer:
         if answer.start != part.size or not version:
@@ -201,12 +201,12 @@ def _fetch(part: _Part, address: Address) -> None:
         raise _cut(address, part, answer.size)
 
 
-def _cut(address: Address, part: _Part, whole: int | None) -> ConfigError:
+def _cut(address: Address, part: _PartialFile, whole: int | None) -> ConfigError:
     problem = f"it ended after {part.size} of {whole or 'unknown'} bytes"
     return ConfigError(address.shown, problem, "run the same command again: it goes on from there")
 
 
-def _copy(part: _Part, where: Sequence[str]) -> None:
+def _copy(part: _PartialFile, where: Sequence[str]) -> None:
     pieces = pieces_of(where)
     part.start_over()
     whole = sum(piece.size for piece in pieces)
@@ -215,7 +215,7 @@ def _copy(part: _Part, where: Sequence[str]) -> None:
             part.write(stream, whole)
 
 
-def _keep(part: _Part, models: ModelFolder, name: str, wanted: str, source: str) -> Pulled:
+def _keep(part: _PartialFile, models: ModelFolder, name: str, wanted: str, source: str) -> Pulled:
     """Verify the download, and rename it to the model."""
     found = part.digest.hexdigest()
     if wanted and found != wanted:
@@ -231,7 +231,7 @@ def _keep(part: _Part, models: ModelFolder, name: str, wanted: str, source: str)
         raise ConfigError(
             source, error.problem, "what was fetched is removed; check what is there"
         ) from None
-    origin = Origin(
+    origin = FileOrigin(
         source=source,
         sha256=found,
         size=part.size,

@@ -12,7 +12,7 @@ from typing import Final
 
 import httpx2
 
-from thalweg.server.models.local.process import Host, Server
+from thalweg.server.models.local.process import ModelProcess, ModelServer
 
 ADDRESS: Final = "http://local-model.invalid"
 """What a client takes for the address of the model."""
@@ -25,7 +25,7 @@ _FRESH: Final = httpx2.Limits(max_keepalive_connections=0)
 class LocalTransport(httpx2.BaseTransport):
     """Sends requests to a model's process, from threads."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ModelProcess) -> None:
         self._host = host
         self._http = httpx2.HTTPTransport(limits=_FRESH)
 
@@ -47,7 +47,7 @@ class LocalTransport(httpx2.BaseTransport):
 class AsyncLocalTransport(httpx2.AsyncBaseTransport):
     """Sends requests to a model's process, from an event loop."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ModelProcess) -> None:
         self._host = host
         self._http = httpx2.AsyncHTTPTransport(limits=_FRESH)
 
@@ -66,7 +66,7 @@ class AsyncLocalTransport(httpx2.AsyncBaseTransport):
         await self._http.aclose()
 
 
-def _addressed(request: httpx2.Request, server: Server, path: str) -> httpx2.Request:
+def _addressed(request: httpx2.Request, server: ModelServer, path: str) -> httpx2.Request:
     """Return a request to the process, with its key."""
     headers = {
         name: value

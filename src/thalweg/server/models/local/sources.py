@@ -24,7 +24,7 @@ _PART: Final = re.compile(r"\.(?:gguf|bin|dat|chunk|part)[-_.]?\d*$", re.IGNOREC
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FileStretch:
     """A stretch of the file."""
 
     name: str
@@ -52,7 +52,7 @@ class Address:
         return parts.scheme == "https" or parts.hostname in {"127.0.0.1", "localhost", "::1"}
 
     @contextmanager
-    def open(self, offset: int, version: str) -> Iterator["Answer"]:
+    def open(self, offset: int, version: str) -> Iterator["SourceResponse"]:
         """Ask for the file from an offset on; a server may begin at its start all the same.
 
         Args:
@@ -77,11 +77,11 @@ class Address:
             mend = "check the address and the network"
             raise ConfigError(self.shown, f"the server cannot be reached: {said}", mend) from None
         with response:
-            yield Answer.of(response)
+            yield SourceResponse.of(response)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SourceResponse:
     """What a server sends."""
 
     stream: IO[bytes]
@@ -93,7 +93,7 @@ class Answer:
     """What it calls the file as it is now."""
 
     @classmethod
-    def of(cls, response: HTTPResponse) -> "Answer":
+    def of(cls, response: HTTPResponse) -> "SourceResponse":
         """Read the head of an answer."""
         headers: Message = response.headers
         etag = headers.get("ETag", "")
@@ -125,7 +125,7 @@ def as_address(where: Sequence[str]) -> Address | None:
     return Address(where[0])
 
 
-def pieces_of(where: Sequence[str]) -> list[Piece]:
+def pieces_of(where: Sequence[str]) -> list[FileStretch]:
     """Return files and parts, in the order in which they form the file.
 
     Parts are ordered by the last number in their names, in any folder.
@@ -165,16 +165,16 @@ def _files(where: str) -> list[Path]:
     return [one for one in found if one.is_file()]
 
 
-def _pieces(path: Path) -> list[Piece]:
+def _pieces(path: Path) -> list[FileStretch]:
     if path.suffix.lower() not in _ARCHIVES:
-        return [Piece(path.name, path.stat().st_size, lambda: path.open("rb"))]
+        return [FileStretch(path.name, path.stat().st_size, lambda: path.open("rb"))]
     try:
         with ZipFile(path) as archive:
             members = [info for info in archive.infolist() if _PART.search(info.filename)]
     except BadZipFile as error:
         raise ConfigError(str(path), f"it is no archive: {error}", "fetch it again") from None
     return [
-        Piece(PurePosixPath(info.filename).name, info.file_size, _member(path, info.filename))
+        FileStretch(PurePosixPath(info.filename).name, info.file_size, _member(path, info.filename))
         for info in members
     ]
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, PositiveFloat, PositiveInt, model_validator
 
-from thalweg.engine.sections import Section, refuse
+from thalweg.engine.sections import SettingsSection, refuse
 from thalweg.server.settings.fixed import Fixed, Options
 from thalweg.server.settings.parts import Distinct, Name
 
@@ -20,7 +20,7 @@ def _by_name(given: object) -> object:
     return given
 
 
-class AgentSettings(Section):
+class AgentSettings(SettingsSection):
     """The agent that answers."""
 
     system_prompt: str | None = None
@@ -36,7 +36,7 @@ class AgentSettings(Section):
     """Tools whose calls wait for a person: a list, or `{execute: true}`."""
 
 
-class SubagentSettings(Section):
+class SubagentSettings(SettingsSection):
     """A subagent. What is not set is that of the main agent."""
 
     name: Name
@@ -74,7 +74,7 @@ def _listed(given: object) -> object:
     return given
 
 
-class SubagentsSettings(Section):
+class SubagentsSettings(SettingsSection):
     """Subagents: a task of its own for an agent with a context of its own."""
 
     enabled: bool = True
@@ -98,7 +98,7 @@ class SubagentsSettings(Section):
     """The subagents besides `general-purpose`; one of that name changes it."""
 
 
-class SkillsSettings(Section):
+class SkillsSettings(SettingsSection):
     """Skills: folders with a SKILL.md, which the agent reads when a task needs them."""
 
     enabled: bool = True

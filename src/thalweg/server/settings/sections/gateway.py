@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from thalweg.engine.sections import Section, refuse
+from thalweg.engine.sections import SettingsSection, refuse
 from thalweg.server.settings.parts import Name, Owner, Secret, is_owner, refuse_repeated
 
 
@@ -34,7 +34,7 @@ DOCUMENTS = (
 )
 
 
-class OwnerLimits(Section):
+class OwnerLimits(SettingsSection):
     """Limits of one owner; a request beyond them is answered with 429 and `Retry-After`."""
 
     requests_per_minute: PositiveInt | None = 6_000
@@ -48,7 +48,7 @@ class OwnerLimits(Section):
     that it performed since its own start."""
 
 
-class GatewayKey(Section):
+class GatewayKey(SettingsSection):
     """A key of an owner."""
 
     key: Secret
@@ -70,7 +70,7 @@ def _have_distinct_keys(keys: tuple[GatewayKey, ...]) -> tuple[GatewayKey, ...]:
     return keys
 
 
-class OidcSettings(Section):
+class OidcSettings(SettingsSection):
     """An OpenID provider whose bearer tokens are accepted."""
 
     issuer: Name
@@ -86,7 +86,7 @@ class OidcSettings(Section):
     """Where its public keys are; those of its discovery document by default."""
 
 
-class GatewaySettings(Section):
+class GatewaySettings(SettingsSection):
     """The HTTP server."""
 
     host: Name = "127.0.0.1"

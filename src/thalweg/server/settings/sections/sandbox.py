@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr, model_validator
 
-from thalweg.engine.sections import Section, refuse
+from thalweg.engine.sections import SettingsSection, refuse
 from thalweg.server.settings.fixed import Fixed, Options, Secrets
 from thalweg.server.settings.parts import Import, Name
 
@@ -16,7 +16,7 @@ def _validate_folder(folder: str) -> str:
     return folder
 
 
-class SandboxSettings(Section):
+class SandboxSettings(SettingsSection):
     """Commands: whether the agent has the tool `execute`, and what confines what it runs."""
 
     use: Literal["none", "bubblewrap", "docker", "podman", "custom", "host"] = "none"

@@ -2,13 +2,13 @@
 
 from pydantic import field_validator
 
-from thalweg.engine.sections import Section, refuse
+from thalweg.engine.sections import SettingsSection, refuse
 from thalweg.server.settings.parts import Name, Secret
 
 _SCHEMES = ("postgresql://", "postgres://")
 
 
-class StorageSettings(Section):
+class StorageSettings(SettingsSection):
     """Where threads, memory, runs and files are kept. A running gateway keeps the old ones."""
 
     url: Secret | None = None

@@ -4,12 +4,12 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 
-from thalweg.engine.sections import Section, refuse
+from thalweg.engine.sections import SettingsSection, refuse
 from thalweg.server.settings.fixed import Fixed, Options, Secrets, thawed
 from thalweg.server.settings.parts import Deferred, Import, Name, Open
 
 
-class ToolGroup(Section):
+class ToolGroup(SettingsSection):
     """A name under which tools are put together."""
 
     name: Name

@@ -10,7 +10,7 @@ from itertools import groupby
 from types import NoneType
 from typing import Any
 
-from thalweg.testing.strict.exchange import Object, Problem
+from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.anthropic_blocks import (
     Block,
     block_problems,
@@ -31,7 +31,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def problems(body: Object, *, takes_system: bool = False) -> Iterator[Problem]:
+def problems(body: Object, *, takes_system: bool = False) -> Iterator[RequestProblem]:
     """List what is wrong with a request; its order only if each block is well formed."""
     malformed = [*_parameters(body), *_messages(body, takes_system=takes_system)]
     blocks = [] if malformed else blocks_of(body)
@@ -46,29 +46,29 @@ def problems(body: Object, *, takes_system: bool = False) -> Iterator[Problem]:
         yield from _breakpoints(body, blocks)
 
 
-def _parameters(body: Object) -> Iterator[Problem]:
+def _parameters(body: Object) -> Iterator[RequestProblem]:
     if not isinstance(body.get("model"), str):
-        yield Problem("model: Field required")
+        yield RequestProblem("model: Field required")
     most = body.get("max_tokens")
     if most is None:
-        yield Problem("max_tokens: Field required")
+        yield RequestProblem("max_tokens: Field required")
     elif not isinstance(most, int):
-        yield Problem("max_tokens: Input should be a valid integer")
+        yield RequestProblem("max_tokens: Input should be a valid integer")
     elif most < 1:
-        yield Problem("max_tokens: must be greater than or equal to 1")
+        yield RequestProblem("max_tokens: must be greater than or equal to 1")
     for name, kind in _KINDS.items():
         if not isinstance(body.get(name), (*kind, NoneType)):
             names = " or ".join(each.__name__ for each in kind)
-            yield Problem(f"{name}: Input should be a valid {names}")
+            yield RequestProblem(f"{name}: Input should be a valid {names}")
             return
     thinking = body.get("thinking") or {}
     budget = thinking.get("budget_tokens")
     if thinking.get("type") != "enabled":
         pass
     elif not isinstance(budget, int):
-        yield Problem("thinking.enabled.budget_tokens: Field required")
+        yield RequestProblem("thinking.enabled.budget_tokens: Field required")
     elif isinstance(most, int) and most <= budget:
-        yield Problem(
+        yield RequestProblem(
             "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our "
             "documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
         )
@@ -76,62 +76,62 @@ def _parameters(body: Object) -> Iterator[Problem]:
     yield from cache_control("", body)
 
 
-def _tools(tools: Sequence[Any]) -> Iterator[Problem]:
+def _tools(tools: Sequence[Any]) -> Iterator[RequestProblem]:
     names = [str(tool.get("name")) for tool in tools if isinstance(tool, dict)]
     for n, tool in enumerate(tools):
         if not isinstance(tool, dict):
-            yield Problem(f"tools.{n}: Input should be an object")
+            yield RequestProblem(f"tools.{n}: Input should be an object")
             continue
         yield from cache_control(f"tools.{n}", tool)
         yield from name_problems(f"tools.{n}.custom.name", tool.get("name"), _TOOL_NAME_CHARS)
         if tool.get("type", "custom") == "custom" and not isinstance(
             tool.get("input_schema"), dict
         ):
-            yield Problem(f"tools.{n}.custom.input_schema: Field required")
+            yield RequestProblem(f"tools.{n}.custom.input_schema: Field required")
     if len(set(names)) < len(names):
-        yield Problem("tools: Tool names must be unique.")
+        yield RequestProblem("tools: Tool names must be unique.")
 
 
-def _messages(body: Object, *, takes_system: bool) -> Iterator[Problem]:
+def _messages(body: Object, *, takes_system: bool) -> Iterator[RequestProblem]:
     messages = body.get("messages")
     if messages is None:
-        yield Problem("messages: Field required")
+        yield RequestProblem("messages: Field required")
     elif not isinstance(messages, list):
-        yield Problem("messages: Input should be a valid list")
+        yield RequestProblem("messages: Input should be a valid list")
     elif not messages:
-        yield Problem("messages: at least one message is required")
+        yield RequestProblem("messages: at least one message is required")
     else:
         for n, message in enumerate(messages):
             yield from _message(f"messages.{n}", message, takes_system=takes_system)
 
 
-def _message(path: str, message: object, *, takes_system: bool) -> Iterator[Problem]:
+def _message(path: str, message: object, *, takes_system: bool) -> Iterator[RequestProblem]:
     if not isinstance(message, dict):
-        yield Problem(f"{path}: Input should be an object")
+        yield RequestProblem(f"{path}: Input should be an object")
         return
     role = message.get("role")
     if role == "system" and not takes_system:
-        yield Problem(
+        yield RequestProblem(
             'messages: Unexpected role "system". The Messages API accepts a top-level `system` '
             'parameter, not "system" as an input message role.'
         )
     elif role not in ("user", "assistant", "system"):
-        yield Problem(f"{path}.role: Input should be 'user' or 'assistant'")
+        yield RequestProblem(f"{path}.role: Input should be 'user' or 'assistant'")
     for name in sorted(message.keys() - {"role", "content"}):
-        yield Problem(f"{path}.{name}: Extra inputs are not permitted")
+        yield RequestProblem(f"{path}.{name}: Extra inputs are not permitted")
     if message.get("content") is None:
-        yield Problem(f"{path}.content: Field required")
+        yield RequestProblem(f"{path}.content: Field required")
     elif not isinstance(message["content"], str | list):
-        yield Problem(f"{path}.content: Input should be a valid string or list")
+        yield RequestProblem(f"{path}.content: Input should be a valid string or list")
 
 
-def _order(messages: list[Object]) -> Iterator[Problem]:
+def _order(messages: list[Object]) -> Iterator[RequestProblem]:
     if messages[0]["role"] != "user":
-        yield Problem('messages: first message must use the "user" role')
+        yield RequestProblem('messages: first message must use the "user" role')
     last = len(messages) - 1
     for n, message in enumerate(messages):
         if not message["content"] and (n < last or message["role"] != "assistant"):
-            yield Problem(
+            yield RequestProblem(
                 f"messages.{n}: all messages must have non-empty content except for the optional "
                 "final assistant message"
             )
@@ -139,10 +139,12 @@ def _order(messages: list[Object]) -> Iterator[Problem]:
     if messages[-1]["role"] == "assistant" and final:
         text = final[-1].get("text")
         if isinstance(text, str) and text != text.rstrip():
-            yield Problem("messages: final assistant content cannot end with trailing whitespace")
+            yield RequestProblem(
+                "messages: final assistant content cannot end with trailing whitespace"
+            )
 
 
-def _placed(messages: list[Object]) -> Iterator[Problem]:
+def _placed(messages: list[Object]) -> Iterator[RequestProblem]:
     """Yield a problem for a system message outside of its place between the user and the model."""
     roles = [message["role"] for message in messages]
     for n, role in enumerate(roles):
@@ -152,18 +154,18 @@ def _placed(messages: list[Object]) -> Iterator[Problem]:
         blocks = content_blocks(messages[n - 1]["content"]) if before == "assistant" else []
         by_server = bool(blocks) and str(blocks[-1].get("type")).endswith("server_tool_use")
         if before != "user" and not by_server:
-            yield Problem(
+            yield RequestProblem(
                 f"messages.{n}: a `system` message must immediately follow a `user` message or an "
                 "`assistant` message that ends in a server tool use"
             )
         elif n + 1 < len(roles) and roles[n + 1] != "assistant":
-            yield Problem(
+            yield RequestProblem(
                 f"messages.{n}: a `system` message must be the last message or be followed by an "
                 "`assistant` message"
             )
 
 
-def _turns(blocks: list[Block]) -> Iterator[Problem]:
+def _turns(blocks: list[Block]) -> Iterator[RequestProblem]:
     """Every use has its result at the start of the next turn, every result its use before."""
     uses: list[Block] = []
     seen: set[str] = set()
@@ -173,17 +175,17 @@ def _turns(blocks: list[Block]) -> Iterator[Problem]:
         uses = [block for block in turn if block.kind == "tool_use"]
         for use in uses:
             if use.body["id"] in seen:
-                yield Problem(f"{use.path}: `tool_use` ids must be unique")
+                yield RequestProblem(f"{use.path}: `tool_use` ids must be unique")
             seen.add(use.body["id"])
         if role == "assistant" and turn[-1].kind in {"thinking", "redacted_thinking"}:
-            yield Problem(
+            yield RequestProblem(
                 f"messages.{turn[-1].at}: The final block in an assistant message cannot be "
                 f"`{turn[-1].kind}`."
             )
     yield from _answers(uses, [])
 
 
-def _answers(uses: list[Block], turn: list[Block]) -> Iterator[Problem]:
+def _answers(uses: list[Block], turn: list[Block]) -> Iterator[RequestProblem]:
     asked = {use.body["id"] for use in uses}
     given: set[str] = set()
     leading: set[str] = set()
@@ -194,13 +196,13 @@ def _answers(uses: list[Block], turn: list[Block]) -> Iterator[Problem]:
             continue
         answers = block.body["tool_use_id"]
         if answers not in asked:
-            yield Problem(
+            yield RequestProblem(
                 f"{block.path}: unexpected `tool_use_id` found in `tool_result` blocks: "
                 f"{answers}. Each `tool_result` block must have a corresponding `tool_use` block "
                 "in the previous message."
             )
         elif answers in given:
-            yield Problem(
+            yield RequestProblem(
                 f"{block.path}: each tool_use must have a single result. Found multiple "
                 f"`tool_result` blocks with id: {answers}"
             )
@@ -208,14 +210,14 @@ def _answers(uses: list[Block], turn: list[Block]) -> Iterator[Problem]:
         if at_start:
             leading.add(answers)
     if left := [use.body["id"] for use in uses if use.body["id"] not in leading]:
-        yield Problem(
+        yield RequestProblem(
             f"messages.{uses[-1].at}: `tool_use` ids were found without `tool_result` blocks "
             f"immediately after: {', '.join(left)}. Each `tool_use` block must have a "
             "corresponding `tool_result` block in the next message."
         )
 
 
-def _reasoned(body: Object, blocks: list[Block]) -> Iterator[Problem]:
+def _reasoned(body: Object, blocks: list[Block]) -> Iterator[RequestProblem]:
     """Demand, where thinking is on, that the turn in progress began with it."""
     if (body.get("thinking") or {}).get("type") != "enabled":
         return
@@ -226,7 +228,7 @@ def _reasoned(body: Object, blocks: list[Block]) -> Iterator[Problem]:
     current = own[asked[-1] + 1 :] if asked else own
     first = next((block for block in current if block.role == "assistant"), None)
     if first is not None and first.kind not in {"thinking", "redacted_thinking"}:
-        yield Problem(
+        yield RequestProblem(
             f"{first.path}.type: Expected `thinking` or `redacted_thinking`, but found "
             f"`{first.kind}`. When `thinking` is enabled, a final `assistant` message must start "
             "with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` "
@@ -236,14 +238,16 @@ def _reasoned(body: Object, blocks: list[Block]) -> Iterator[Problem]:
         )
 
 
-def _media(blocks: list[Block]) -> Iterator[Problem]:
+def _media(blocks: list[Block]) -> Iterator[RequestProblem]:
     images = sum(block.kind == "image" for block in blocks)
     documents = sum(block.kind == "document" for block in blocks)
     if images + documents > MOST_MEDIA:
-        yield Problem(f"too many images and documents: {images} + {documents} > {MOST_MEDIA}")
+        yield RequestProblem(
+            f"too many images and documents: {images} + {documents} > {MOST_MEDIA}"
+        )
 
 
-def _breakpoints(body: Object, blocks: list[Block]) -> Iterator[Problem]:
+def _breakpoints(body: Object, blocks: list[Block]) -> Iterator[RequestProblem]:
     marked = [
         (f"tools.{n}", tool["cache_control"])
         for n, tool in enumerate(body.get("tools") or ())
@@ -256,7 +260,7 @@ def _breakpoints(body: Object, blocks: list[Block]) -> Iterator[Problem]:
     if body.get("cache_control"):
         marked.append(("", body["cache_control"]))
     if len(marked) > MOST_BREAKPOINTS:
-        yield Problem(
+        yield RequestProblem(
             f"A maximum of {MOST_BREAKPOINTS} blocks with cache_control may be provided. "
             f"Found {len(marked)}."
         )
@@ -264,7 +268,7 @@ def _breakpoints(body: Object, blocks: list[Block]) -> Iterator[Problem]:
     for path, mark in marked:
         ttl = mark.get("ttl") or "5m"
         if short and ttl == "1h":
-            yield Problem(
+            yield RequestProblem(
                 f"{path}.cache_control.ttl: a ttl='1h' cache_control block must not come after a "
                 "ttl='5m' cache_control block. Note that blocks are processed in the following "
                 "order: `tools`, `system`, `messages`.".lstrip(".")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from thalweg.testing.strict.exchange import Object, Problem
+from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.anthropic_blocks import content_blocks
 from thalweg.testing.strict.sealing import bonds, bound
 
@@ -38,9 +38,9 @@ class Unbound:
     why: str
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> RequestProblem:
         """How it is refused."""
-        return Problem(_REFUSED.format(path=self.path, why=self.why))
+        return RequestProblem(_REFUSED.format(path=self.path, why=self.why))
 
     @property
     def dropped(self) -> Object:
@@ -65,27 +65,27 @@ def drops(body: Object) -> bool:
     return _binding(body).get("prefix_mismatch_behavior") == "drop_block"
 
 
-def binding_problems(body: Object, headers: Mapping[str, str]) -> Iterator[Problem]:
+def binding_problems(body: Object, headers: Mapping[str, str]) -> Iterator[RequestProblem]:
     """Refuse the setting `thinking.block_binding` without its beta header, or with odd values."""
     binding = _binding(body)
     if not binding:
         return
     betas = {name.strip() for name in headers.get("anthropic-beta", "").split(",")}
     if BETA not in betas:
-        yield Problem("thinking.block_binding: Extra inputs are not permitted")
+        yield RequestProblem("thinking.block_binding: Extra inputs are not permitted")
     elif binding.get("prefix_mismatch_behavior") not in ("error", "drop_block"):
-        yield Problem(
+        yield RequestProblem(
             "thinking.block_binding.prefix_mismatch_behavior: Input should be 'error' or "
             "'drop_block'"
         )
 
 
-def forced_problems(body: Object) -> Iterator[Problem]:
+def forced_problems(body: Object) -> Iterator[RequestProblem]:
     """Refuse a forced tool: these models choose for themselves."""
     choice = body.get("tool_choice")
     kind = choice.get("type") if isinstance(choice, dict) else None
     if kind in ("any", "tool"):
-        yield Problem(
+        yield RequestProblem(
             f'tool_choice: forcing tool use (`tool_choice` "{kind}") is not supported on this model'
         )
 

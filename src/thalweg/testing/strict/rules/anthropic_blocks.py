@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from thalweg.testing.strict.exchange import Object, Problem
+from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.openai_problems import is_base64
 from thalweg.testing.strict.sealing import is_genuine, opened
 
@@ -95,18 +95,18 @@ def _with_nested(path: str, at: int, role: str, raw: object) -> Iterator[Block]:
             yield Block(f"{path}.tool_result.content.{k}", at, role, inner, nested=True)
 
 
-def block_problems(block: Block) -> Iterator[Problem]:
+def block_problems(block: Block) -> Iterator[RequestProblem]:
     """List what is wrong with one block by itself."""
     kind, own = block.kind, _OWN["tool_result" if block.nested else block.role]
     if not isinstance(block.body, dict):
-        yield Problem(f"{block.path}: Input should be an object")
+        yield RequestProblem(f"{block.path}: Input should be an object")
     elif not kind:
-        yield Problem(f"{block.path}.type: Field required")
+        yield RequestProblem(f"{block.path}.type: Field required")
     elif kind in own and kind in _FIELDS:
         yield from _shape(block)
     elif kind not in own and not _of_server(kind):
         tags = ", ".join(f"'{name}'" for name in own)
-        yield Problem(
+        yield RequestProblem(
             f"{block.path}: Input tag '{kind}' found using 'type' does not match any of the "
             f"expected tags: {tags}"
         )
@@ -116,58 +116,58 @@ def _of_server(kind: str) -> bool:
     return kind.endswith(("server_tool_use", "_tool_result", "mcp_tool_use"))
 
 
-def _shape(block: Block) -> Iterator[Problem]:
+def _shape(block: Block) -> Iterator[RequestProblem]:
     kind, path = block.kind, f"{block.path}.{block.kind}"
     lacking = [name for name in _NEEDED[kind] if block.body.get(name) is None]
-    yield from (Problem(f"{path}.{name}: Field required") for name in lacking)
+    yield from (RequestProblem(f"{path}.{name}: Field required") for name in lacking)
     for name in sorted(block.body.keys() - _FIELDS[kind] - {"type"}):
-        yield Problem(f"{path}.{name}: Extra inputs are not permitted")
+        yield RequestProblem(f"{path}.{name}: Extra inputs are not permitted")
     for name in (name for name in _NEEDED[kind] if name in _TEXTS):
         if not isinstance(block.body.get(name), str | None):
-            yield Problem(f"{path}.{name}: Input should be a valid string")
+            yield RequestProblem(f"{path}.{name}: Input should be a valid string")
             return
     yield from cache_control(path, block.body)
     if not lacking:
         yield from _RULES[kind](block, path) if kind in _RULES else ()
 
 
-def _text(block: Block, path: str) -> Iterator[Problem]:  # noqa: ARG001 (named by its place)
+def _text(block: Block, path: str) -> Iterator[RequestProblem]:  # noqa: ARG001 (named by its place)
     where = "system" if block.at < 0 else "messages"
     if not block.body["text"]:
-        yield Problem(f"{where}: text content blocks must be non-empty")
+        yield RequestProblem(f"{where}: text content blocks must be non-empty")
     elif not block.body["text"].strip():
-        yield Problem(f"{where}: text content blocks must contain non-whitespace text")
+        yield RequestProblem(f"{where}: text content blocks must contain non-whitespace text")
 
 
-def _thinking(block: Block, path: str) -> Iterator[Problem]:  # noqa: ARG001 (named by the block)
+def _thinking(block: Block, path: str) -> Iterator[RequestProblem]:  # noqa: ARG001 (named by the block)
     if not is_genuine(block.body["thinking"], block.body["signature"]):
-        yield Problem(f"{block.path}: Invalid `signature` in `thinking` block")
+        yield RequestProblem(f"{block.path}: Invalid `signature` in `thinking` block")
 
 
-def _redacted(block: Block, path: str) -> Iterator[Problem]:  # noqa: ARG001 (named by the block)
+def _redacted(block: Block, path: str) -> Iterator[RequestProblem]:  # noqa: ARG001 (named by the block)
     if opened(block.body["data"]) is None:
-        yield Problem(f"{block.path}: Invalid `data` in `redacted_thinking` block")
+        yield RequestProblem(f"{block.path}: Invalid `data` in `redacted_thinking` block")
 
 
-def _tool_use(block: Block, path: str) -> Iterator[Problem]:
+def _tool_use(block: Block, path: str) -> Iterator[RequestProblem]:
     yield from _id(f"{path}.id", block.body["id"])
     if not isinstance(block.body["input"], dict):
-        yield Problem(f"{path}.input: Input should be a valid dictionary")
+        yield RequestProblem(f"{path}.input: Input should be a valid dictionary")
     yield from name_problems(f"{path}.name", block.body["name"], most=200)
 
 
-def _tool_result(block: Block, path: str) -> Iterator[Problem]:
+def _tool_result(block: Block, path: str) -> Iterator[RequestProblem]:
     yield from _id(f"{path}.tool_use_id", block.body["tool_use_id"])
     if not isinstance(block.body.get("content", ""), str | list):
-        yield Problem(f"{path}.content: Input should be a valid string or list")
+        yield RequestProblem(f"{path}.content: Input should be a valid string or list")
 
 
-def _id(path: str, value: str) -> Iterator[Problem]:
+def _id(path: str, value: str) -> Iterator[RequestProblem]:
     if not ID.fullmatch(value):
-        yield Problem(f"{path}: String should match pattern '^[a-zA-Z0-9_-]+$'")
+        yield RequestProblem(f"{path}: String should match pattern '^[a-zA-Z0-9_-]+$'")
 
 
-def cache_control(path: str, holder: Object) -> Iterator[Problem]:
+def cache_control(path: str, holder: Object) -> Iterator[RequestProblem]:
     """Check the cache breakpoint of a tool, a block or a request."""
     mark = holder.get("cache_control")
     if mark is not None and (
@@ -175,38 +175,38 @@ def cache_control(path: str, holder: Object) -> Iterator[Problem]:
         or mark.get("type") != "ephemeral"
         or mark.get("ttl") not in (None, "5m", "1h")
     ):
-        yield Problem(
+        yield RequestProblem(
             f"{path}.cache_control: Input should be ephemeral, ttl '5m' or '1h'".lstrip(".")
         )
 
 
-def name_problems(path: str, name: object, most: int) -> Iterator[Problem]:
+def name_problems(path: str, name: object, most: int) -> Iterator[RequestProblem]:
     """Check the name of a tool."""
     if not isinstance(name, str) or not name:
-        yield Problem(f"{path}: String should have at least 1 character")
+        yield RequestProblem(f"{path}: String should have at least 1 character")
     elif len(name) > most:
-        yield Problem(f"{path}: String should have at most {most} characters")
+        yield RequestProblem(f"{path}: String should have at most {most} characters")
     elif not ID.fullmatch(name):
-        yield Problem(f"{path}: String should match pattern '^[a-zA-Z0-9_-]{{1,{most}}}$'")
+        yield RequestProblem(f"{path}: String should match pattern '^[a-zA-Z0-9_-]{{1,{most}}}$'")
 
 
-def _image(block: Block, path: str) -> Iterator[Problem]:
+def _image(block: Block, path: str) -> Iterator[RequestProblem]:
     source = block.body["source"]
     if not isinstance(source, dict) or source.get("type") not in ("base64", "url", "file"):
-        yield Problem(f"{path}.source: Input tag does not match any of the expected tags")
+        yield RequestProblem(f"{path}.source: Input tag does not match any of the expected tags")
         return
     if source["type"] != "base64":
         return
     data = source.get("data")
     if source.get("media_type") not in _IMAGES:
-        yield Problem(
+        yield RequestProblem(
             f"{path}.source.base64.media_type: Input should be 'image/jpeg', 'image/png', "
             "'image/gif' or 'image/webp'"
         )
     if not isinstance(data, str) or not data or not _is_data(data):
-        yield Problem(f"{path}.source.base64: invalid base64 data")
+        yield RequestProblem(f"{path}.source.base64: invalid base64 data")
     elif len(data) > MOST_IMAGE_BYTES:
-        yield Problem(
+        yield RequestProblem(
             f"{path}.source.base64: image exceeds 5 MB maximum: "
             f"{len(data)} bytes > {MOST_IMAGE_BYTES} bytes"
         )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from thalweg.testing.strict.exchange import Object, Problem
+from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.openai_problems import (
     MOST_TEXT_CHARS,
     empty_array,
@@ -34,10 +34,10 @@ _PARTS = {
 }
 
 
-def problems(body: Object) -> Iterator[Problem]:
+def problems(body: Object) -> Iterator[RequestProblem]:
     """List what is wrong with a request; its messages' order only if each is well formed."""
     if not isinstance(body.get("model"), str):
-        yield Problem("you must provide a model parameter")
+        yield RequestProblem("you must provide a model parameter")
     messages = body.get("messages")
     if messages is None:
         yield missing("messages")
@@ -54,7 +54,7 @@ def problems(body: Object) -> Iterator[Problem]:
         yield wrong_type("stream_options", "an object", options)
 
 
-def _tools(body: Object) -> Iterator[Problem]:
+def _tools(body: Object) -> Iterator[RequestProblem]:
     tools = body.get("tools")
     if tools is None:
         return
@@ -71,7 +71,7 @@ def _tools(body: Object) -> Iterator[Problem]:
                 yield from function_name(f"tools[{n}].function.name", function.get("name"))
 
 
-def _message(path: str, message: object) -> Iterator[Problem]:
+def _message(path: str, message: object) -> Iterator[RequestProblem]:
     if not isinstance(message, dict):
         yield wrong_type(path, "an object", message)
         return
@@ -92,14 +92,14 @@ def _message(path: str, message: object) -> Iterator[Problem]:
                 yield from text_length(f"{path}.tool_call_id", call_id, MOST_ID_CHARS)
 
 
-def _content(path: str, role: str, message: Object) -> Iterator[Problem]:
+def _content(path: str, role: str, message: Object) -> Iterator[RequestProblem]:
     content = message.get("content")
     if content is None:
         optional = role == "assistant" and any(
             message.get(name) for name in ("tool_calls", "function_call", "refusal", "audio")
         )
         if not optional:
-            yield Problem(
+            yield RequestProblem(
                 "Invalid value for 'content': expected a string, got null.",
                 param=path.replace("[", ".[") + ".content",
             )
@@ -114,7 +114,7 @@ def _content(path: str, role: str, message: Object) -> Iterator[Problem]:
             yield from _part(f"{path}.content[{n}]", role, part)
 
 
-def _part(path: str, role: str, part: object) -> Iterator[Problem]:
+def _part(path: str, role: str, part: object) -> Iterator[RequestProblem]:
     if not isinstance(part, dict):
         yield wrong_type(path, "an object", part)
         return
@@ -132,7 +132,7 @@ def _part(path: str, role: str, part: object) -> Iterator[Problem]:
         yield missing(f"{path}.{kind}")
 
 
-def _calls(path: str, role: str, calls: object) -> Iterator[Problem]:
+def _calls(path: str, role: str, calls: object) -> Iterator[RequestProblem]:
     if calls is None:
         return
     if role != "assistant":
@@ -146,7 +146,7 @@ def _calls(path: str, role: str, calls: object) -> Iterator[Problem]:
             yield from _call(f"{path}.tool_calls[{n}]", call)
 
 
-def _call(path: str, call: object) -> Iterator[Problem]:
+def _call(path: str, call: object) -> Iterator[RequestProblem]:
     if not isinstance(call, dict):
         yield wrong_type(path, "an object", call)
         return
@@ -167,7 +167,7 @@ def _call(path: str, call: object) -> Iterator[Problem]:
         yield wrong_type(f"{path}.function.arguments", "a string", arguments)
 
 
-def _pairing(messages: list[Any]) -> Iterator[Problem]:
+def _pairing(messages: list[Any]) -> Iterator[RequestProblem]:
     """Every call is answered right after it, every answer answers a call, ids are not shared."""
     waiting: dict[str, int] = {}
     batch: list[str] = []
@@ -181,19 +181,19 @@ def _pairing(messages: list[Any]) -> Iterator[Problem]:
             continue
         call_id = message["tool_call_id"]
         if not batch:
-            yield Problem(
+            yield RequestProblem(
                 "Invalid parameter: messages with role 'tool' must be a response to a "
                 "preceeding message with 'tool_calls'.",
                 param=f"messages.[{n}].role",
             )
         elif call_id not in batch:
-            yield Problem(
+            yield RequestProblem(
                 "Invalid parameter: 'tool_call_id' of "
                 f"'{call_id}' not found in 'tool_calls' of previous message.",
                 param=f"messages.[{n}].tool_call_id",
             )
         elif call_id in answered:
-            yield Problem(
+            yield RequestProblem(
                 f"Invalid parameter: Duplicate value for 'tool_call_id' of '{call_id}', "
                 f"in messages[{answered[call_id]}] and messages[{n}].",
                 param=f"messages.[{n}].tool_call_id",
@@ -204,9 +204,9 @@ def _pairing(messages: list[Any]) -> Iterator[Problem]:
     yield from _unanswered(waiting, len(messages))
 
 
-def _unanswered(waiting: dict[str, int], at: int) -> Iterator[Problem]:
+def _unanswered(waiting: dict[str, int], at: int) -> Iterator[RequestProblem]:
     if waiting:
-        yield Problem(
+        yield RequestProblem(
             "An assistant message with 'tool_calls' must be followed by tool messages responding "
             "to each 'tool_call_id'. The following tool_call_ids did not have response messages: "
             + ", ".join(waiting),
@@ -214,10 +214,10 @@ def _unanswered(waiting: dict[str, int], at: int) -> Iterator[Problem]:
         )
 
 
-def _shared(batch: list[str], at: int) -> Iterator[Problem]:
+def _shared(batch: list[str], at: int) -> Iterator[RequestProblem]:
     for n, call_id in enumerate(batch):
         if call_id in batch[:n]:
-            yield Problem(
+            yield RequestProblem(
                 f"Invalid parameter: Duplicate value for 'id' of '{call_id}' in 'tool_calls'.",
                 param=f"messages.[{at}].tool_calls",
             )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from thalweg.testing.strict.exchange import Object, Problem
+from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.openai_problems import is_base64
 
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
@@ -25,7 +25,7 @@ _AS_MANY = (
 _ALTERNATE = "Please ensure that multiturn requests alternate between user and model."
 
 
-def problems(body: Object) -> Iterator[Problem]:
+def problems(body: Object) -> Iterator[RequestProblem]:
     """List what is wrong with a request; its contents' order only if each is well formed."""
     yield from _tools(body)
     instruction = body.get("systemInstruction")
@@ -44,11 +44,11 @@ def parts_of(content: Object, kind: str) -> list[Any]:
     return [part[kind] for part in content.get("parts") or () if part.get(kind) is not None]
 
 
-def _wrong(path: str, what: str) -> Problem:
-    return Problem(f"* GenerateContentRequest.{path}: {what}\n")
+def _wrong(path: str, what: str) -> RequestProblem:
+    return RequestProblem(f"* GenerateContentRequest.{path}: {what}\n")
 
 
-def _tools(body: Object) -> Iterator[Problem]:
+def _tools(body: Object) -> Iterator[RequestProblem]:
     for n, tool in enumerate(body.get("tools") or ()):
         for k, function in enumerate(tool.get("functionDeclarations") or ()):
             if not NAME.fullmatch(str(function.get("name", ""))):
@@ -60,13 +60,13 @@ def _tools(body: Object) -> Iterator[Problem]:
                 )
 
 
-def _turn(path: str, content: Object) -> Iterator[Problem]:
+def _turn(path: str, content: Object) -> Iterator[RequestProblem]:
     if content.get("role") not in ("user", "model"):
-        yield Problem("Please use a valid role: user, model.")
+        yield RequestProblem("Please use a valid role: user, model.")
     yield from _content(path, content)
 
 
-def _content(path: str, content: Object) -> Iterator[Problem]:
+def _content(path: str, content: Object) -> Iterator[RequestProblem]:
     parts = content.get("parts")
     if not parts:
         yield _wrong(f"{path}.parts", "contents.parts must not be empty.")
@@ -74,9 +74,9 @@ def _content(path: str, content: Object) -> Iterator[Problem]:
         yield from _part(f"{path}.parts[{k}]", part)
 
 
-def _part(path: str, part: Object) -> Iterator[Problem]:
+def _part(path: str, part: Object) -> Iterator[RequestProblem]:
     for name in sorted(part.keys() - _FIELDS):
-        yield Problem(f"Invalid JSON payload received. Unknown name \"{name}\" at '{path}'.")
+        yield RequestProblem(f"Invalid JSON payload received. Unknown name \"{name}\" at '{path}'.")
     if sum(bool(part.get(kind)) for kind in _DATA) != 1:
         yield _wrong(f"{path}.data", "required oneof field 'data' must have one initialized field")
     for kind, field in _NAMED.items():
@@ -91,30 +91,30 @@ def _part(path: str, part: Object) -> Iterator[Problem]:
 _NAMED = {"functionCall": "function_call", "functionResponse": "function_response"}
 
 
-def _inline(path: str, inline: Object) -> Iterator[Problem]:
+def _inline(path: str, inline: Object) -> Iterator[RequestProblem]:
     mime, data = str(inline.get("mimeType", "")), str(inline.get("data", ""))
     if not mime.startswith(_MEDIA):
-        yield Problem(f"Unsupported MIME type: {mime}")
+        yield RequestProblem(f"Unsupported MIME type: {mime}")
     # Google's client sends base64 in the alphabet of addresses.
     elif not is_base64(data.replace("-", "+").replace("_", "/")):
-        yield Problem(
+        yield RequestProblem(
             f"Invalid value at '{path}.inline_data.data' (TYPE_BYTES), Base64 decoding failed"
         )
 
 
-def _order(contents: list[Object]) -> Iterator[Problem]:
+def _order(contents: list[Object]) -> Iterator[RequestProblem]:
     """Turns alternate; a turn of calls is answered by as many responses in the next one."""
     if contents[0]["role"] != "user":
-        yield Problem(_ALTERNATE)
+        yield RequestProblem(_ALTERNATE)
     calls, role = 0, ""
     for content in contents:
         responses = len(parts_of(content, "functionResponse"))
         if role == content["role"]:
-            yield Problem(_CALL_TURN if parts_of(content, "functionCall") else _ALTERNATE)
+            yield RequestProblem(_CALL_TURN if parts_of(content, "functionCall") else _ALTERNATE)
         if responses and not calls:
-            yield Problem(_RESPONSE_TURN)
+            yield RequestProblem(_RESPONSE_TURN)
         elif calls != responses:
-            yield Problem(_AS_MANY)
+            yield RequestProblem(_AS_MANY)
         calls, role = len(parts_of(content, "functionCall")), content["role"]
     if calls:
-        yield Problem(_AS_MANY)
+        yield RequestProblem(_AS_MANY)

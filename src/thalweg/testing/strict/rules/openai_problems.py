@@ -6,7 +6,7 @@ from binascii import Error
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from thalweg.testing.strict.exchange import Object, Problem
+from thalweg.testing.strict.exchange import Object, RequestProblem
 
 NAME = re.compile(r"[a-zA-Z0-9_-]+")
 MOST_NAME_CHARS = 64
@@ -25,7 +25,7 @@ _TYPES = {
 }
 
 
-def error_body(problem: Problem) -> Object:
+def error_body(problem: RequestProblem) -> Object:
     """Write the body of an error."""
     return {
         "error": {
@@ -37,63 +37,63 @@ def error_body(problem: Problem) -> Object:
     }
 
 
-def missing_key(headers: Mapping[str, str]) -> Problem | None:
+def missing_key(headers: Mapping[str, str]) -> RequestProblem | None:
     """Refuse a request without a key."""
     if headers.get("authorization", "").startswith("Bearer "):
         return None
-    return Problem(
+    return RequestProblem(
         "You didn't provide an API key. You need to provide your API key in an Authorization "
         "header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
         401,
     )
 
 
-def too_large() -> Problem:
+def too_large() -> RequestProblem:
     """Refuse a body for its size."""
-    return Problem(
+    return RequestProblem(
         f"Request body is too large: at most {BODY_BYTES} bytes are allowed.",
         413,
         code="request_too_large",
     )
 
 
-def missing(path: str) -> Problem:
+def missing(path: str) -> RequestProblem:
     """Refuse a body without a field."""
-    return Problem(
+    return RequestProblem(
         f"Missing required parameter: '{path}'.", param=path, code="missing_required_parameter"
     )
 
 
-def unknown(path: str) -> Problem:
+def unknown(path: str) -> RequestProblem:
     """Refuse a field that there is not."""
-    return Problem(f"Unknown parameter: '{path}'.", param=path, code="unknown_parameter")
+    return RequestProblem(f"Unknown parameter: '{path}'.", param=path, code="unknown_parameter")
 
 
-def wrong_type(path: str, expected: str, value: object) -> Problem:
+def wrong_type(path: str, expected: str, value: object) -> RequestProblem:
     """Refuse a value for its type."""
     got = _TYPES[type(value)].removesuffix(" of objects")
-    return Problem(
+    return RequestProblem(
         f"Invalid type for '{path}': expected {expected}, but got {got} instead.",
         param=path,
         code="invalid_type",
     )
 
 
-def wrong_value(path: str, value: str, known: tuple[str, ...]) -> Problem:
+def wrong_value(path: str, value: str, known: tuple[str, ...]) -> RequestProblem:
     """Refuse a value that is none of those there are."""
     names = [f"'{name}'" for name in known]
     listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-    return Problem(
+    return RequestProblem(
         f"Invalid value: '{value}'. Supported values are: {listed}.",
         param=path,
         code="invalid_value",
     )
 
 
-def text_length(path: str, text: str, most: int) -> Iterator[Problem]:
+def text_length(path: str, text: str, most: int) -> Iterator[RequestProblem]:
     """Refuse a text that is too long, or empty where it must not be."""
     if len(text) > most:
-        yield Problem(
+        yield RequestProblem(
             f"Invalid '{path}': string too long. Expected a string with maximum length {most}, "
             f"but got a string with length {len(text)} instead.",
             param=path,
@@ -101,10 +101,10 @@ def text_length(path: str, text: str, most: int) -> Iterator[Problem]:
         )
 
 
-def not_empty(path: str, text: str) -> Iterator[Problem]:
+def not_empty(path: str, text: str) -> Iterator[RequestProblem]:
     """Refuse an empty text where one must be."""
     if not text:
-        yield Problem(
+        yield RequestProblem(
             f"Invalid '{path}': empty string. Expected a string with minimum length 1, "
             "but got an empty string instead.",
             param=path,
@@ -112,9 +112,9 @@ def not_empty(path: str, text: str) -> Iterator[Problem]:
         )
 
 
-def empty_array(path: str) -> Problem:
+def empty_array(path: str) -> RequestProblem:
     """Refuse a list without elements."""
-    return Problem(
+    return RequestProblem(
         f"Invalid '{path}': empty array. Expected an array with minimum length 1, "
         "but got an empty array instead.",
         param=path,
@@ -122,7 +122,7 @@ def empty_array(path: str) -> Problem:
     )
 
 
-def function_name(path: str, name: object) -> Iterator[Problem]:
+def function_name(path: str, name: object) -> Iterator[RequestProblem]:
     """Check the name of a function."""
     if not isinstance(name, str):
         yield wrong_type(path, "a string", name)
@@ -130,7 +130,7 @@ def function_name(path: str, name: object) -> Iterator[Problem]:
     yield from not_empty(path, name)
     yield from text_length(path, name, MOST_NAME_CHARS)
     if name and not NAME.fullmatch(name):
-        yield Problem(
+        yield RequestProblem(
             f"Invalid '{path}': string does not match pattern. "
             "Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
             param=path,
@@ -138,12 +138,12 @@ def function_name(path: str, name: object) -> Iterator[Problem]:
         )
 
 
-def image_url(path: str, url: object) -> Iterator[Problem]:
+def image_url(path: str, url: object) -> Iterator[RequestProblem]:
     """Check the address of an image; of one by value, that it is base64 of an image type."""
     if not isinstance(url, str):
         yield wrong_type(path, "a string", url)
     elif not url.startswith(("http://", "https://")) and (fault := _fault_of_data_url(url)):
-        yield Problem(
+        yield RequestProblem(
             f"Invalid '{path}'. Expected a base64-encoded data URL with an image MIME type "
             f"(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got {fault}.",
             param=path,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from thalweg.testing.strict.exchange import Object, Problem
+from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.openai_problems import (
     empty_array,
     function_name,
@@ -33,13 +33,13 @@ class Issued:
             self.unstored.add(reasoning)
 
 
-def problems(body: Object, issued: Issued) -> Iterator[Problem]:
+def problems(body: Object, issued: Issued) -> Iterator[RequestProblem]:
     """List what is wrong with a request; its order only if each item is well formed."""
     if not isinstance(body.get("model"), str):
         yield missing("model")
     given = body.get("input")
     if previous := body.get("previous_response_id"):
-        yield Problem(
+        yield RequestProblem(
             f"Previous response with id '{previous}' not found.",
             param="previous_response_id",
             code="previous_response_not_found",
@@ -55,7 +55,7 @@ def problems(body: Object, issued: Issued) -> Iterator[Problem]:
     yield from _parameters(body)
 
 
-def _parameters(body: Object) -> Iterator[Problem]:
+def _parameters(body: Object) -> Iterator[RequestProblem]:
     for name in ("tools", "include"):
         if not isinstance(value := body.get(name) or [], list):
             yield wrong_type(name, "an array of objects", value)
@@ -69,7 +69,7 @@ def _parameters(body: Object) -> Iterator[Problem]:
             yield from function_name(f"tools[{n}].name", tool.get("name"))
 
 
-def _order(items: list[Object], issued: Issued) -> Iterator[Problem]:
+def _order(items: list[Object], issued: Issued) -> Iterator[RequestProblem]:
     if not items:
         yield empty_array("input")
     yield from _duplicates(items)
@@ -78,13 +78,13 @@ def _order(items: list[Object], issued: Issued) -> Iterator[Problem]:
     yield from _pairing(items)
 
 
-def _duplicates(items: list[Object]) -> Iterator[Problem]:
+def _duplicates(items: list[Object]) -> Iterator[RequestProblem]:
     ids: set[str] = set()
     calls: set[str] = set()
     for item in items:
         own, call = str(item.get("id") or ""), item.get("call_id", "")
         if own and own in ids:
-            yield Problem(
+            yield RequestProblem(
                 f"Duplicate item found with id {own}. Remove duplicate items from your input and "
                 "try again.",
                 param="input",
@@ -92,11 +92,13 @@ def _duplicates(items: list[Object]) -> Iterator[Problem]:
         ids.add(own)
         if kind_of(item) == "function_call":
             if call in calls:
-                yield Problem(f"Duplicate function call found with call_id {call}.", param="input")
+                yield RequestProblem(
+                    f"Duplicate function call found with call_id {call}.", param="input"
+                )
             calls.add(call)
 
 
-def _reasoning(items: list[Object], issued: Issued) -> Iterator[Problem]:
+def _reasoning(items: list[Object], issued: Issued) -> Iterator[RequestProblem]:
     for item, after in pairwise([*items, {}]):
         if kind_of(item) != "reasoning":
             continue
@@ -104,7 +106,7 @@ def _reasoning(items: list[Object], issued: Issued) -> Iterator[Problem]:
         follower = issued.follower.get(own)
         strays = follower is not None and after.get("id") not in (None, follower)
         if not item.get("encrypted_content") and (follower is None or own in issued.unstored):
-            yield Problem(
+            yield RequestProblem(
                 f"Item with id '{own}' not found. "
                 + (
                     "Items are not persisted when `store` is set to false. Try again with "
@@ -116,19 +118,19 @@ def _reasoning(items: list[Object], issued: Issued) -> Iterator[Problem]:
                 param="input",
             )
         elif not is_of_model(after) or strays:
-            yield Problem(
+            yield RequestProblem(
                 f"Item '{own}' of type 'reasoning' was provided without its required following "
                 "item.",
                 param="input",
             )
 
 
-def _required(items: list[Object], reasoning: Mapping[str, str]) -> Iterator[Problem]:
+def _required(items: list[Object], reasoning: Mapping[str, str]) -> Iterator[RequestProblem]:
     before: set[str] = set()
     for item in items:
         own = str(item.get("id") or "")
         if own in reasoning and reasoning[own] not in before:
-            yield Problem(
+            yield RequestProblem(
                 f"Item '{own}' of type '{kind_of(item)}' was provided without its required "
                 f"'reasoning' item: '{reasoning[own]}'.",
                 param="input",
@@ -136,7 +138,7 @@ def _required(items: list[Object], reasoning: Mapping[str, str]) -> Iterator[Pro
         before.add(own)
 
 
-def _pairing(items: list[Object]) -> Iterator[Problem]:
+def _pairing(items: list[Object]) -> Iterator[RequestProblem]:
     waiting: dict[str, None] = {}
     for item in items:
         kind = kind_of(item)
@@ -145,10 +147,10 @@ def _pairing(items: list[Object]) -> Iterator[Problem]:
         elif kind == "function_call_output":
             call_id = item["call_id"]
             if call_id not in waiting:
-                yield Problem(
+                yield RequestProblem(
                     f"No tool call found for function call output with call_id {call_id}.",
                     param="input",
                 )
             waiting.pop(call_id, None)
     for call_id in waiting:
-        yield Problem(f"No tool output found for function call {call_id}.", param="input")
+        yield RequestProblem(f"No tool output found for function call {call_id}.", param="input")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from thalweg.testing.strict.exchange import Object, Problem
+from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.openai_problems import (
     MOST_TEXT_CHARS,
     empty_array,
@@ -55,7 +55,7 @@ def is_of_model(item: Object) -> bool:
     return kind == "reasoning" or kind.endswith("_call")
 
 
-def item_problems(path: str, item: object) -> Iterator[Problem]:
+def item_problems(path: str, item: object) -> Iterator[RequestProblem]:
     """List what is wrong with one item."""
     if not isinstance(item, dict):
         yield wrong_type(path, "an object", item)
@@ -74,19 +74,19 @@ def item_problems(path: str, item: object) -> Iterator[Problem]:
     yield from _RULES[kind](path, item)
 
 
-def _id(path: str, kind: str, value: object) -> Iterator[Problem]:
+def _id(path: str, kind: str, value: object) -> Iterator[RequestProblem]:
     prefix = _PREFIXES.get(kind)
     if not isinstance(value, str | None):
         yield wrong_type(f"{path}.id", "a string", value)
     elif value is not None and prefix is not None and not value.startswith(prefix):
-        yield Problem(
+        yield RequestProblem(
             f"Invalid '{path}.id': '{value}'. Expected an ID that begins with '{prefix}'.",
             param=f"{path}.id",
             code="invalid_value",
         )
 
 
-def _message(path: str, item: Object) -> Iterator[Problem]:
+def _message(path: str, item: Object) -> Iterator[RequestProblem]:
     role = item.get("role")
     if role not in _ROLES:
         yield wrong_value(f"{path}.role", str(role), _ROLES)
@@ -98,7 +98,7 @@ def _message(path: str, item: Object) -> Iterator[Problem]:
         yield from _content(f"{path}.content", item["content"], known)
 
 
-def _content(path: str, content: object, known: tuple[str, ...]) -> Iterator[Problem]:
+def _content(path: str, content: object, known: tuple[str, ...]) -> Iterator[RequestProblem]:
     if isinstance(content, str):
         yield from text_length(path, content, MOST_TEXT_CHARS)
     elif not isinstance(content, list):
@@ -108,7 +108,7 @@ def _content(path: str, content: object, known: tuple[str, ...]) -> Iterator[Pro
             yield from _part(f"{path}[{n}]", part, known)
 
 
-def _part(path: str, part: object, known: tuple[str, ...]) -> Iterator[Problem]:
+def _part(path: str, part: object, known: tuple[str, ...]) -> Iterator[RequestProblem]:
     if not isinstance(part, dict):
         yield wrong_type(path, "an object", part)
         return
@@ -125,7 +125,7 @@ def _part(path: str, part: object, known: tuple[str, ...]) -> Iterator[Problem]:
         yield missing(f"{path}.{text}")
 
 
-def _call_id(path: str, item: Object) -> Iterator[Problem]:
+def _call_id(path: str, item: Object) -> Iterator[RequestProblem]:
     call_id = item.get("call_id")
     if not isinstance(call_id, str):
         yield missing(f"{path}.call_id")
@@ -134,14 +134,14 @@ def _call_id(path: str, item: Object) -> Iterator[Problem]:
         yield from text_length(f"{path}.call_id", call_id, MOST_ID_CHARS)
 
 
-def _call(path: str, item: Object) -> Iterator[Problem]:
+def _call(path: str, item: Object) -> Iterator[RequestProblem]:
     yield from _call_id(path, item)
     yield from function_name(f"{path}.name", item.get("name"))
     if not isinstance(item.get("arguments"), str):
         yield wrong_type(f"{path}.arguments", "a string", item.get("arguments"))
 
 
-def _output(path: str, item: Object) -> Iterator[Problem]:
+def _output(path: str, item: Object) -> Iterator[RequestProblem]:
     yield from _call_id(path, item)
     output = item.get("output")
     if output is None:
@@ -152,7 +152,7 @@ def _output(path: str, item: Object) -> Iterator[Problem]:
         yield from _content(f"{path}.output", output, _INPUT)
 
 
-def _reasoning(path: str, item: Object) -> Iterator[Problem]:
+def _reasoning(path: str, item: Object) -> Iterator[RequestProblem]:
     summary, seal = item.get("summary"), item.get("encrypted_content")
     if not isinstance(summary, list):
         yield missing(f"{path}.summary")
@@ -163,14 +163,14 @@ def _reasoning(path: str, item: Object) -> Iterator[Problem]:
     if not isinstance(seal, str | None):
         yield wrong_type(f"{path}.encrypted_content", "a string", seal)
     elif seal is not None and opened(seal) is None:
-        yield Problem(
+        yield RequestProblem(
             f"The encrypted content for item {item.get('id', '')} could not be verified. "
             "Reason: Encrypted content could not be decrypted or parsed.",
             code="invalid_encrypted_content",
         )
 
 
-_RULES: dict[str, Callable[[str, Object], Iterator[Problem]]] = {
+_RULES: dict[str, Callable[[str, Object], Iterator[RequestProblem]]] = {
     "message": _message,
     "function_call": _call,
     "function_call_output": _output,
