@@ -20,7 +20,7 @@ from thalweg.lab.replay.harm import KINDS, LOST, Miss, harm_of
 from thalweg.lab.replay.policies import check_policies, contestant_named
 from thalweg.lab.replay.questions import Questions
 from thalweg.lab.replay.sources import find_threads, read_thread
-from thalweg.lab.replay.subject import Subject, subject_of, terms_of
+from thalweg.lab.replay.subject import ReplaySubject, subject_of, terms_of
 
 POLICIES = (
     "thalweg",
@@ -91,7 +91,7 @@ def _known(path: Path) -> dict[tuple[str, str, int], HarmRow]:
     return {(row.thread, row.policy, row.window): row for row in rows}
 
 
-def _subject(path: Path) -> Subject | None:
+def _subject(path: Path) -> ReplaySubject | None:
     try:
         return subject_of(read_thread(path), Questions())
     except ThalwegError as error:
@@ -99,7 +99,7 @@ def _subject(path: Path) -> Subject | None:
         return None
 
 
-def measure(subject: Subject, name: str, policy: str, window: int) -> HarmRow | None:
+def measure(subject: ReplaySubject, name: str, policy: str, window: int) -> HarmRow | None:
     """Drive one thread under one policy; `None` where the policy fails on it."""
     terms = terms_of(subject, TARIFFS["anthropic"])
     calls = sum(message.role == "assistant" for message in subject.recording.messages)

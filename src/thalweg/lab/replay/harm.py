@@ -23,9 +23,9 @@ from thalweg.engine.entries import Entry
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import as_text
 from thalweg.lab.replay.account import ASK_TOKENS
-from thalweg.lab.replay.contestants.base import Contestant, Request
+from thalweg.lab.replay.contestants.base import Contestant, PeerRequest
 from thalweg.lab.replay.questions import RECALL_TOKENS
-from thalweg.lab.replay.subject import Subject
+from thalweg.lab.replay.subject import ReplaySubject
 from thalweg.lab.replay.uses import LENGTH, RARE, WEIGHT
 
 Way = Literal["edits", "mentions", "reads"]
@@ -71,7 +71,7 @@ class Miss:
     """Tokens that these calls add to the context."""
 
 
-def find_needs(subject: Subject) -> Iterator[ContentNeed]:
+def find_needs(subject: ReplaySubject) -> Iterator[ContentNeed]:
     """Yield the uses of earlier messages by later turns, in order.
 
     The subject's own uses (see `find_uses`) are of tool results alone. These are of every message.
@@ -164,7 +164,7 @@ def _shows(text: str, sought: str) -> bool:
 class Harm:
     """Collects the misses of one contestant, request by request."""
 
-    subject: Subject
+    subject: ReplaySubject
     count: Counter = field(default_factory=exact_counter)
     misses: list[Miss] = field(default_factory=list)
     _needs: dict[int, list[ContentNeed]] = field(default_factory=dict)
@@ -176,7 +176,7 @@ class Harm:
         for need in find_needs(self.subject):
             self._needs.setdefault(need.turn, []).append(need)
 
-    def take(self, position: int, request: Request, contestant: Contestant) -> None:
+    def take(self, position: int, request: PeerRequest, contestant: Contestant) -> None:
         """Check the request that the assistant message at a position answered."""
         dropped = self._whole - request.whole
         self._whole = request.whole
@@ -188,7 +188,7 @@ class Harm:
             self.misses += [self._miss(need, request, contestant, visible) for need in removed]
 
     def _miss(
-        self, need: ContentNeed, request: Request, contestant: Contestant, visible: str
+        self, need: ContentNeed, request: PeerRequest, contestant: Contestant, visible: str
     ) -> Miss:
         shown = need.way == "reads" or _shows(visible, need.text)
         if shown or need.source in self._fetched:
@@ -225,7 +225,7 @@ class Harm:
         return f"{then} {now.replace(need.text, ' ')}".strip() if need.text else then
 
 
-def harm_of(subject: Subject, contestant: Contestant, cold: frozenset[int]) -> list[Miss]:
+def harm_of(subject: ReplaySubject, contestant: Contestant, cold: frozenset[int]) -> list[Miss]:
     """Run a contestant through a recording, and return its misses in order.
 
     Args:
