@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from thalweg.archive import Archive, Logged, Span, ThreadKey, Turn, render_passages
+from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow, render_passages
 from thalweg.engine.entries import Media, Message, Opaque, Role, Text, Thinking, ToolCall, Usage
 from thalweg.engine.extras import needs_extra
 from thalweg.engine.tokens import exact_counter
@@ -166,11 +166,11 @@ class ArchiveContract:
         """In order, in another handle, and each thread its own."""
         archive.append(KEY, [said("one")])
         numbers = [
-            archive.add_turn(KEY, Turn(f'{{"n": "{n} 你好"}}', b"state" * n), length=1)
+            archive.add_turn(KEY, TurnRow(f'{{"n": "{n} 你好"}}', b"state" * n), length=1)
             for n in range(3)
         ]
         archive.append(KEY, [said("two")])
-        assert archive.add_turn(KEY, Turn("{}"), length=2) == 3
+        assert archive.add_turn(KEY, TurnRow("{}"), length=2) == 3
         for opened in (archive, reopen()):
             assert numbers == [0, 1, 2]
             assert opened.turns(KEY, 1, 2) == ['{"n": "1 你好"}', '{"n": "2 你好"}']
@@ -185,9 +185,9 @@ class ArchiveContract:
         self, archive: Archive, reopen: Reopen
     ) -> None:
         """Log and journal grow together, or neither does."""
-        assert archive.add_turn(KEY, Turn("{}"), length=0, log=[said("one"), said("two")]) == 0
+        assert archive.add_turn(KEY, TurnRow("{}"), length=0, log=[said("one"), said("two")]) == 0
         with pytest.raises(ConflictError, match="2 messages, not 1"):
-            archive.add_turn(KEY, Turn("{}"), length=1, log=[said("three")])
+            archive.add_turn(KEY, TurnRow("{}"), length=1, log=[said("three")])
         for opened in (archive, reopen()):
             assert [message.text for message in opened.messages(KEY)] == ["one", "two"]
             assert opened.turn_count(KEY) == 1
@@ -196,7 +196,7 @@ class ArchiveContract:
         """Someone appended meanwhile: the decision may be wrong."""
         archive.append(KEY, [said("one"), said("two")])
         with pytest.raises(ConflictError, match="2 messages, not 1"):
-            archive.add_turn(KEY, Turn("{}"), length=1)
+            archive.add_turn(KEY, TurnRow("{}"), length=1)
         assert archive.turns(KEY) == []
 
     def test_turns_of_many_writers_are_numbered_apart(self, archive: Archive) -> None:
@@ -204,7 +204,7 @@ class ArchiveContract:
         archive.append(KEY, [said("one")])
         with ThreadPoolExecutor(8) as pool:
             numbers = list(
-                pool.map(lambda n: archive.add_turn(KEY, Turn(str(n)), length=1), range(24))
+                pool.map(lambda n: archive.add_turn(KEY, TurnRow(str(n)), length=1), range(24))
             )
         bodies = archive.turns(KEY)
         assert [bodies[number] for number in numbers] == [str(n) for n in range(24)]
@@ -257,7 +257,7 @@ class ArchiveContract:
         """And a thread created again counts from 0."""
         for key in (KEY, OTHERS[1]):
             archive.append(key, [said("one")])
-            archive.add_turn(key, Turn("{}", b"state"), length=1)
+            archive.add_turn(key, TurnRow("{}", b"state"), length=1)
             [digest] = archive.attach(key, "a prompt")
         archive.delete(KEY)
         archive.prune()
@@ -267,7 +267,7 @@ class ArchiveContract:
         with pytest.raises(HandleError):
             archive.attachment(KEY, digest)
         archive.append(KEY, [said("one")])
-        assert archive.add_turn(KEY, Turn("{}"), length=1) == 0
+        assert archive.add_turn(KEY, TurnRow("{}"), length=1) == 0
 
     def test_the_same_span_has_the_same_handle(self, archive: Archive, reopen: Reopen) -> None:
         """And no other span, thread or owner has it."""

@@ -176,11 +176,11 @@ def _in_process(wanted: _Wanted) -> "Application":
 
 def _on_a_terminal(wanted: _Wanted, first: str) -> None:
     with needs_extra("thalweg chat", "chat"):
-        from thalweg.cli.chat.prompt import Prompt  # noqa: PLC0415 (an extra)
-    from thalweg.cli.chat.lines import Line  # noqa: PLC0415 (see above)
+        from thalweg.cli.chat.prompt import MessagePrompt  # noqa: PLC0415 (an extra)
+    from thalweg.cli.chat.lines import PrintedLine  # noqa: PLC0415 (see above)
     from thalweg.cli.chat.rendering import Renderer  # noqa: PLC0415
     from thalweg.cli.chat.screen import Screen, has_colours, terminal_size  # noqa: PLC0415
-    from thalweg.cli.chat.session import Session  # noqa: PLC0415
+    from thalweg.cli.chat.session import ChatSession  # noqa: PLC0415
     from thalweg.cli.chat.status import Status  # noqa: PLC0415
     from thalweg.cli.chat.threads import newest_thread  # noqa: PLC0415
 
@@ -191,7 +191,7 @@ def _on_a_terminal(wanted: _Wanted, first: str) -> None:
         wanted = replace(wanted, model=_chosen())
         if not wanted.model:
             return
-    screen.show([], [Line("note", "starting…")])
+    screen.show([], [PrintedLine("note", "starting…")])
     try:
         with _client(wanted) as client:
             default = _default(client)
@@ -202,8 +202,10 @@ def _on_a_terminal(wanted: _Wanted, first: str) -> None:
             thread = wanted.thread or (newest_thread(client) if wanted.latest else "")
             screen.show([])
             status = Status(model=wanted.model or default, wanted=wanted.model, thread=thread)
-            session = Session(client, screen, status, wanted.place)
-            session.run(Prompt(folder / "chat_history", session.status_line, session.names), first)
+            session = ChatSession(client, screen, status, wanted.place)
+            session.run(
+                MessagePrompt(folder / "chat_history", session.status_line, session.names), first
+            )
     finally:
         screen.show([])
 

@@ -7,7 +7,7 @@ the cost of fact extraction is in no log. Both are small rows here, in the same 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from thalweg.archive.threads.journal import Spent
+from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.database.base import SERVERS, Database, Rows, decode, encode
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.engine.extras import needs_extra
@@ -15,7 +15,7 @@ from thalweg.errors import StorageError, ThreadExistsError
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ThreadRow:
     """One thread at a glance. Times are milliseconds since 1970."""
 
     thread: str
@@ -34,7 +34,7 @@ class Registry:
     def __init__(self, database: Database[Rows]) -> None:
         self._database = database
 
-    def create(self, owner: str, thread: str, title: str, now: int) -> Row:
+    def create(self, owner: str, thread: str, title: str, now: int) -> ThreadRow:
         """Note a new thread.
 
         Raises:
@@ -47,7 +47,7 @@ class Registry:
             raise ThreadExistsError(thread)
         return made[0]
 
-    def touch(self, owner: str, thread: str, now: int, *, title: str = "") -> Row:
+    def touch(self, owner: str, thread: str, now: int, *, title: str = "") -> ThreadRow:
         """Record the use of a thread, and create its row if needed.
 
         Args:
@@ -60,7 +60,7 @@ class Registry:
         with self._database.writing(owner) as rows:
             return _all(rows, f"{_INSERT} {_USED} RETURNING {_COLUMNS}", values)[0]
 
-    def adopt(self, owner: str, found: Iterable[Row]) -> None:
+    def adopt(self, owner: str, found: Iterable[ThreadRow]) -> None:
         """Register threads that were created elsewhere; existing rows do not change."""
         values = [
             (encode(owner), encode(row.thread), encode(row.title), row.created, row.updated)
@@ -69,14 +69,14 @@ class Registry:
         with self._database.writing(owner) as rows:
             rows.run_each(f"{_INSERT} ON CONFLICT DO NOTHING", values)
 
-    def rename(self, owner: str, thread: str, title: str) -> Row | None:
+    def rename(self, owner: str, thread: str, title: str) -> ThreadRow | None:
         """Set a thread's title; return `None` if there is no such thread."""
         change = f"UPDATE app_thread SET title = ? WHERE {_ONE} RETURNING {_COLUMNS}"  # noqa: S608 (ours)
         with self._database.writing(owner) as rows:
             changed = _all(rows, change, (encode(title), encode(owner), encode(thread)))
         return changed[0] if changed else None
 
-    def get(self, owner: str, thread: str) -> Row | None:
+    def get(self, owner: str, thread: str) -> ThreadRow | None:
         """Return one thread."""
         asked = f"SELECT {_COLUMNS} FROM app_thread WHERE {_ONE}"  # noqa: S608 (ours)
         with self._database.reading(owner) as rows:
@@ -89,7 +89,7 @@ class Registry:
             found = rows.rows("SELECT thread FROM app_thread WHERE owner = ?", (encode(owner),))
             return {decode(bytes(thread)) for (thread,) in found}
 
-    def list(self, owner: str, limit: int, before: Row | None = None) -> Sequence[Row]:
+    def list(self, owner: str, limit: int, before: ThreadRow | None = None) -> Sequence[ThreadRow]:
         """Return threads, the most recently used first.
 
         Args:
@@ -114,24 +114,24 @@ class Registry:
             rows.run(f"DELETE FROM app_thread WHERE {_ONE}", key)  # noqa: S608 (ours)
             rows.run(f"DELETE FROM app_spent WHERE {_ONE}", key)  # noqa: S608 (ours)
 
-    def spend(self, owner: str, thread: str, spent: Spent) -> None:
+    def spend(self, owner: str, thread: str, spent: AuxiliaryUsage) -> None:
         """Add what learning from a thread cost."""
         key = encode(owner), encode(thread), encode(spent.model)
         counts = (spent.calls, spent.input, spent.cached, spent.written, spent.output)
         with self._database.writing(owner) as rows:
             rows.run(_SPEND, (*key, *counts))
 
-    def spent(self, owner: str) -> dict[str, tuple[Spent, ...]]:
+    def spent(self, owner: str) -> dict[str, tuple[AuxiliaryUsage, ...]]:
         """Return the usage of fact extraction, by thread, one entry for each model."""
         asked = (
             "SELECT thread, model, calls, input, cached, written, output"
             " FROM app_spent WHERE owner = ?"
         )
-        sums: dict[str, tuple[Spent, ...]] = {}
+        sums: dict[str, tuple[AuxiliaryUsage, ...]] = {}
         with self._database.reading(owner) as rows:
             for thread, model, calls, *counts in rows.rows(asked, (encode(owner),)):
                 name, (read, cached, written, output) = decode(bytes(thread)), counts
-                one = Spent(calls, read, cached, written, output, decode(bytes(model)))
+                one = AuxiliaryUsage(calls, read, cached, written, output, decode(bytes(model)))
                 sums[name] = (*sums.get(name, ()), one)
         return sums
 
@@ -155,9 +155,9 @@ _SPEND = """INSERT INTO app_spent
     output = app_spent.output + excluded.output"""
 
 
-def _all(rows: Rows, statement: str, values: Sequence[int | bytes]) -> list[Row]:
+def _all(rows: Rows, statement: str, values: Sequence[int | bytes]) -> list[ThreadRow]:
     return [
-        Row(decode(bytes(thread)), decode(bytes(title)), created, updated)
+        ThreadRow(decode(bytes(thread)), decode(bytes(title)), created, updated)
         for thread, title, created, updated in rows.rows(statement, values)
     ]
 

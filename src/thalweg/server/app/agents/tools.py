@@ -63,7 +63,7 @@ class McpTools:
     """
 
     def __init__(self) -> None:
-        self._servers: dict[str, tuple[McpServer, _Connection]] = {}
+        self._servers: dict[str, tuple[McpServer, _ToolConnection]] = {}
         self._lock = asyncio.Lock()
         self._tried_at = 0.0
 
@@ -103,7 +103,7 @@ class McpTools:
             self._servers.clear()
 
 
-class _Connection:
+class _ToolConnection:
     """One connection; the task that opened it closes it, as its library wants."""
 
     def __init__(self, name: str, session: Callable[[], Any]) -> None:
@@ -156,11 +156,11 @@ class _Connection:
             self._ready.exception()  # seen
 
 
-async def _connect(name: str, server: McpServer) -> _Connection | None:
+async def _connect(name: str, server: McpServer) -> _ToolConnection | None:
     with needs_extra("mcp_servers"):
         from langchain_mcp_adapters.client import MultiServerMCPClient  # noqa: PLC0415 (an extra)
     client = MultiServerMCPClient({name: _address(server.ready())})  # type: ignore[dict-item]  # one of four shapes
-    connection = _Connection(name, lambda: client.session(name))
+    connection = _ToolConnection(name, lambda: client.session(name))
     try:
         await connection.open()
     except Exception as error:  # noqa: BLE001 (a foreign server may raise anything)
