@@ -1,15 +1,9 @@
-"""The pages for people who come from DeerFlow: what they name is there, what they show runs."""
+"""The pages for people who come from DeerFlow: what they name is there."""
 
 import re
 from pathlib import Path
 
-import pytest
-
-from tests.e2e.chat_gateway import Gateway
-from tests.e2e.test_chat_terminal import SETTINGS, served
-
 ROOT = Path(__file__).parents[2]
-COMING = (ROOT / "docs" / "coming-from-deerflow.md").read_text(encoding="utf-8")
 FEATURES = (ROOT / "docs" / "deerflow-features.md").read_text(encoding="utf-8")
 TESTS: dict[str, str] = {}
 """The tests by the names of their files, of which several folders may have one."""
@@ -33,14 +27,3 @@ def test_every_row_says_what_is_here_and_what_shows_it() -> None:
     same = sum(here.startswith("the same") for _, here in rows)
     assert numbers == list(range(1, len(numbers) + 1))
     assert f"Of {len(numbers)}, {same} are the same and {len(numbers) - same} differ" in FEATURES
-
-
-def test_the_example_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "config.yaml").write_text(SETTINGS)
-    monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", COMING, re.DOTALL)
-    with served(Gateway(pace_s=0.0)):
-        exec(compile(code, "coming-from-deerflow.md", "exec"), {})  # noqa: S102 (our own page)
-    assert capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""What the README and the pages it links to show runs."""
+"""The links of README and documentation, and the page on installing."""
 
 import re
 import tomllib
@@ -6,28 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import PAGES
+
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/langchain.md", "docs/engine.md", "docs/tutorial.md")
-EXAMPLES = [
-    (page, code)
-    for page in PAGES
-    for code in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
-]
 
 
-@pytest.mark.parametrize(("page", "code"), EXAMPLES)
-def test_every_example_runs(
-    page: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An example that a reader copies works unchanged, its asserts included."""
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, page, "exec"), {})  # noqa: S102 (our own pages)
-
-
-@pytest.mark.parametrize(
-    "page",
-    ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md"))],
-)
+@pytest.mark.parametrize("page", PAGES)
 def test_every_link_into_the_repository_leads_somewhere(page: str) -> None:
     """Every page, picture and folder that a page links to exists."""
     links = re.findall(r"\]\((?!https?:)([^)#\s]+)", (ROOT / page).read_text(encoding="utf-8"))

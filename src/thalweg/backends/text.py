@@ -14,13 +14,17 @@ from thalweg.backends.file_data import file_data_to_string, update_file_data, wi
 from thalweg.backends.protocol import FileData, ReadResult
 
 EMPTY_CONTENT_WARNING: Final = "System reminder: File exists but has empty contents"
+"""What `read_file` returns for an empty file."""
 EMPTY_OLD_STRING_ERROR: Final = (
     "Error: old_string cannot be empty. Provide the exact text to replace."
 )
+"""What an edit without `old_string` returns."""
 MAX_LINE_LENGTH: Final = 5000
 """Characters of a row; a longer line continues in rows of its own."""
 TOOL_RESULT_TOKEN_LIMIT: Final = 20000
+"""Tokens, estimated at four characters each, above which a result is truncated."""
 TRUNCATION_GUIDANCE: Final = "... [results truncated, try being more specific with your parameters]"
+"""The line that ends a truncated result."""
 TRUNCATION_MARKER_TEMPLATE: Final = "... [{omitted_lines} lines truncated] ..."
 """The line that replaces those omitted from a preview."""
 

@@ -18,6 +18,7 @@ WireName = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
 """Its dialects, by their names in `thalweg.engine.wires`."""
 
 Finish = Literal["stop", "length", "refusal"]
+"""The reason for which an answer ends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Literal
 from thalweg.testing.strict.exchange import RequestProblem, WireName
 
 FaultName = Literal["rate_limit", "overloaded", "server", "invalid", "stall", "cut"]
+"""Faults that the provider can be set to: what an answer is replaced by."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,115 @@
+"""The built site: every link leads to a page and an anchor, every public name is in the reference.
+
+The site is built once, as `mkdocs build` does. Links to other hosts are not followed.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from html.parser import HTMLParser
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from scripts.reference_pages import PACKAGES, public_names
+
+from tests.docs.pages import ROOT, blocks
+
+griffe = pytest.importorskip("griffe", reason="the group `docs` is not installed")
+EXAMPLES = "\n".join(path.read_text("utf-8") for path in (ROOT / "examples").rglob("*.py"))
+
+
+class Links(HTMLParser):
+    """Collects the anchors and the links of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.anchors, self.links = {""}, set[str]()
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note ids, names, addresses and sources."""
+        del tag
+        found = {name: value for name, value in attrs if value is not None}
+        self.anchors |= {found[name] for name in ("id", "name") if name in found}
+        self.links |= {found[name] for name in ("href", "src") if name in found}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site."""
+    pytest.importorskip("mkdocs", reason="the group `docs` is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def dead_links(pages: Mapping[Path, Links]) -> list[str]:
+    """Return the links inside of the site that lead to no file or to no anchor."""
+    dead = []
+    for page, found in pages.items():
+        for link in sorted(found.links):
+            address = urlsplit(link)
+            if address.scheme or address.netloc:
+                continue
+            target = (page.parent / unquote(address.path)).resolve() if address.path else page
+            anchors = pages[target].anchors if target in pages else {""}
+            if not target.exists() or unquote(address.fragment) not in anchors:
+                dead.append(f"{page.name}: {link}")
+    return dead
+
+
+@pytest.mark.timeout(600)
+def test_no_link_of_the_site_is_dead(site: Path) -> None:
+    """`404.html` names its files from the root of a server, and is not walked."""
+    files = [page.resolve() for page in site.rglob("*.html") if page.name != "404.html"]
+    pages = {page: Links(page.read_text(encoding="utf-8")) for page in files}
+    assert len(pages) > len(PACKAGES)
+    assert dead_links(pages) == []
+
+
+def test_a_dead_link_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<h2 id="x">X</h2><a href="#y">Y</a><a href="b.html">B</a>')
+    page = (tmp_path / "a.html").resolve()
+    found = dead_links({page: Links(page.read_text())})
+    assert found == ["a.html: #y", "a.html: b.html"]
+
+
+@pytest.fixture(scope="module")
+def source() -> Any:  # noqa: ANN401 (Griffe comes with the group `docs`)
+    """Read the source as the reference does."""
+    return griffe.load("thalweg", search_paths=[ROOT / "src"])
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_has_a_docstring(package: str, source: Any) -> None:  # noqa: ANN401
+    """The reference omits a name without one."""
+    names = (f"{package}.{name}" for name in public_names(import_module(package)))
+    missing = [name for name in names if not source[name.removeprefix("thalweg.")].docstring]
+    assert missing == []
+
+
+def test_every_name_that_the_pages_import_is_in_the_reference() -> None:
+    code = "\n".join([EXAMPLES, *(block.code for block in blocks("python"))])
+    imports = r"^from (thalweg[\w.]*) import \(?([^()#]+?)\)?$"
+    missing = {
+        f"{package}.{name}"
+        for package, names in re.findall(imports, code, re.MULTILINE)
+        for name in re.findall(r"\w+", names)
+        if package not in PACKAGES or name not in public_names(import_module(package))
+    }
+    assert missing == set()
+
+
+def test_every_public_name_is_rendered(site: Path) -> None:
+    """By its own address, or as a link to where it is rendered."""
+    for package in PACKAGES:
+        page = Links((site / "api" / f"{package}.html").read_text(encoding="utf-8"))
+        targets = page.anchors | {link.partition("#")[2] for link in page.links}
+        shown = {target.rpartition(".")[2] for target in targets}
+        assert [n for n in public_names(import_module(package)) if n not in shown] == [], package
