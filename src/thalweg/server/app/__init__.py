@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from thalweg.engine.lazy import lazily
 
 if TYPE_CHECKING:
-    from thalweg.server.app.files.files import Files
+    from thalweg.server.app.files.files import ThreadFiles
     from thalweg.server.app.opening import App, open_app
     from thalweg.server.app.tenant import Tenant
     from thalweg.server.uploads.places import open_places
 
-__all__ = ["App", "Files", "Tenant", "open_app", "open_places"]
+__all__ = ["App", "Tenant", "ThreadFiles", "open_app", "open_places"]
 
 __getattr__, __dir__ = lazily(
     __name__,
     {
         "App": "thalweg.server.app.opening",
-        "Files": "thalweg.server.app.files.files",
         "Tenant": "thalweg.server.app.tenant",
+        "ThreadFiles": "thalweg.server.app.files.files",
         "open_app": "thalweg.server.app.opening",
         "open_places": "thalweg.server.uploads.places",
     },
