@@ -38,7 +38,7 @@ from pydantic import SecretStr
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads import compact, pin, rewind, undo
 from thalweg.engine.additions import MEMORY, Addition
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.edits import Edit, Fold
 from thalweg.engine.engine import Engine
@@ -50,7 +50,7 @@ from thalweg.engine.window.binding import is_signed
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ArchiveError, PinError
 from thalweg.lab.replay.account import Account
-from thalweg.lab.replay.contestants.ours import Ours
+from thalweg.lab.replay.contestants.ours import ThalwegContestant
 from thalweg.lab.replay.policies import contestant_named
 from thalweg.lab.replay.questions import Questions
 from thalweg.lab.replay.sources import read_thread
@@ -464,7 +464,7 @@ def replayed(path: Path, name: str, budget: Budget, tariff: Tariff, tally: Tally
         key = ThreadKey("replay", name)
         base = name.partition(" ")[0]
         contestant = contestant_named(base, budget, tariff, archive, key)
-        assert isinstance(contestant, Ours)
+        assert isinstance(contestant, ThalwegContestant)
         engine = contestant.engine
         engine.binds = True
         if base != name and isinstance(engine.policy, RentOrBuy):
@@ -487,7 +487,7 @@ def replayed(path: Path, name: str, budget: Budget, tariff: Tariff, tally: Tally
 class Unpriced(RentOrBuy):
     """The same policy, blind to the reasoning that its edits discard."""
 
-    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
         yield from super().prepare(replace(scene, binds=False), cold=cold)
 

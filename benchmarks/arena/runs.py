@@ -19,7 +19,7 @@ from thalweg.lab.replay.oracle.bounds import Hindsight
 from thalweg.lab.replay.policies import check_policies, is_peer
 from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.sources import find_threads, questions_about, read_thread, size_of
-from thalweg.lab.replay.subject import ReplaySubject, Terms, subject_of, terms_of
+from thalweg.lab.replay.subject import ReplaySubject, TariffTerms, subject_of, terms_of
 from thalweg.lab.replay.workloads import is_scripted
 
 
@@ -109,7 +109,7 @@ def _subject(path: Path) -> ReplaySubject:
 
 
 @lru_cache(maxsize=8)
-def _terms(path: Path, tariff: str) -> Terms:
+def _terms(path: Path, tariff: str) -> TariffTerms:
     return terms_of(_subject(path), TARIFFS[tariff])
 
 
@@ -132,7 +132,7 @@ def _whole(subject: ReplaySubject) -> int:
     return sum(entry.tokens for entry in subject.entries)
 
 
-def _bounds(job: Job, subject: ReplaySubject, terms: Terms) -> Row:
+def _bounds(job: Job, subject: ReplaySubject, terms: TariffTerms) -> Row:
     found = _hindsight(job.path, job.window).oracle(terms.tariff, terms.cold)
     return Row(
         group=_group(job.path),

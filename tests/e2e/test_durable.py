@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from thalweg.errors import StorageError
-from thalweg.server.liveness.base import Presence
+from thalweg.server.liveness.base import Liveness
 from thalweg.server.liveness.opening import presence_at
 from thalweg.server.liveness.server import ServerPresence
 
@@ -39,7 +39,7 @@ def other_process(address: str | Path) -> tuple["subprocess.Popen[str]", str]:
 
 async def see_it_die(address: str | Path) -> None:
     """See another process live, kill it, and see it dead."""
-    presence: Presence = presence_at(address)
+    presence: Liveness = presence_at(address)
     me = await presence.enter()
     process, name = await asyncio.to_thread(other_process, address)
     with process:

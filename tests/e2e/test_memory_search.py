@@ -10,7 +10,7 @@ from thalweg import MemoryMiddleware
 from thalweg.memory import Memory, Scope, open_memory
 from thalweg.memory.facts.recall.found import RecallItem
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.shown import Weighed
+from thalweg.memory.facts.shown import RecalledPart
 from thalweg.memory.facts.values import ProfileSection, Statement, Trust
 from thalweg.testing.model import ScriptedModel
 
@@ -44,9 +44,9 @@ def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
         yield memory
 
 
-def key(one: RecallItem | ProfileSection | Weighed) -> str:
+def key(one: RecallItem | ProfileSection | RecalledPart) -> str:
     match one:
-        case Weighed():
+        case RecalledPart():
             return one.fact or one.uid or one.section
         case ProfileSection():
             return one.name

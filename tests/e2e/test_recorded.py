@@ -15,7 +15,7 @@ from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.wires.registry import WIRES
 from thalweg.lab.recordings.files import read_recording
-from thalweg.lab.replay.fleet import Order, replay_one
+from thalweg.lab.replay.fleet import ReplayOrder, replay_one
 from thalweg.lab.replay.policies import policy_named
 from thalweg.lab.replay.results import ReplayRun
 
@@ -48,7 +48,7 @@ def place_of(name: str) -> Path:
 @cache
 def replayed(name: str, window: int, policy: str = "thalweg") -> ReplayRun:
     """Replay a trajectory, with what is asked of it."""
-    order = Order((place_of(name),), (policy,), Budget(window=window), (TARIFF,))
+    order = ReplayOrder((place_of(name),), (policy,), Budget(window=window), (TARIFF,))
     (run,), failures = replay_one(place_of(name), order)
     assert failures == []
     return run

@@ -8,7 +8,7 @@ from langchain_core.tools import BaseTool
 
 from thalweg.lab.evals.base import Agent, Setting, Subject
 from thalweg.lab.evals.recorder import Recorder
-from thalweg.lab.evals.scripted.mind import COMPETENCES, Mind
+from thalweg.lab.evals.scripted.mind import COMPETENCES, CaseModel
 from thalweg.lab.evals.scripted.moves import Move, Say, View
 from thalweg.lab.evals.trace import Trace
 
@@ -39,7 +39,7 @@ class Asked:
         trigger: float | None = None,
         window: int = 64_000,
     ) -> None:
-        model = Mind(case=Codes(), competence=COMPETENCES["searcher"], window=window)
+        model = CaseModel(case=Codes(), competence=COMPETENCES["searcher"], window=window)
         self.setting = Setting(
             model=model, window=window, folder=folder, tools=tools, trigger=trigger
         )

@@ -8,7 +8,7 @@ from typing import Any
 from thalweg.lab.evals.base import Score, Setting
 from thalweg.lab.evals.material.paging import Pages
 from thalweg.lab.evals.probes import PROBES
-from thalweg.lab.evals.scripted.mind import COMPETENCES, Competence, Mind
+from thalweg.lab.evals.scripted.mind import COMPETENCES, CaseModel, Competence
 from thalweg.lab.evals.subjects.ours import Middleware
 from thalweg.lab.evals.talk import Talk
 from thalweg.lab.evals.trace import Trace
@@ -32,7 +32,7 @@ def tried(
     case: Any = PROBES[probe].make(variant, Random(seed))  # noqa: S311 (not a secret)
     pages, trace = Pages(Random(seed)), Trace()  # noqa: S311 (not a secret)
     setting = Setting(
-        model=Mind(case=case, competence=competence, window=WINDOW),
+        model=CaseModel(case=case, competence=competence, window=WINDOW),
         window=WINDOW,
         folder=folder,
         trigger=trigger,

@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from thalweg.engine.tokens import exact_counter
 from thalweg.lab.evals.base import Agent, Need, Probe, Score, Setting
 from thalweg.lab.evals.material.paging import Pages
-from thalweg.lab.evals.scripted.mind import COMPETENCES, Mind
+from thalweg.lab.evals.scripted.mind import COMPETENCES, CaseModel
 from thalweg.lab.evals.scripted.moves import Acts
 from thalweg.lab.evals.subjects.graphs import GraphAgent
 from thalweg.lab.evals.talk import Talk
@@ -96,7 +96,7 @@ def tried(
     """Try a case of a probe, with a scripted model."""
     case = probe.make(variant, Random(seed))  # noqa: S311 (not a secret)
     pages, trace = Pages(Random(seed + 1)), Trace()  # noqa: S311
-    model = Mind(case=cast("Acts", case), competence=COMPETENCES[competence], window=WINDOW)
+    model = CaseModel(case=cast("Acts", case), competence=COMPETENCES[competence], window=WINDOW)
     setting = Setting(model=model, window=WINDOW, folder=folder, tools=(pages.tool(),))
     setting = replace(
         setting, tools=(*setting.tools, *case.tools), system_prompt=case.system_prompt

@@ -14,9 +14,9 @@ from thalweg.lab.evals.probes import cost
 from thalweg.lab.evals.recorder import tokens_of
 from thalweg.lab.evals.spending import spent, whole
 from thalweg.lab.evals.trace import Kind, Request, Trace, TracedMessage, TracedTurn
-from thalweg.middleware.request.message_writer import Wording
+from thalweg.middleware.request.message_writer import MessageWriter
 
-write = Wording.write
+write = MessageWriter.write
 FEW = 5
 """Compactions: a short talk is enough to see it."""
 TALK = [
@@ -43,12 +43,12 @@ def test_a_prefix_that_is_written_anew_at_every_request_is_seen(
 ) -> None:
     numbers = count()
 
-    def numbered(wording: Wording, items: Sequence[WindowItem]) -> list[AnyMessage]:
+    def numbered(wording: MessageWriter, items: Sequence[WindowItem]) -> list[AnyMessage]:
         first, *others = write(wording, items)
         text = f"[request {next(numbers)}] {first.text}"
         return [first.model_copy(update={"content": text}), *others]
 
-    monkeypatch.setattr(Wording, "write", numbered)
+    monkeypatch.setattr(MessageWriter, "write", numbered)
 
     result = played("cost/pages", trigger=0.5)
 

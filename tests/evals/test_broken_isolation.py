@@ -13,7 +13,7 @@ from thalweg.agent.subagents.report import SubagentReport
 from thalweg.lab.evals.base import Score, Setting
 from thalweg.lab.evals.material.paging import Pages
 from thalweg.lab.evals.probes.isolation import COMPACTED, ONE, PROBE, TWO, Isolation, make
-from thalweg.lab.evals.scripted.mind import COMPETENCES, Mind
+from thalweg.lab.evals.scripted.mind import COMPETENCES, CaseModel
 from thalweg.lab.evals.subjects.named import subject_named
 from thalweg.lab.evals.talk import Talk
 from thalweg.lab.evals.trace import Trace
@@ -33,7 +33,7 @@ def _score(
     dice = Random(7)  # noqa: S311 (not a secret)
     case, pages, trace = case or make(variant, dice), Pages(dice), trace or Trace()
     setting = Setting(
-        model=Mind(case=case, competence=COMPETENCES["searcher"], window=WINDOW),
+        model=CaseModel(case=case, competence=COMPETENCES["searcher"], window=WINDOW),
         window=WINDOW,
         folder=folder,
         trigger=0.1,

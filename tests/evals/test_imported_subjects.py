@@ -12,8 +12,8 @@ from thalweg.errors import ConfigError
 from thalweg.lab.evals.base import Setting, Subject
 from thalweg.lab.evals.material.paging import Pages
 from thalweg.lab.evals.probes.needle import make as needle
-from thalweg.lab.evals.scripted.mind import COMPETENCES, Mind
-from thalweg.lab.evals.subjects.imported import Given
+from thalweg.lab.evals.scripted.mind import COMPETENCES, CaseModel
+from thalweg.lab.evals.subjects.imported import CompiledSubject
 from thalweg.lab.evals.subjects.named import subject_named
 from thalweg.lab.evals.talk import Talk
 from thalweg.lab.evals.trace import Trace
@@ -174,7 +174,7 @@ subject.done = done
 
     assert asked.say("A-1") == "A-1"
     assert asked.say("B-2") == "A-1 B-2"
-    assert isinstance(subject, Given)
+    assert isinstance(subject, CompiledSubject)
     assert len(subject.graph.done) == 2
 
 
@@ -300,7 +300,7 @@ subject.tries = tries
     with pytest.raises(TypeError, match="of its own"):
         Asked(subject, tmp_path).say("Hello.")
 
-    assert isinstance(subject, Given)
+    assert isinstance(subject, CompiledSubject)
     assert len(subject.graph.tries) == 1
 
 
@@ -314,7 +314,7 @@ def test_the_example_outside_the_package_is_evaluated_by_its_path(
     dice = Random(3)  # noqa: S311 (not a secret)
     case, pages, trace = needle("user_aside", dice), Pages(dice), Trace()
     setting = Setting(
-        model=Mind(case=case, competence=COMPETENCES["searcher"], window=64_000),
+        model=CaseModel(case=case, competence=COMPETENCES["searcher"], window=64_000),
         window=64_000,
         folder=tmp_path,
         trigger=0.1,

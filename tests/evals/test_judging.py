@@ -17,7 +17,7 @@ from thalweg.lab.evals.judging import Judge, Judgement, graded, read_judgement
 from thalweg.lab.evals.material.paging import Pages
 from thalweg.lab.evals.probes import drift
 from thalweg.lab.evals.probes.drift import Drift
-from thalweg.lab.evals.scripted.mind import COMPETENCES, Mind
+from thalweg.lab.evals.scripted.mind import COMPETENCES, CaseModel
 from thalweg.lab.evals.scripted.moves import Acts, Move, Say, View
 from thalweg.lab.evals.subjects.ours import Middleware
 from thalweg.lab.evals.talk import Talk
@@ -119,7 +119,7 @@ class Fair:
 def tried(folder: Path, case: Drift, competence: str = "searcher") -> Trace:
     """Try a case with our middleware."""
     trace, pages = Trace(), Pages(Random(2))  # noqa: S311 (not a secret)
-    model = Mind(case=cast("Acts", case), competence=COMPETENCES[competence], window=WINDOW)
+    model = CaseModel(case=cast("Acts", case), competence=COMPETENCES[competence], window=WINDOW)
     tools = (pages.tool(),)
     setting = Setting(
         model=model, window=WINDOW, folder=folder, trigger=0.25, tools=tools,

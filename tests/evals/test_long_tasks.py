@@ -13,7 +13,7 @@ import pytest
 
 from tests.evals.long_tasks import tried
 from thalweg.engine.compaction import summary_rendering as records
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.structured_summary import Record
 from thalweg.lab.evals.base import Score
 from thalweg.lab.evals.probes import PROBES, clarification, continuing, objective, premature
@@ -26,7 +26,7 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 def goalless(patch: pytest.MonkeyPatch) -> None:
     """Let a fold keep no request: neither the newest as it was said, nor others in the record."""
-    patch.setattr(Scene, "latest_request", None)
+    patch.setattr(PlanningContext, "latest_request", None)
     patch.setattr(records, "_requests", lambda *_: [])
 
 

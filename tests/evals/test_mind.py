@@ -15,7 +15,7 @@ from thalweg.engine.summaries.check import checked
 from thalweg.engine.summaries.chunks import chunks
 from thalweg.engine.summaries.reading import read_summary
 from thalweg.engine.tokens import exact_counter
-from thalweg.lab.evals.scripted.mind import COMPETENCES, Mind, TooLongError
+from thalweg.lab.evals.scripted.mind import COMPETENCES, CaseModel, TooLongError
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, View
 from thalweg.middleware.request.overflow import overflow_of
 
@@ -49,7 +49,7 @@ def grep(pattern: str, path: str, output_mode: str) -> str:
 
 
 def _asked(*messages: BaseMessage, tools: bool, competence: str = "searcher") -> AIMessage:
-    mind = Mind(case=Case(), competence=COMPETENCES[competence], window=100_000)
+    mind = CaseModel(case=Case(), competence=COMPETENCES[competence], window=100_000)
     model: Any = mind.bind_tools([recall]) if tools else mind
     answer: AIMessage = model.invoke(list(messages))
     return answer
@@ -156,7 +156,7 @@ def test_a_forgetful_model_writes_the_newest_lines_and_never_looks() -> None:
 
 
 def test_a_search_is_given_up_where_it_finds_nothing() -> None:
-    mind = Mind(case=Case(), competence=COMPETENCES["searcher"], window=100_000)
+    mind = CaseModel(case=Case(), competence=COMPETENCES["searcher"], window=100_000)
     model = mind.bind_tools([recall, grep])
     where = "All is kept in /conversation_history/a.md and /conversation_history/b.md."
     talk: list[BaseMessage] = [HumanMessage(where), AIMessage("Yes."), HumanMessage("The code?")]
@@ -171,7 +171,7 @@ def test_a_search_is_given_up_where_it_finds_nothing() -> None:
 
 
 def test_a_request_beyond_its_window_is_refused_in_a_provider_s_words() -> None:
-    mind = Mind(case=Case(), competence=COMPETENCES["searcher"], window=50)
+    mind = CaseModel(case=Case(), competence=COMPETENCES["searcher"], window=50)
 
     with pytest.raises(TooLongError) as caught:
         mind.invoke("word " * 100)

@@ -13,7 +13,7 @@ from thalweg.engine.window.window import WindowItem
 from thalweg.lab.evals.probes.recall_use import PROBE
 from thalweg.lab.evals.results import Result
 from thalweg.lab.evals.trace import TracedTurn
-from thalweg.middleware.request.message_writer import Wording
+from thalweg.middleware.request.message_writer import MessageWriter
 
 
 @pytest.mark.parametrize("variant", PROBE.variants)
@@ -50,14 +50,14 @@ def test_it_shows_that_the_agent_did_not_look() -> None:
 def test_it_shows_that_what_was_just_said_is_not_in_the_context(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    write = Wording.write
+    write = MessageWriter.write
 
-    def newest_alone(self: Wording, items: Sequence[WindowItem]) -> list[object]:
+    def newest_alone(self: MessageWriter, items: Sequence[WindowItem]) -> list[object]:
         first = [one for one in items if one.message.role == "system"]
         last = max(k for k, one in enumerate(items) if one.message.role == "user")
         return [*write(self, [*first, *items[last:]])]
 
-    monkeypatch.setattr(Wording, "write", newest_alone)
+    monkeypatch.setattr(MessageWriter, "write", newest_alone)
 
     result = played("recall_use", "present", trigger=0.1)
 

@@ -14,7 +14,7 @@ from langgraph._internal._constants import (
 )
 from langgraph._internal._typing import MISSING
 
-from thalweg.backends.concurrency.child_files import Child, child_of
+from thalweg.backends.concurrency.child_files import RunningSubagent, child_of
 from thalweg.backends.concurrency.shared import SharedBackend
 from thalweg.backends.concurrency.state_channel import FilesChannel, merge_notes
 
@@ -31,7 +31,7 @@ class Agent:
     """
 
     def __init__(
-        self, backend: SharedBackend, inside: str = "", child: Child | None = None
+        self, backend: SharedBackend, inside: str = "", child: RunningSubagent | None = None
     ) -> None:
         self.backend = backend
         self.child = child

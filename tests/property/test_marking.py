@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.breakpoints import MOST_MARKS
-from thalweg.middleware.request.cache_marks import Marking
+from thalweg.middleware.request.cache_marks import CacheMarker
 from thalweg.testing.strict.rules.anthropic import problems
 from thalweg.testing.strict.sealing import signature
 
@@ -105,7 +105,7 @@ def kept(theirs: Any, ours: Any) -> bool:  # noqa: ANN401 (as above)
 def test_a_marked_body_is_as_valid_as_it_was(body: Object, tariff: str, *, record: bool) -> None:
     """At most four marks, longer lifetimes first, those of others in place, the rest unchanged."""
     before = json.dumps(body)
-    made = Marking().mark(body, TARIFFS[tariff], has_record=record)
+    made = CacheMarker().mark(body, TARIFFS[tariff], has_record=record)
     event(f"{marks_in(body)} of others, {marks_in(made)} in all")
     assert json.dumps(body) == before
     assert not [*problems(made)]
@@ -117,7 +117,7 @@ def test_a_marked_body_is_as_valid_as_it_was(body: Object, tariff: str, *, recor
 @given(body=bodies())
 def test_the_same_request_is_marked_the_same(body: Object) -> None:
     """A request that is sent again has its marks in the same places."""
-    marking = Marking()
+    marking = CacheMarker()
     first = marking.mark(body, TARIFFS["anthropic"])
     again = marking.mark(body, TARIFFS["anthropic"])
     assert marks_in(again) == marks_in(first)
@@ -127,7 +127,7 @@ def test_the_same_request_is_marked_the_same(body: Object) -> None:
 @given(body=bodies())
 def test_a_request_that_ends_here_writes_nothing_new(body: Object) -> None:
     """Behind what was sent already there is no mark."""
-    marking = Marking()
+    marking = CacheMarker()
     marking.mark(body, TARIFFS["anthropic"])
     more = {**body, "messages": [*messages_of(body), {"role": "assistant", "content": "asked"}]}
     made = marking.mark(more, TARIFFS["anthropic"], goes_on=False)
@@ -145,7 +145,7 @@ def test_reasoning_blank_texts_and_what_code_called_take_no_mark() -> None:
         {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
     ]
     body: Object = {"system": " ", "messages": [{"role": "user", "content": content}]}
-    made = Marking().mark(body, TARIFFS["anthropic"])
+    made = CacheMarker().mark(body, TARIFFS["anthropic"])
     assert made["system"] == " "
     assert ["cache_control" in block for block in made["messages"][0]["content"]] == [True] + [
         False
@@ -157,7 +157,7 @@ def test_after_a_rewrite_the_end_of_what_stayed_is_marked() -> None:
     messages: list[Object] = [
         {"role": ("user", "assistant")[n % 2], "content": f"message {n}"} for n in range(61)
     ]
-    marking = Marking()
+    marking = CacheMarker()
     marking.mark({"messages": messages}, TARIFFS["anthropic"])
     messages[20] = {"role": "user", "content": "cleared"}
     made = marking.mark({"messages": messages}, TARIFFS["anthropic"])

@@ -10,9 +10,9 @@ from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff, Tier
 from thalweg.engine.window.window import WindowItem
 from thalweg.lab.replay.cache import PrefixCache, RequestCharge
-from thalweg.lab.replay.oracle.folds import CompactionRules, Folding, cheapest
-from thalweg.lab.replay.oracle.sets import Life, OracleMessage, least_cost
-from thalweg.lab.replay.oracle.trail import Cut, Moment, Need, Trail, sums_of
+from thalweg.lab.replay.oracle.folds import CompactionRules, ScheduledCompaction, cheapest
+from thalweg.lab.replay.oracle.sets import LowestPrices, OracleMessage, least_cost
+from thalweg.lab.replay.oracle.trail import ToolResultUse, Trail, TrailCall, TrailCut, sums_of
 
 NEAR = 1e-6
 """Costs are sums of floats in another order."""
@@ -46,11 +46,11 @@ def trails(draw: st.DrawFn) -> Trail:
         else st.just({})
     )
     cuts = tuple(
-        Cut(index, records[index], draw(st.frozensets(st.sampled_from("ab"))))
+        TrailCut(index, records[index], draw(st.frozensets(st.sampled_from("ab"))))
         for index in sorted(records)
     )
     moments = tuple(
-        Moment(
+        TrailCall(
             position,
             length,
             draw(st.booleans()) and draw(st.booleans()),
@@ -61,10 +61,10 @@ def trails(draw: st.DrawFn) -> Trail:
     return Trail(sum(sizes[:head]), head, sums_of(sizes), moments, cuts)
 
 
-def needs(length: int) -> st.SearchStrategy[Need]:
+def needs(length: int) -> st.SearchStrategy[ToolResultUse]:
     """Draw a use of one of three results, in sight of a request of so many items."""
     return st.builds(
-        Need,
+        ToolResultUse,
         source=st.integers(0, 2),
         seen_to=st.integers(-1, length - 1),
         fetched=st.integers(1, 300),
@@ -93,7 +93,7 @@ class Walk:
     """Which cut is in force; -1 for none."""
     fetched: frozenset[int]
     items: tuple[WindowItem, ...]
-    folds: tuple[Folding, ...]
+    folds: tuple[ScheduledCompaction, ...]
 
 
 @given(trails(), rules())
@@ -136,7 +136,7 @@ def onward(trail: Trail, rule: CompactionRules, walk: Walk, call: int) -> Iterat
         if cut <= walk.cut or not may_fold(trail, rule, moment, there, cut):
             continue
         spent = rule.summarizing(tokens_of(request(trail, walk.cut, moment)))
-        folds = (*walk.folds, Folding(call, cut))
+        folds = (*walk.folds, ScheduledCompaction(call, cut))
         begun = replace(
             walk, cost=walk.cost + spent, cut=cut, fetched=frozenset[int](), folds=folds
         )
@@ -144,7 +144,7 @@ def onward(trail: Trail, rule: CompactionRules, walk: Walk, call: int) -> Iterat
 
 
 def may_fold(
-    trail: Trail, rule: CompactionRules, moment: Moment, there: list[int], cut: int
+    trail: Trail, rule: CompactionRules, moment: TrailCall, there: list[int], cut: int
 ) -> bool:
     """Whether a fold may cut there: where a tail is given, at the earliest place that has it."""
     if rule.tail is None:
@@ -155,7 +155,7 @@ def may_fold(
     return cut == (fitting or there[-1:])[0]
 
 
-def charged(trail: Trail, rule: CompactionRules, walk: Walk, moment: Moment) -> Walk:
+def charged(trail: Trail, rule: CompactionRules, walk: Walk, moment: TrailCall) -> Walk:
     """Send a request to the simulated cache, and fetch what its turn misses."""
     items = request(trail, walk.cut, moment)
     cache = PrefixCache(rule.tariff)
@@ -173,7 +173,7 @@ def charged(trail: Trail, rule: CompactionRules, walk: Walk, moment: Moment) -> 
     return replace(walk, cost=cost, fetched=frozenset(fetched), items=items)
 
 
-def request(trail: Trail, cut: int, moment: Moment) -> tuple[WindowItem, ...]:
+def request(trail: Trail, cut: int, moment: TrailCall) -> tuple[WindowItem, ...]:
     """Write the request of a call behind a cut."""
     whole = [item(f"#{k}", trail.sums[k + 1] - trail.sums[k]) for k in range(moment.length)]
     if cut < 0:
@@ -193,7 +193,7 @@ def tokens_of(items: tuple[WindowItem, ...]) -> int:
 
 
 @st.composite
-def lives(draw: st.DrawFn) -> tuple[list[OracleMessage], Life]:
+def lives(draw: st.DrawFn) -> tuple[list[OracleMessage], LowestPrices]:
     """Draw a small recording as a set of messages: up to five calls, up to six messages."""
     calls = draw(st.integers(1, 5))
     pieces: list[OracleMessage] = []
@@ -203,7 +203,7 @@ def lives(draw: st.DrawFn) -> tuple[list[OracleMessage], Life]:
         wanted = draw(st.sets(st.integers(call, calls - 1), max_size=3))
         pieces.append(OracleMessage(tokens, least, call, tuple(sorted(wanted))))
     new = [sum(piece.least for piece in pieces if piece.call == call) for call in range(calls)]
-    life = Life(
+    life = LowestPrices(
         draw(tariffs()),
         draw(st.sampled_from((0, 100, 1_000))),
         tuple(new),
@@ -216,7 +216,7 @@ def lives(draw: st.DrawFn) -> tuple[list[OracleMessage], Life]:
 
 @given(lives(), st.data())
 def test_no_set_of_messages_is_cheaper(
-    drawn: tuple[list[OracleMessage], Life], data: st.DataObject
+    drawn: tuple[list[OracleMessage], LowestPrices], data: st.DataObject
 ) -> None:
     """Whatever is shown, shortened, dropped and shown again costs at least the bound."""
     pieces, life = drawn
@@ -256,16 +256,16 @@ PLAIN = Tariff(name="plain", read=0.1, write=1.0, minimum=1)
 
 def test_what_a_fold_misses_at_once_is_fetched_once() -> None:
     """A result missed by the very call that a fold is made for is there for the calls behind."""
-    need = Need(source=0, seen_to=-1, fetched=10)
-    moments = (Moment(0, 2, needs=(need,)), Moment(1, 3, needs=(need,)))
-    trail = Trail(0, 0, sums_of((1_000, 1, 1)), moments, (Cut(1, 5),))
+    need = ToolResultUse(source=0, seen_to=-1, fetched=10)
+    moments = (TrailCall(0, 2, needs=(need,)), TrailCall(1, 3, needs=(need,)))
+    trail = Trail(0, 0, sums_of((1_000, 1, 1)), moments, (TrailCut(1, 5),))
     rule = CompactionRules(PLAIN, limit=300)
     found, walks = cheapest(trail, rule), every_schedule(trail, rule)
-    assert found.folds == (Folding(0, 0),)
+    assert found.folds == (ScheduledCompaction(0, 0),)
     assert abs(found.cost - min(walk.cost for walk in walks)) < NEAR
 
 
 def test_what_was_shortened_is_written_once_when_it_is_wanted() -> None:
     """A preview of 4 tokens, then all 500 of them: the bound asks for no more."""
-    life = Life(PLAIN, 0, (4, 0), (False, False))
+    life = LowestPrices(PLAIN, 0, (4, 0), (False, False))
     assert least_cost([OracleMessage(500, 4, 0, (1,))], life) <= 4 + 500

@@ -11,7 +11,7 @@ from tests.property.strategies import Scenario
 from tests.unit.engine.threads import steps, user
 from thalweg.engine.compaction.accumulated_cost import AccumulatedCost
 from thalweg.engine.compaction.offers import CandidateAction
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.pricing.tariff import Tariff, Tier
 from thalweg.engine.window.budget import Budget
@@ -59,7 +59,7 @@ class Watched(RentOrBuy):
     bought: list[tuple[float, float]] = field(default_factory=list)
     highest: dict[str, float] = field(default_factory=dict)
 
-    def _is_due(self, name: str, offer: CandidateAction, scene: Scene) -> bool:
+    def _is_due(self, name: str, offer: CandidateAction, scene: PlanningContext) -> bool:
         paid = self.memory.get(name, 0.0)
         price = offer.price + self.missed * max(0, offer.freed)
         worth = offer.freed > scene.budget.progress

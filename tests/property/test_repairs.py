@@ -20,7 +20,7 @@ from thalweg.engine.entries import (
 )
 from thalweg.engine.window.window import NO_RESULT
 from thalweg.engine.wires.langchain import LangChainWire
-from thalweg.engine.wires.repairs import Checked, ExchangeChecker, encodable
+from thalweg.engine.wires.repairs import ExchangeChecker, RepairedExchange, encodable
 from thalweg.engine.wires.rules import RULES, WireRules
 
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()), max_size=8)
@@ -48,12 +48,12 @@ def exchanges(draw: st.DrawFn) -> tuple[Message, ...]:
 WIRES = st.sampled_from(sorted(RULES)).map(RULES.__getitem__)
 
 
-def checked(rules: WireRules, given: list[tuple[Message, ...]]) -> list[Checked]:
+def checked(rules: WireRules, given: list[tuple[Message, ...]]) -> list[RepairedExchange]:
     checker = ExchangeChecker(rules)
     return [checker.check(exchange, lambda k: f"recall({k})") for exchange in given]
 
 
-def sent(rows: list[Checked]) -> list[Message]:
+def sent(rows: list[RepairedExchange]) -> list[Message]:
     return [message for row in rows for message in row.messages]
 
 

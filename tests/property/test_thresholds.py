@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.property.driving import Drive
 from tests.property.strategies import Scenario, scenarios
 from tests.property.test_requests import refusals, witness
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.thresholds import Threshold, Thresholds
 from thalweg.engine.edits import Fold
 
@@ -41,7 +41,7 @@ def watched(scenario: Scenario, policy: Thresholds) -> tuple[Drive, list[Seen]]:
     def look(drive: Drive) -> None:
         window, budget = drive.engine.window, drive.engine.budget
         window.settle()
-        scene = Scene(window, budget, drive.engine.name_span, 0)
+        scene = PlanningContext(window, budget, drive.engine.name_span, 0)
         shown = sum(item.section != "system" for item in window.items)
         assert window.messages == shown
         seen.append(Seen(scene.spoken, window.tokens, shown, budget.window))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from thalweg.backends.filesystem import FilesystemBackend
-from thalweg.backends.local.commands import Printed, Shell
+from thalweg.backends.local.commands import CommandOutput, Shell
 from thalweg.backends.protocol import ExecuteResponse, SandboxBackendProtocol
 
 DEFAULT_EXECUTE_TIMEOUT: Final = 120
@@ -115,7 +115,7 @@ class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
         _refuse_unless_positive(seconds)
         return seconds
 
-    def _told(self, printed: Printed, seconds: float, *, is_custom: bool) -> ExecuteResponse:
+    def _told(self, printed: CommandOutput, seconds: float, *, is_custom: bool) -> ExecuteResponse:
         output, is_cut = _bounded(_combined(printed), self._max_output_bytes)
         is_cut = is_cut or printed.is_cut
         if is_cut:
@@ -147,7 +147,7 @@ def _refuse_unless_positive(seconds: float) -> None:
         raise ValueError(message)
 
 
-def _combined(printed: Printed) -> str:
+def _combined(printed: CommandOutput) -> str:
     parts = [text] if (text := printed.out.text()) else []
     if errors := printed.err.text():
         parts += [f"[stderr] {line}" for line in errors.strip().split("\n")]

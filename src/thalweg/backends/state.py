@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from langgraph.config import get_config
 
-from thalweg.backends.concurrency.run_context import Here, here
+from thalweg.backends.concurrency.run_context import RunContext, here
 from thalweg.backends.file_data import (
     create_file_data,
     file_data_from_bytes,
@@ -174,7 +174,7 @@ class StateBackend(BackendProtocol):
         return [_download(path, _get(at, path)) for path in paths]
 
 
-def _here() -> Here:
+def _here() -> RunContext:
     at = here()
     if at is not None:
         return at
@@ -202,15 +202,15 @@ def _files() -> Mapping[str, FileData]:
     return _all(_here())
 
 
-def _all(at: Here) -> Mapping[str, FileData]:
+def _all(at: RunContext) -> Mapping[str, FileData]:
     return at.live.files() if at.live is not None else at.channel or {}
 
 
-def _get(at: Here, path: str) -> FileData | None:
+def _get(at: RunContext, path: str) -> FileData | None:
     return at.live.get(path) if at.live is not None else (at.channel or {}).get(path)
 
 
-def _held(at: Here) -> AbstractContextManager[object]:
+def _held(at: RunContext) -> AbstractContextManager[object]:
     return at.live.lock if at.live is not None else nullcontext()
 
 
@@ -223,14 +223,14 @@ def _refused(path: str) -> str | None:
     return None
 
 
-def _ended(at: Here, path: str) -> str | None:
+def _ended(at: RunContext, path: str) -> str | None:
     """Refuse calls of an agent that was stopped: its thread may continue for a while."""
     if at.author is None or not at.author.ended:
         return None
     return prompt("files_ended").render(path=path)
 
 
-def _put(at: Here, changes: Mapping[str, FileData | None]) -> None:
+def _put(at: RunContext, changes: Mapping[str, FileData | None]) -> None:
     for path, data in changes.items():
         if at.live is None or at.author is None:
             at.send_file(path, data, None)

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from thalweg.backends.calls.flows import Flow
-from thalweg.backends.concurrency.path_lock import Turnstile
+from thalweg.backends.concurrency.path_lock import PathLockQueue
 from thalweg.backends.file_data import (
     create_file_data,
     file_data_from_bytes,
@@ -35,7 +35,9 @@ from thalweg.backends.protocol import (
 from thalweg.backends.text import edit_file_data, slice_read_response
 from thalweg.errors import PathError
 
-_TURNSTILES: Final[WeakKeyDictionary[BaseStore, dict[Namespace, Turnstile]]] = WeakKeyDictionary()
+_TURNSTILES: Final[WeakKeyDictionary[BaseStore, dict[Namespace, PathLockQueue]]] = (
+    WeakKeyDictionary()
+)
 _PAGE: Final = 1000
 _SURELY_LAST: Final = 100
 """A store that returns fewer items has no more; some return 100 for any limit."""
@@ -93,9 +95,9 @@ class StoreNamespace:
     store: BaseStore
     namespace: Namespace
 
-    def turnstile(self) -> Turnstile:
+    def turnstile(self) -> PathLockQueue:
         """The one lock queue of this namespace in this process, for all callers."""
-        return _TURNSTILES.setdefault(self.store, {}).setdefault(self.namespace, Turnstile())
+        return _TURNSTILES.setdefault(self.store, {}).setdefault(self.namespace, PathLockQueue())
 
     def perform(self, step: "Call") -> object:
         """Do a step by a blocking call."""

@@ -23,7 +23,7 @@ from thalweg.engine.window.budget import Budget
 from thalweg.errors import ConfigError
 from thalweg.lab.pages import check_place
 from thalweg.lab.recordings.sessions import coding_sessions
-from thalweg.lab.replay.fleet import USUAL_WINDOW, FleetOutcome, Order, replay_all
+from thalweg.lab.replay.fleet import USUAL_WINDOW, FleetOutcome, ReplayOrder, replay_all
 from thalweg.lab.replay.policies import FIXED, POLICIES, check_policies
 from thalweg.lab.replay.report import write_report
 from thalweg.lab.replay.results import ReplayRun
@@ -130,7 +130,7 @@ def replay(
 
 def _order(
     paths: list[str] | None, window: int | None, policy: str, tariffs: Sequence[Tariff], newest: int
-) -> Order:
+) -> ReplayOrder:
     names = _listed(policy or USUAL_POLICIES)
     check_policies(names)
     if not names:
@@ -142,7 +142,7 @@ def _order(
         problem = problem.replace("Input", f"{window}")
         raise ConfigError("--window", problem, "use a larger window") from None
     found = find_threads(paths) if paths else _without_path(newest)
-    return Order(tuple(found), names, budget, tuple(tariffs), adds_recorded=not policy)
+    return ReplayOrder(tuple(found), names, budget, tuple(tariffs), adds_recorded=not policy)
 
 
 def _listed(names: str) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ def _without_path(newest: int) -> list[Path]:
     return chosen
 
 
-def _run(order: Order) -> FleetOutcome:
+def _run(order: ReplayOrder) -> FleetOutcome:
     with progress_bar("replaying", len(order.paths)) as advance:
         return replay_all(order, tell=lambda path: advance(path.name))
 

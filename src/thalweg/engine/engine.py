@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 
 from thalweg.engine.compaction.hard_limit import excess
 from thalweg.engine.compaction.plan import join_summary, plan_fold, plan_tail
-from thalweg.engine.compaction.planning_context import NameSpan, Scene
+from thalweg.engine.compaction.planning_context import NameSpan, PlanningContext
 from thalweg.engine.compaction.policy import Policy
 from thalweg.engine.compaction.rewrites import evict
 from thalweg.engine.edits import Edit, Fold, Pin, Reason, Unpin
 from thalweg.engine.entries import Entry, Message, ToolUse
-from thalweg.engine.snapshot import Standing
+from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.engine.summaries.summary import Summary
 from thalweg.engine.tokens import Calibration, Counter, count_json
 from thalweg.engine.window.binding import (
-    Bond,
     Prefixes,
+    ReasoningBinding,
     bond_before,
     is_signed,
     plan_strip,
@@ -57,9 +57,9 @@ class Engine:
     """Defects that the validity gate found in the last request; empty if it is valid."""
     binds: bool = False
     """Whether the model binds signed reasoning to its prefix; see `binding`."""
-    bond_in: Callable[[Message], Bond | None] = lambda _: None
+    bond_in: Callable[[Message], ReasoningBinding | None] = lambda _: None
     """Returns the bond of an answer's reasoning, if the message itself stores it."""
-    bonds: dict[int, Bond] = field(default_factory=dict)
+    bonds: dict[int, ReasoningBinding] = field(default_factory=dict)
     """Bonds by the position of live answers."""
     prefixes: Prefixes = field(default_factory=Prefixes)
     window: Window = field(init=False)
@@ -197,7 +197,7 @@ class Engine:
         if bond is not None:
             self.bonds[entry.position] = bond
 
-    def bond(self, behind: Sequence[Message] = ()) -> Bond:
+    def bond(self, behind: Sequence[Message] = ()) -> ReasoningBinding:
         """Return the bond of the answer to the last request; call it before `receive`.
 
         Args:
@@ -230,11 +230,11 @@ class Engine:
         if positions := self._unbound():
             yield (plan_strip(self.window, positions, self.turn),)
 
-    def scene(self) -> Scene:
+    def scene(self) -> PlanningContext:
         """Return the planning context for the current window."""
         self.window.settle()
         budget = self.budget.calibrated(self.calibration)
-        return Scene(self.window, budget, self.name_span, self.turn, self.binds)
+        return PlanningContext(self.window, budget, self.name_span, self.turn, self.binds)
 
     def _commit(self, edits: Sequence[Edit]) -> None:
         self.window.apply(edits)
@@ -245,10 +245,10 @@ class Engine:
             self._used = self.reader.narrow(live)
             self.bonds = {p: bond for p, bond in self.bonds.items() if p in self.window.entries}
 
-    def standing(self) -> Standing:
+    def standing(self) -> EngineSnapshot:
         """Return the snapshot from which, with the live messages, `resume` continues."""
         window = self.window
-        return Standing(
+        return EngineSnapshot(
             fold=window.fold,
             record=window.record,
             pins=window.pins,
@@ -259,7 +259,7 @@ class Engine:
             stripped=tuple(sorted(window.stripped)),
         )
 
-    def resume(self, standing: Standing, live: Iterable[tuple[int, Message]]) -> None:
+    def resume(self, standing: EngineSnapshot, live: Iterable[tuple[int, Message]]) -> None:
         """Continue from another engine's snapshot. This engine must be new.
 
         Args:

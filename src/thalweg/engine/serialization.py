@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from thalweg.engine.compaction.skills import Loaded
+from thalweg.engine.compaction.skills import LoadedSkill
 from thalweg.engine.compaction.structured_summary import CallOutcome, FileState, Quote, Record
 from thalweg.engine.edits import (
     Edit,
@@ -26,7 +26,7 @@ from thalweg.engine.edits import (
 )
 from thalweg.engine.entries import ToolUse, parts_from_plain, parts_to_plain
 from thalweg.engine.pricing.savings import Forecast
-from thalweg.engine.snapshot import Standing
+from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.engine.summaries.summary import summary_from_data, summary_to_data
 
 _KINDS: dict[str, type[Edit]] = {
@@ -85,11 +85,11 @@ def edit_from_plain(plain: Mapping[str, Any]) -> Edit:
     return _KINDS[plain["edit"]](**values)
 
 
-def standing_to_bytes(standing: Standing) -> bytes:
+def standing_to_bytes(standing: EngineSnapshot) -> bytes:
     """Return a snapshot, serialized and compressed; `standing_from_bytes` parses it.
 
     Example:
-        >>> standing_from_bytes(standing_to_bytes(Standing())) == Standing()
+        >>> standing_from_bytes(standing_to_bytes(EngineSnapshot())) == EngineSnapshot()
         True
     """
     plain = {
@@ -114,11 +114,11 @@ def _values(value: Any) -> dict[str, Any]:  # noqa: ANN401 (any dataclass)
     return {f.name: getattr(value, f.name) for f in fields(value)}
 
 
-def standing_from_bytes(saved: bytes) -> Standing:
+def standing_from_bytes(saved: bytes) -> EngineSnapshot:
     """Parse the output of `standing_to_bytes`."""
     plain = json.loads(zlib.decompress(saved))
     fold = edit_from_plain(plain["fold"]) if plain["fold"] else None
-    return Standing(
+    return EngineSnapshot(
         fold=fold if isinstance(fold, Fold) else None,
         record=_record_from_plain(plain["record"]),
         pins=_quotes(plain["pins"]),
@@ -153,7 +153,7 @@ def _record_from_plain(plain: Mapping[str, Any]) -> Record:
             "notes": _quotes(plain["notes"]),
             "todos": Quote(**todos) if todos else None,
             "names": _quotes(plain["names"]),
-            "skills": tuple(Loaded(**skill) for skill in plain.get("skills", ())),
+            "skills": tuple(LoadedSkill(**skill) for skill in plain.get("skills", ())),
             "summaries": tuple(
                 (first, last, summary_from_data(summary))
                 for first, last, summary in plain["summaries"]

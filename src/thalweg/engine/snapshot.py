@@ -8,7 +8,7 @@ from thalweg.engine.entries import ToolUse
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EngineSnapshot:
     """All state, besides the live messages, that an engine needs to continue."""
 
     fold: Fold | None = None

@@ -11,7 +11,7 @@ from thalweg.memory.facts.values import Statement
 from thalweg.memory.search.index import IndexEntry
 from thalweg.memory.store import threads
 from thalweg.memory.store.records import read_turn, write_turn
-from thalweg.memory.store.scoped import Scoped
+from thalweg.memory.store.scoped import ScopeTransaction
 
 _ENDLESS = 1 << 60
 
@@ -33,7 +33,11 @@ def with_uid(turn: Statement, thread: str) -> Statement:
 
 
 def capture(
-    scoped: Scoped, name: str, turns: Sequence[Statement], upto: int | None, begun: int | None
+    scoped: ScopeTransaction,
+    name: str,
+    turns: Sequence[Statement],
+    upto: int | None,
+    begun: int | None,
 ) -> int:
     """See `MemoryStore.capture`."""
     thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name)
@@ -76,7 +80,7 @@ def texts(turns: Sequence[Statement]) -> list[str]:
     return [turn.text[start:stop] for turn in turns for start, stop in pieces(turn.text)]
 
 
-def _unknown(scoped: Scoped, thread: int, uids: Collection[str]) -> set[str]:
+def _unknown(scoped: ScopeTransaction, thread: int, uids: Collection[str]) -> set[str]:
     """Return the ids that are neither in the thread nor have a tombstone."""
     digests = {scoped.digests.of("uid", uid): uid for uid in uids}
     rows = scoped.db.rows_by(
@@ -89,7 +93,7 @@ def _unknown(scoped: Scoped, thread: int, uids: Collection[str]) -> set[str]:
     return set(uids) - there - buried
 
 
-def read(scoped: Scoped, name: str, first: int, last: int | None) -> list[Statement]:
+def read(scoped: ScopeTransaction, name: str, first: int, last: int | None) -> list[Statement]:
     """See `MemoryStore.turns`."""
     thread = threads.look(scoped.db, scoped.digests, name)
     rows = scoped.db.rows(

@@ -23,7 +23,7 @@ from thalweg.memory.facts.document.changes import marks, picked_up
 from thalweg.memory.facts.document.reading import read_document
 from thalweg.memory.facts.document.writing import Document, export, without
 from thalweg.memory.facts.values import HISTORY, USER_CONTEXT, ProfileSection, Scope
-from thalweg.memory.verbatim import Sayings
+from thalweg.memory.verbatim import FactTexts
 
 _log = logging.getLogger("thalweg.memory")
 GRACE_S = 2.0
@@ -116,7 +116,7 @@ class DocumentMirror:
                 self._report(scope, error)  # the change itself is durable in the database
 
     @contextmanager
-    def forgetting(self, scope: Scope) -> Iterator[list[Sayings]]:
+    def forgetting(self, scope: Scope) -> Iterator[list[FactTexts]]:
         """Erase from the document what the store forgets; the store lists it in the block.
 
         Raises:
@@ -125,7 +125,7 @@ class DocumentMirror:
         file = self._file(scope)
         with self._locked(file):
             self._commit_edits(scope, file)
-            forgotten: list[Sayings] = []
+            forgotten: list[FactTexts] = []
             yield forgotten
             if forgotten:
                 self._write(scope, file, forgotten[0])
@@ -222,7 +222,7 @@ class DocumentMirror:
             since = self._missing.setdefault(scope, monotonic())
         return monotonic() - since >= grace_s
 
-    def _write(self, scope: Scope, file: DocumentFile, forgotten: Sayings | None = None) -> None:
+    def _write(self, scope: Scope, file: DocumentFile, forgotten: FactTexts | None = None) -> None:
         """Write the document as the memory is; commit first what an editor saves meanwhile."""
         with self._lock:
             if scope in self._missing:

@@ -3,13 +3,13 @@
 from thalweg.database.base import decode, encode
 from thalweg.memory.facts.shown import ShownFacts, told_from_json, told_to_json
 from thalweg.memory.store import threads
-from thalweg.memory.store.scoped import Scoped
+from thalweg.memory.store.scoped import ScopeTransaction
 
 KEPT = 50
 """Number of messages of a thread for which it is stored."""
 
 
-def keep(scoped: Scoped, name: str, told: ShownFacts) -> None:
+def keep(scoped: ScopeTransaction, name: str, told: ShownFacts) -> None:
     """See `MemoryStore.keep_told`."""
     thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name).number
     (newest,) = scoped.db.row(
@@ -24,7 +24,7 @@ def keep(scoped: Scoped, name: str, told: ShownFacts) -> None:
     )
 
 
-def read(scoped: Scoped, name: str) -> list[ShownFacts]:
+def read(scoped: ScopeTransaction, name: str) -> list[ShownFacts]:
     """See `MemoryStore.told`."""
     thread = threads.look(scoped.db, scoped.digests, name).number
     rows = scoped.db.rows(
@@ -34,6 +34,6 @@ def read(scoped: Scoped, name: str) -> list[ShownFacts]:
     return [told_from_json(decode(body)) for (body,) in rows]
 
 
-def forget(scoped: Scoped) -> None:
+def forget(scoped: ScopeTransaction) -> None:
     """Delete all of it: forgotten content may have been shown anywhere."""
     scoped.db.run("DELETE FROM memory_told WHERE scope = ?", (scoped.id,))

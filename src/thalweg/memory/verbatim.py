@@ -14,7 +14,7 @@ TELLING_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Sayings:
+class FactTexts:
     """Texts of facts, without case, spaces and punctuation."""
 
     whole: frozenset[str]
@@ -42,7 +42,7 @@ class Sayings:
         Example:
             >>> from thalweg.memory.facts.values import FactId
             >>> fact = Fact(FactId("f"), "Ada keeps four bees", "goal", 1, "", "manual")
-            >>> said = Sayings.of([fact])
+            >>> said = FactTexts.of([fact])
             >>> said.are_in("I know: ADA keeps  four bees!"), said.are_in("Ada keeps bees")
             (True, False)
         """

@@ -19,7 +19,7 @@ from thalweg.memory.base import (
 )
 from thalweg.memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
 from thalweg.memory.facts.recall.found import index_words
-from thalweg.memory.facts.shown import ShownFacts, Weighed
+from thalweg.memory.facts.shown import RecalledPart, ShownFacts
 from thalweg.memory.facts.values import (
     Evidence,
     Fact,
@@ -260,7 +260,9 @@ class ToldContract:
 
     def test_the_newest_that_was_told_is_kept(self, memory: MemoryStore, reopen: Reopen) -> None:
         """By thread and scope, newest first."""
-        told = [ShownFacts(f"m{n}", NOW, n, (Weighed("told", FactId("f1")),)) for n in range(60)]
+        told = [
+            ShownFacts(f"m{n}", NOW, n, (RecalledPart("told", FactId("f1")),)) for n in range(60)
+        ]
         for one in told:
             memory.keep_told(ADA, "t1", one)
         memory.keep_told(OTHERS[0], "t1", told[0])

@@ -10,7 +10,7 @@ from langgraph.types import Command
 
 from tests.property.authors import Agent
 from thalweg.backends.concurrency.child_files import child_of, with_notices
-from thalweg.backends.concurrency.path_lock import Turnstile
+from thalweg.backends.concurrency.path_lock import PathLockQueue
 from thalweg.backends.concurrency.shared import shared
 from thalweg.backends.protocol import FileData
 from thalweg.backends.state import StateBackend
@@ -138,7 +138,7 @@ def test_whoever_stops_waiting_for_a_path_leaves_the_way_free() -> None:
     """A task that is cancelled in the queue blocks nobody behind it."""
 
     async def scene() -> list[str]:
-        turnstile, passed = Turnstile(), list[str]()
+        turnstile, passed = PathLockQueue(), list[str]()
 
         async def go(name: str, path: str) -> None:
             async with turnstile.at(path):

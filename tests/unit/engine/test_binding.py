@@ -10,7 +10,7 @@ from thalweg.engine.edits import Fold, Strip
 from thalweg.engine.entries import Message, Text, Thinking, ToolCall
 from thalweg.engine.serialization import standing_from_bytes, standing_to_bytes
 from thalweg.engine.tokens import exact_counter
-from thalweg.engine.window.binding import Bond, binds_thinking
+from thalweg.engine.window.binding import ReasoningBinding, binds_thinking
 
 
 def thinks(number: int, text: str = "") -> Message:
@@ -115,9 +115,9 @@ def test_reasoning_before_a_cleared_result_stays() -> None:
 
 def test_another_engine_that_resumes_shows_the_same_reasoning() -> None:
     """Bonds come from the messages, strips from the standing."""
-    bonds: dict[str, Bond] = {}
+    bonds: dict[str, ReasoningBinding] = {}
 
-    def bond_in(message: Message) -> Bond | None:
+    def bond_in(message: Message) -> ReasoningBinding | None:
         return bonds.get(message.parts[0].signature if message.parts else "")  # type: ignore[union-attr]
 
     one = binding_engine(window=4_000)

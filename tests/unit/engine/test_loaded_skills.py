@@ -12,7 +12,7 @@ from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.serialization import standing_from_bytes, standing_to_bytes
-from thalweg.engine.snapshot import Standing
+from thalweg.engine.snapshot import EngineSnapshot
 
 BODY = "---\nname: pdf\ndescription: Fill in forms\n---\n" + "Always flatten the form.\n" * 12
 PATH = "/skills/pdf/SKILL.md"
@@ -192,7 +192,7 @@ def test_skills_are_named_though_requests_fill_the_record() -> None:
 def test_loaded_skills_survive_a_restart() -> None:
     """The standing of a fold has them, and one that was saved before they were kept reads, too."""
     record = absorb(Record(), entries(user("Go"), reads("a"), result("a", BODY)))
-    standing = Standing(record=record)
+    standing = EngineSnapshot(record=record)
 
     assert standing_from_bytes(standing_to_bytes(standing)) == standing
     assert record.skills[0].path == PATH

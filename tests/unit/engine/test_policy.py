@@ -7,7 +7,7 @@ import pytest
 from tests.property.driving import Drive
 from tests.property.strategies import Scenario
 from tests.unit.engine.threads import run, steps, user
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.policy import Policy, RentOrBuy
 from thalweg.engine.edits import Edit, Evict, Fold
 from thalweg.engine.entries import Message, Text, ToolCall
@@ -19,7 +19,7 @@ from thalweg.engine.window.budget import Budget
 class Never(Policy):
     """A policy that never folds, to compare with."""
 
-    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
         assert scene.turn >= int(cold)
         return iter(())

@@ -14,7 +14,7 @@ from thalweg.engine.serialization import (
     standing_from_bytes,
     standing_to_bytes,
 )
-from thalweg.engine.snapshot import Standing
+from thalweg.engine.snapshot import EngineSnapshot
 
 FORECAST = Forecast(price=2_000.0, saving=100.0, calls=50)
 
@@ -51,7 +51,7 @@ def test_a_fold_keeps_its_forecast_when_it_is_saved(forecast: Forecast | None) -
     made = fold(forecast)
 
     assert edit_from_plain(edit_to_plain(made)) == made
-    assert standing_from_bytes(standing_to_bytes(Standing(fold=made))).fold == made
+    assert standing_from_bytes(standing_to_bytes(EngineSnapshot(fold=made))).fold == made
 
 
 def test_a_fold_saved_before_there_were_forecasts_has_none() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.unit.engine.threads import call, result, run, says, scene, steps, system, user
 from thalweg.engine.compaction.hard_limit import excess, squeeze
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import evict
 from thalweg.engine.edits import Evict, Fold, Pin
 from thalweg.engine.entries import Media, Message, Text, Thinking, ToolCall
@@ -28,7 +28,7 @@ def test_a_system_prompt_that_fills_the_window_is_an_error_in_words(spare: int) 
     assert "use a larger window" in str(caught.value)
 
 
-def _apply_all(tight: Scene) -> None:
+def _apply_all(tight: PlanningContext) -> None:
     for edits in squeeze(tight):
         tight.window.apply(edits)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tests.property.driving import Drive, quick_count
 from tests.property.strategies import Scenario
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.entries import Entry, Message, Text, ToolCall
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.reading import Reader
@@ -59,13 +59,15 @@ def entries(*messages: Message) -> list[Entry]:
     return [reader.read(message) for message in messages]
 
 
-def scene(*messages: Message, window: int = 4_000, **budget: int) -> Scene:
+def scene(*messages: Message, window: int = 4_000, **budget: int) -> PlanningContext:
     """Show a thread to a decision, with handles that name their span."""
     laid = Window(quick_count)
     for entry in entries(*messages):
         laid.add(entry)
     laid.settle()
-    return Scene(laid, Budget(window=window, **budget), lambda first, last: f"{first}-{last}", 1)
+    return PlanningContext(
+        laid, Budget(window=window, **budget), lambda first, last: f"{first}-{last}", 1
+    )
 
 
 def shown(driven: Drive) -> str:

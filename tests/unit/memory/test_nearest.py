@@ -30,7 +30,7 @@ def vector(*values: float) -> bytes:
     return struct.pack(f"<{len(values)}f", *values)
 
 
-def near(kept: nearest_module.Nearest, index: Index, limit: int = 10) -> dict[int, float]:
+def near(kept: nearest_module.VectorIndex, index: Index, limit: int = 10) -> dict[int, float]:
     """Find what is near to the first item's vector, in hundredths."""
     found = kept.find(index.vectors, vector(1, 0), limit, [1, 2, 3, 4])
     return {number: round(cosine, 2) for number, cosine in sorted(found.items())}
@@ -38,7 +38,7 @@ def near(kept: nearest_module.Nearest, index: Index, limit: int = 10) -> dict[in
 
 def test_the_nearest_are_found_with_their_cosines(index: Index) -> None:
     """At most as many as are wanted."""
-    kept = nearest_module.Nearest()
+    kept = nearest_module.VectorIndex()
 
     assert near(kept, index) == {1: 1.0, 2: 0.6, 3: 0.0}
     assert near(kept, index, limit=2) == {1: 1.0, 2: 0.6}
@@ -46,7 +46,7 @@ def test_the_nearest_are_found_with_their_cosines(index: Index) -> None:
 
 def test_what_was_written_or_removed_since_is_seen(index: Index) -> None:
     """By whoever looked before: what a process keeps is brought up to date."""
-    kept = nearest_module.Nearest()
+    kept = nearest_module.VectorIndex()
     near(kept, index)
 
     index.vectors.put({4: vector(0.8, 0.6)})
@@ -58,7 +58,7 @@ def test_what_was_written_or_removed_since_is_seen(index: Index) -> None:
 
 def test_an_item_that_was_only_removed_is_found_no_more(index: Index) -> None:
     """Nothing need be written for that to be seen."""
-    kept = nearest_module.Nearest()
+    kept = nearest_module.VectorIndex()
     near(kept, index)
 
     index.remove({1: ["word0"]})
@@ -70,12 +70,12 @@ def test_a_vector_of_another_length_is_passed_over(index: Index) -> None:
     """Another model made it."""
     index.vectors.put({4: vector(1, 0, 0)})
 
-    assert 4 not in near(nearest_module.Nearest(), index)
+    assert 4 not in near(nearest_module.VectorIndex(), index)
 
 
 def test_nothing_is_found_once_all_are_cleared(index: Index) -> None:
     """And what comes afterwards is not mixed with what was."""
-    kept = nearest_module.Nearest()
+    kept = nearest_module.VectorIndex()
     near(kept, index)
 
     index.clear()
@@ -92,13 +92,13 @@ def test_of_very_many_only_those_are_compared_that_words_found(
     """A scope with more vectors than fit in memory is searched by words first."""
     monkeypatch.setattr(nearest_module, "MOST_SCANNED", 2)
 
-    found = nearest_module.Nearest().find(index.vectors, vector(1, 0), 10, [2, 4])
+    found = nearest_module.VectorIndex().find(index.vectors, vector(1, 0), 10, [2, 4])
 
     assert [*found] == [2]
 
 
 def test_what_was_asked_for_last_is_kept(index: Index) -> None:
     """Memory is bounded; a scope that fell out is read again."""
-    kept = nearest_module.Nearest(most_bytes=1)
+    kept = nearest_module.VectorIndex(most_bytes=1)
 
     assert near(kept, index) == near(kept, index) == {1: 1.0, 2: 0.6, 3: 0.0}

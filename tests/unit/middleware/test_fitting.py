@@ -14,19 +14,19 @@ from pydantic import SecretStr
 from thalweg.engine.window.window import WindowItem
 from thalweg.middleware.request.message_adaptation import (
     ASKED,
-    Listener,
+    TargetModel,
     fitted,
     is_own,
     listener_of,
     without_thinking,
 )
-from thalweg.middleware.request.message_writer import Wording, read_state
+from thalweg.middleware.request.message_writer import MessageWriter, read_state
 from thalweg.testing.model import ScriptedModel
 
 KEY = SecretStr("x")
-CLAUDE = Listener("anthropic:claude-a", "anthropic")
-CHAT = Listener("openai:gpt-a", "openai-chat")
-RESPONSES = Listener("openai:gpt-a", "openai-responses")
+CLAUDE = TargetModel("anthropic:claude-a", "anthropic")
+CHAT = TargetModel("openai:gpt-a", "openai-chat")
+RESPONSES = TargetModel("openai:gpt-a", "openai-responses")
 PICTURE = {"type": "image", "base64": "AAAA", "mime_type": "image/png"}
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s1"}
 
@@ -52,8 +52,8 @@ def gpt() -> AIMessage:
     )
 
 
-def written(to: Listener, *messages: BaseMessage) -> tuple[list[BaseMessage], Wording]:
-    wording = Wording()
+def written(to: TargetModel, *messages: BaseMessage) -> tuple[list[BaseMessage], MessageWriter]:
+    wording = MessageWriter()
     wording.speak_to(to)
     items = [
         WindowItem(
@@ -113,7 +113,7 @@ def test_items_whose_reasoning_is_gone_go_without_their_ids() -> None:
 
 
 @pytest.mark.parametrize("to", [CLAUDE, CHAT, replace(RESPONSES, model="openai:gpt-b")])
-def test_of_a_foreign_answer_words_and_calls_are_left(to: Listener) -> None:
+def test_of_a_foreign_answer_words_and_calls_are_left(to: TargetModel) -> None:
     """Whoever is asked next takes plain text and calls."""
     sent, _ = written(to, HumanMessage("look"), gpt(), HumanMessage("more"), claude("x:y"))
 

@@ -10,7 +10,7 @@ from thalweg.memory import Memory, MemoryStore
 from thalweg.memory.facts.changes import RemoveFact, WriteSection
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Fact, FactId, ProfileSection
-from thalweg.middleware.memory.rendering import Teller
+from thalweg.middleware.memory.rendering import MemoryRenderer
 from thalweg.middleware.memory.shown import IN_PROMPT, ShownMemory
 
 TEA = fact("tea", "Ada drinks green tea")
@@ -20,7 +20,7 @@ def tell(store: MemoryStore, uid: str = "m1", **more: Any) -> str:  # noqa: ANN4
     """Write what was told when the memory was as `at` says."""
     given: dict[str, Any] = {"at": 1, "facts": (FactId("tea"), FactId("pot")), **more}
     memory = Memory(store, ADA, settings=MemorySettings(max_injection_tokens=100))
-    return Teller().tell(memory, [ShownMemory(uid, **given)]).get(uid, "")
+    return MemoryRenderer().tell(memory, [ShownMemory(uid, **given)]).get(uid, "")
 
 
 def stored() -> tuple[MemoryStore, str]:

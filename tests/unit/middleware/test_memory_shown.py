@@ -8,8 +8,8 @@ from thalweg.middleware.memory.shown import (
     ALLOWED,
     COLD_S,
     MemoryRewrites,
+    RecalledItem,
     ShownMemory,
-    Wanted,
     from_plain,
     plan_telling,
     to_plain,
@@ -18,7 +18,7 @@ from thalweg.middleware.memory.shown import (
 MOST, FRAME = 2_000, 60
 keys = st.integers(0, 40).map(lambda n: n if n % 2 else FactId(f"fact-{n}"))
 wanteds = st.lists(
-    st.builds(Wanted, keys, st.integers(5, 120)), max_size=40, unique_by=lambda one: one.key
+    st.builds(RecalledItem, keys, st.integers(5, 120)), max_size=40, unique_by=lambda one: one.key
 )
 
 
@@ -29,7 +29,7 @@ def shown(uid: str, *facts: str, tokens: int = 100) -> ShownMemory:
 
 @given(st.lists(wanteds, max_size=8), st.booleans())
 def test_nothing_is_told_twice_and_never_more_than_there_is_room_for(
-    runs: list[list[Wanted]],
+    runs: list[list[RecalledItem]],
     may: bool,  # noqa: FBT001
 ) -> None:
     """However many runs a thread has."""
@@ -53,7 +53,7 @@ def test_nothing_is_told_twice_and_never_more_than_there_is_room_for(
 
 def test_what_is_shown_already_rewrites_nothing_even_where_it_may() -> None:
     """A run about the same things is told nothing."""
-    wanted = [Wanted(FactId("a"), 20), Wanted(FactId("b"), 20)]
+    wanted = [RecalledItem(FactId("a"), 20), RecalledItem(FactId("b"), 20)]
     live = [shown("m1", "a"), shown("m2", "b")]
     decision = plan_telling(wanted, live, most=MOST, frame=FRAME, may_begin_anew=True)
 
@@ -62,7 +62,7 @@ def test_what_is_shown_already_rewrites_nothing_even_where_it_may() -> None:
 
 def test_what_finds_no_room_waits_until_all_may_be_taken_back() -> None:
     """Then what is wanted now is told, in half the room."""
-    wanted = [Wanted(FactId("a"), 300), Wanted(FactId("b"), 300)]
+    wanted = [RecalledItem(FactId("a"), 300), RecalledItem(FactId("b"), 300)]
     live = [shown("m1", "c", tokens=1_000), shown("m2", "d", tokens=950)]
     waits = plan_telling(wanted, live, most=MOST, frame=FRAME, may_begin_anew=False)
     goes = plan_telling(wanted, live, most=MOST, frame=FRAME, may_begin_anew=True)
@@ -73,7 +73,7 @@ def test_what_finds_no_room_waits_until_all_may_be_taken_back() -> None:
 
 def test_early_questions_leave_room_for_later_ones() -> None:
     """No telling takes more than half of what is left."""
-    wanted = [Wanted(n, 50) for n in range(60)]
+    wanted = [RecalledItem(n, 50) for n in range(60)]
     first = plan_telling(wanted, [], most=MOST, frame=FRAME, may_begin_anew=False)
 
     assert first.room == MOST // 2

@@ -12,7 +12,7 @@ from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import Budget
-from thalweg.middleware.request.overhead import Beside
+from thalweg.middleware.request.overhead import Overhead
 from thalweg.middleware.turn.session_pool import OpenThread
 
 
@@ -27,9 +27,9 @@ class CountingArchive(SqliteArchive):
         return super().attach(key, *texts)
 
 
-def beside(system: str, tools: str = "[]") -> Beside:
+def beside(system: str, tools: str = "[]") -> Overhead:
     """Go with a request."""
-    return Beside(system, tools, 1, 1)
+    return Overhead(system, tools, 1, 1)
 
 
 PRICES = TARIFFS["anthropic"]

@@ -36,7 +36,7 @@ from thalweg.middleware.memory.middleware import MemoryMiddleware
 from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from thalweg.middleware.permissions import interrupts
 from thalweg.middleware.run_context import UPLOADS, RunContextMiddleware
-from thalweg.middleware.turn.context_tools import Lenient
+from thalweg.middleware.turn.context_tools import LenientTool
 
 SMALL_TOOLS: tuple[FsToolName, ...] = ("ls", "read_file", "write_file")
 """The file tools that a small model is offered."""
@@ -141,7 +141,7 @@ def _context(parts: AgentArguments) -> ContextMiddleware:
 
     texts = {"query": {"type": "string"}, "handle": {"type": "string"}}
     middleware.tools = [
-        Lenient(
+        LenientTool(
             func=recall,
             name=RECALL,
             description=prompt("small_recall").text,

@@ -14,7 +14,7 @@ from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, message_from_json
 from thalweg.engine.pricing.table import TARIFFS
-from thalweg.engine.snapshot import Standing
+from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import MIN_LIMIT, Budget
 from thalweg.engine.window.window import Beside, WindowItem
@@ -99,7 +99,7 @@ def engine_at(
     archive: Archive,
     key: ThreadKey,
     page: TurnRecord,
-    standing: Standing,
+    standing: EngineSnapshot,
     line: ThreadBranch | None = None,
 ) -> Engine:
     """Return the engine as a turn ended, with the budget recorded in the journal.

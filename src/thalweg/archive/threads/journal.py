@@ -22,7 +22,7 @@ from thalweg.engine.serialization import (
     standing_from_bytes,
     standing_to_bytes,
 )
-from thalweg.engine.snapshot import Standing
+from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.errors import ArchiveError
 
 THIS = -1
@@ -236,7 +236,7 @@ def enter_page(
     return archive.add_turn(key, TurnRow(page_to_json(page), state), length=seen, log=log), page
 
 
-def standing_at(archive: Archive, key: ThreadKey, turn: int, page: TurnRecord) -> Standing:
+def standing_at(archive: Archive, key: ThreadKey, turn: int, page: TurnRecord) -> EngineSnapshot:
     """Return the engine snapshot after a turn.
 
     Args:
@@ -247,7 +247,7 @@ def standing_at(archive: Archive, key: ThreadKey, turn: int, page: TurnRecord) -
     """
     if page.base == THIS:
         return standing_from_bytes(archive.turn_state(key, turn))
-    saved = Standing()
+    saved = EngineSnapshot()
     if page.base is not None:
         saved = standing_from_bytes(archive.turn_state(key, page.base))
     rewrites = {edit.position: edit for edit in saved.rewrites}

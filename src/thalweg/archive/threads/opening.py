@@ -14,11 +14,11 @@ from thalweg.archive.threads.journal import (
     read_pages,
     standing_at,
 )
-from thalweg.archive.threads.session import Held, ThreadSession, common, is_same
+from thalweg.archive.threads.session import StateMessage, ThreadSession, common, is_same
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.token_factors import first_calibration
-from thalweg.engine.snapshot import Standing
+from thalweg.engine.snapshot import EngineSnapshot
 
 MakeEngine = Callable[[Callable[[int, int], str]], Engine]
 """Creates the engine of a thread; receives the function that names a span."""
@@ -98,11 +98,11 @@ def open_session(
     return session
 
 
-def _held(kept: Sequence[tuple[int, Message]], said: Sequence[Message]) -> list[Held]:
+def _held(kept: Sequence[tuple[int, Message]], said: Sequence[Message]) -> list[StateMessage]:
     """Pair positions with the messages of the state; those out of order were added again."""
     newest = accumulate((position for position, _ in kept), max, initial=-1)
     return [
-        Held(position, message, is_again=position < last)
+        StateMessage(position, message, is_again=position < last)
         for (position, _), message, last in zip(kept, said, newest, strict=False)
     ]
 
@@ -219,7 +219,7 @@ def _before_newest_request(new: Sequence[Message]) -> Sequence[Message]:
 
 
 def live_messages(
-    archive: Archive, key: ThreadKey, line: ThreadBranch, standing: Standing
+    archive: Archive, key: ThreadKey, line: ThreadBranch, standing: EngineSnapshot
 ) -> Iterator[tuple[int, Message]]:
     """Yield the messages of a branch that are not compacted, with positions, oldest first."""
     fold = standing.fold
@@ -233,7 +233,7 @@ def live_messages(
 
 def _standing_before(
     archive: Archive, key: ThreadKey, number: int | None, page: TurnRecord, dropped: Collection[int]
-) -> tuple[int | None, TurnRecord, Standing]:
+) -> tuple[int | None, TurnRecord, EngineSnapshot]:
     """Return the last turn whose compaction includes no dropped message."""
     while number is not None:
         standing = standing_at(archive, key, number, page)
@@ -242,4 +242,4 @@ def _standing_before(
         at_fold = number if page.base is None or page.base == THIS else page.base
         number = (page if at_fold == number else read_page(archive, key, at_fold)).parent
         page = page if number is None else read_page(archive, key, number)
-    return None, replace(page, base=None, parent=None), Standing()
+    return None, replace(page, base=None, parent=None), EngineSnapshot()

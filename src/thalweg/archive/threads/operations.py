@@ -26,7 +26,7 @@ from thalweg.archive.threads.retry import Retry
 from thalweg.engine.compaction.structured_summary import Quote
 from thalweg.engine.edits import Edit, Fold, Pin, Unpin
 from thalweg.engine.engine import Engine
-from thalweg.engine.snapshot import Standing
+from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.errors import ArchiveError, ConflictError, PinError
 
 
@@ -50,7 +50,7 @@ class OperationResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Deed:
+class _ManualOperation:
     """A turn to add, and the state from which the thread continues."""
 
     kind: Kind
@@ -65,7 +65,7 @@ class _Deed:
     """Returns the cost of the models that `act` called."""
 
 
-class Better(Protocol):
+class NarrativeWriter(Protocol):
     """Has a model write a narrative summary for a compaction; see `compact`."""
 
     @property
@@ -78,7 +78,9 @@ class Better(Protocol):
         ...
 
 
-def compact(archive: Archive, key: ThreadKey, better: Better | None = None) -> OperationResult:
+def compact(
+    archive: Archive, key: ThreadKey, better: NarrativeWriter | None = None
+) -> OperationResult:
     """Compact as much as possible, independent of savings.
 
     If nothing can be compacted, no turn is added.
@@ -110,12 +112,12 @@ def compact(archive: Archive, key: ThreadKey, better: Better | None = None) -> O
     if not edits:
         return OperationResult(number, newest.line.last, engine.window.tokens, newest.limit)
 
-    def deed() -> _Deed:
+    def deed() -> _ManualOperation:
         if page_at(archive, key)[0] != number:
             problem = f"thread {key.thread!r} went on meanwhile: compact it again"
             raise ArchiveError(problem)
         settled = iter(batches)
-        return _Deed(
+        return _ManualOperation(
             kind="compact",
             about=max((edit.last for edit in edits if isinstance(edit, Fold)), default=-1),
             parent=number,
@@ -154,7 +156,7 @@ def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Operation
         ArchiveError: The thread's history has no such turn, or it compacted nothing.
     """
 
-    def deed() -> _Deed:
+    def deed() -> _ManualOperation:
         pages = read_pages(archive, key)
         way = list(ancestry(pages, len(pages) - 1))
         folds = [n for n in way if any(isinstance(edit, Fold) for edit in pages[n].edits)]
@@ -162,7 +164,7 @@ def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Operation
         if undone is None or undone not in folds:
             raise ArchiveError(_nothing_to_undo(key, undone))
         since = [pages[number] for number in reversed(way[: way.index(undone) + 1])]
-        return _Deed(
+        return _ManualOperation(
             kind="undo",
             about=undone,
             parent=pages[undone].parent,
@@ -207,9 +209,9 @@ def rewind(archive: Archive, key: ThreadKey, turn: int) -> OperationResult:
         ArchiveError: The journal has no such turn.
     """
 
-    def deed() -> _Deed:
+    def deed() -> _ManualOperation:
         there = read_page(archive, key, turn)
-        return _Deed(
+        return _ManualOperation(
             kind="rewind",
             about=turn,
             parent=turn,
@@ -262,9 +264,9 @@ def unpin(archive: Archive, key: ThreadKey, position: int, quote: str) -> Operat
 def _pinning(
     archive: Archive, key: ThreadKey, kind: Kind, position: int, act: Callable[[Engine], None]
 ) -> OperationResult:
-    def deed() -> _Deed:
+    def deed() -> _ManualOperation:
         number, newest = page_at(archive, key)
-        return _Deed(
+        return _ManualOperation(
             kind=kind,
             about=position,
             parent=number,
@@ -278,7 +280,9 @@ def _pinning(
     return _entered(archive, key, deed)
 
 
-def _entered(archive: Archive, key: ThreadKey, decide: Callable[[], _Deed]) -> OperationResult:
+def _entered(
+    archive: Archive, key: ThreadKey, decide: Callable[[], _ManualOperation]
+) -> OperationResult:
     tries = Retry()
     while True:
         length = archive.length(key)
@@ -288,9 +292,11 @@ def _entered(archive: Archive, key: ThreadKey, decide: Callable[[], _Deed]) -> O
             tries.spend(conflict)
 
 
-def _enter(archive: Archive, key: ThreadKey, deed: _Deed, length: int) -> OperationResult:
+def _enter(
+    archive: Archive, key: ThreadKey, deed: _ManualOperation, length: int
+) -> OperationResult:
     _, newest = page_at(archive, key)
-    standing, parent = Standing(), None
+    standing, parent = EngineSnapshot(), None
     if deed.parent is not None:
         parent = read_page(archive, key, deed.parent)
         standing = standing_at(archive, key, deed.parent, parent)

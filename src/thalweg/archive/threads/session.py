@@ -22,7 +22,7 @@ LIVE_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StateMessage:
     """A message in the state of the agent's graph, as the log has it."""
 
     position: int
@@ -46,7 +46,7 @@ class ThreadSession:
     """Last seen length of the log."""
     line: ThreadBranch = field(default_factory=ThreadBranch)
     """The visible positions of the thread."""
-    held: list[Held] = field(default_factory=list)
+    held: list[StateMessage] = field(default_factory=list)
     calibrations: dict[str, Calibration] = field(default_factory=dict)
     """Calibrations by model."""
     unwritten: list[Logged] = field(default_factory=list)
@@ -109,7 +109,7 @@ class ThreadSession:
             self.archive.append(self.key, self.unwritten, expected=written)
             self.unwritten = []
 
-    def _again(self, said: Sequence[Message]) -> dict[int, Held]:
+    def _again(self, said: Sequence[Message]) -> dict[int, StateMessage]:
         """Return the messages that are in the branch already, by index in `said`.
 
         Computed only if there is a user message: messages of a model and its tools are new.
@@ -122,12 +122,12 @@ class ThreadSession:
         found = self.archive.positions(self.key, {message.uid for message in said})
         standing = {p for places in found.values() for p in places if p in self.line} - held
         logged = dict(read_line(self.archive, self.key, ThreadBranch.of(sorted(standing))))
-        again: dict[int, Held] = {}
+        again: dict[int, StateMessage] = {}
         for k, message in enumerate(said):
             places = [p for p in found.get(message.uid, ()) if p in logged]
             if same := [p for p in places if is_same(logged[p], message)]:
                 logged.pop(same[0])
-                again[k] = Held(same[0], message, is_again=True)
+                again[k] = StateMessage(same[0], message, is_again=True)
         return again
 
     def _catch_up(self, new: list[Message], found: int, joins: Callable[[], bool]) -> None:
@@ -174,7 +174,7 @@ class ThreadSession:
             self.archive.append(self.key, [Logged(message) for message in rest], expected=found)
         there = range(self.length, self.length + known)
         positions = (*there, *range(found, found + len(rest)))
-        self.held += [Held(p, m) for p, m in zip(positions, said, strict=True)]
+        self.held += [StateMessage(p, m) for p, m in zip(positions, said, strict=True)]
         self.length = positions[-1] + 1
 
     def has_company(self, now: float) -> bool:
@@ -205,7 +205,7 @@ class ThreadSession:
         return self.engine.receive(message, at=position)
 
     def _hold(self, entry: Entry) -> None:
-        self.held.append(Held(entry.position, entry.message))
+        self.held.append(StateMessage(entry.position, entry.message))
 
     def release(self, newest: int | None, *, spare: int = 0) -> list[str]:
         """Return what can be removed from the state, since all of it is in the log.
@@ -264,7 +264,7 @@ class ThreadSession:
         return self.number
 
 
-def _last_request(held: Sequence[Held], upto: int) -> int:
+def _last_request(held: Sequence[StateMessage], upto: int) -> int:
     """Return the index of the newest request up to an index; 0 if there is none."""
     return next((k for k in range(upto, -1, -1) if held[k].message.is_request), 0)
 

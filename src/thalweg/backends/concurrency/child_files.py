@@ -11,16 +11,16 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from thalweg.backends.concurrency.file_access import known
-from thalweg.backends.concurrency.file_versions import AgentCall, Author, sends
-from thalweg.backends.concurrency.live_files import Live, Version
+from thalweg.backends.concurrency.file_versions import AgentCall, FileClient, sends
+from thalweg.backends.concurrency.live_files import LiveFiles, Version
 from thalweg.backends.concurrency.resume import UNSEEN, contribute, leave_note
-from thalweg.backends.concurrency.run_context import MEMBER, Here, Member, here
+from thalweg.backends.concurrency.run_context import MEMBER, RunContext, SubagentFiles, here
 from thalweg.backends.concurrency.state_channel import GONE, Files, stamped
 from thalweg.backends.protocol import FileData
 from thalweg.engine.prompts import prompt
 
 
-def child_of(*, name: str, call_id: str) -> "Child":
+def child_of(*, name: str, call_id: str) -> "RunningSubagent":
     """Return a subagent whose parent is the current agent, in one of its tool calls.
 
     Args:
@@ -33,25 +33,27 @@ def child_of(*, name: str, call_id: str) -> "Child":
         >>> child.update(given={}), child.notices()
         ({}, '')
     """
-    return Child(here(), name, call_id)
+    return RunningSubagent(here(), name, call_id)
 
 
-class Child:
+class RunningSubagent:
     """A subagent while it runs, and its results for the parent.
 
     A graph without the files channel shares nothing; the files that the subagent returns are
     compared with those that it received.
     """
 
-    def __init__(self, at: Here | None, name: str, call_id: str) -> None:
+    def __init__(self, at: RunContext | None, name: str, call_id: str) -> None:
         self._at = at
-        self._member: Member | None = None
+        self._member: SubagentFiles | None = None
         self._left: list[str] = []
         if at is not None and at.live is not None and at.author is not None:
             known(at, at.author, at.live.ledger)
             label = prompt("files_subagent").render(name=name, call=call_id)
             before = at.live.awaited.pop(call_id, None)
-            self._member = Member(at.live, sends(at.author, label, call_id, before), at.inside)
+            self._member = SubagentFiles(
+                at.live, sends(at.author, label, call_id, before), at.inside
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -116,8 +118,8 @@ class Child:
 
     def _take(
         self,
-        live: Live,
-        author: Author,
+        live: LiveFiles,
+        author: FileClient,
         path: str,
         data: FileData | None,
         given: FileData | None,

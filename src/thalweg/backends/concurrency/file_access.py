@@ -7,13 +7,13 @@ from hashlib import blake2b
 from thalweg.backends.concurrency.file_versions import (
     GONE,
     AgentCall,
-    Author,
+    FileClient,
     FileVersions,
     PathChange,
 )
-from thalweg.backends.concurrency.path_lock import Pass
+from thalweg.backends.concurrency.path_lock import PathLock
 from thalweg.backends.concurrency.resume import UNSEEN
-from thalweg.backends.concurrency.run_context import Here, here
+from thalweg.backends.concurrency.run_context import RunContext, here
 from thalweg.engine.prompts import prompt
 
 
@@ -22,12 +22,12 @@ def digest(content: str) -> str:
     return blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def known(at: Here, author: Author, ledger: FileVersions) -> None:
+def known(at: RunContext, author: FileClient, ledger: FileVersions) -> None:
     """Note that an author is about to act; if it is new here, with what its state remembers."""
     if not author.is_known:
         author.is_known = True
         for path, label in (at.read(UNSEEN) or {}).items():
-            ledger.changed(Author(label, of=author, ended=True), AgentCall(), path)
+            ledger.changed(FileClient(label, of=author, ended=True), AgentCall(), path)
     ledger.acts(author, at.call)
 
 
@@ -86,7 +86,7 @@ class WriteAccess(_OfAgent):
         self._verb = verb
         self._digest = digest
 
-    def alone(self) -> "Pass | nullcontext[None]":
+    def alone(self) -> "PathLock | nullcontext[None]":
         """Wait for others who change the path; enter with `with` or `async with`."""
         return self._live.turnstile.at(self._path) if self._live is not None else nullcontext()
 

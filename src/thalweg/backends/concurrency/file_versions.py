@@ -21,12 +21,12 @@ class AgentCall:
 
 
 @dataclass(eq=False, slots=True)
-class Author:
+class FileClient:
     """An agent that changes files."""
 
     label: str
     """Its name in notices to others."""
-    of: "Author | None" = None
+    of: "FileClient | None" = None
     """The author that delegated to it, and receives notices after its end."""
     uid: str = ""
     """Its identity across processes."""
@@ -43,7 +43,7 @@ class Author:
     is_taken_up: bool = False
     """Whether what it had written before it was interrupted was put back."""
 
-    def under(self, other: "Author") -> bool:
+    def under(self, other: "FileClient") -> bool:
         """Whether it is another, or works for it, be it through others."""
         return self is other or (self.of is not None and self.of.under(other))
 
@@ -53,7 +53,7 @@ class PathChange:
     """The last thing that an author did to a path."""
 
     n: int
-    author: Author
+    author: FileClient
     call: AgentCall
     digest: str = ""
     """Available for a file that was written whole; `GONE` for a deleted file."""
@@ -75,19 +75,25 @@ class FileVersions:
         """The number of the last change; what was read after is no older."""
         return self._n
 
-    def acts(self, author: Author, call: AgentCall) -> None:
+    def acts(self, author: FileClient, call: AgentCall) -> None:
         """Note the turn that an author is in, before it does anything in it."""
         with self._lock:
             if author.turn != call.turn:
                 author.turn, author.knew = call.turn, dict(author.knows)
 
-    def saw(self, author: Author, path: str, *, up_to: int) -> None:
+    def saw(self, author: FileClient, path: str, *, up_to: int) -> None:
         """Note that an author saw a path as it was after a change."""
         with self._lock:
             author.knows[path] = max(up_to, author.knows.get(path, 0))
 
     def changed(
-        self, author: Author, call: AgentCall, path: str, *, digest: str = "", whole: bool = False
+        self,
+        author: FileClient,
+        call: AgentCall,
+        path: str,
+        *,
+        digest: str = "",
+        whole: bool = False,
     ) -> None:
         """Record that an author changed a path.
 
@@ -109,12 +115,12 @@ class FileVersions:
             if informed:
                 author.knows[path] = self._n
 
-    def unseen(self, author: Author, path: str) -> PathChange | None:
+    def unseen(self, author: FileClient, path: str) -> PathChange | None:
         """Find the last change of another that an author has not seen."""
         with self._lock:
             return self._unseen(author, path)
 
-    def rival(self, author: Author, call: AgentCall, path: str) -> PathChange | None:
+    def rival(self, author: FileClient, call: AgentCall, path: str) -> PathChange | None:
         """Find a change that the same agent made in another call of the same turn."""
         last, _ = self._changes.get(path, (None, None))
         if last is None or last.author is not author or last.call == call:
@@ -127,7 +133,7 @@ class FileVersions:
         with self._lock:
             return [p for p in self._changes if p == path or p.startswith(folder)]
 
-    def by(self, author: Author) -> Iterator[tuple[str, PathChange]]:
+    def by(self, author: FileClient) -> Iterator[tuple[str, PathChange]]:
         """List what an author, or one who works for it, was the last to change."""
         with self._lock:
             pairs = list(self._changes.items())
@@ -137,32 +143,32 @@ class FileVersions:
                     yield path, change
                     break
 
-    def tell(self, author: Author, told: str, *, by: Author) -> None:
+    def tell(self, author: FileClient, told: str, *, by: FileClient) -> None:
         """Add a notice for an author, or for its parent if it has ended.
 
         The agent that the notice is about gets none: it has the error.
         """
         with self._lock:
-            to: Author | None = author
+            to: FileClient | None = author
             while to is not None and to.ended:
                 to = to.of
             if to is not None and to is not by and told not in to.unheard:
                 to.unheard.append(told)
 
-    def heard(self, author: Author) -> list[str]:
+    def heard(self, author: FileClient) -> list[str]:
         """Return and remove the pending notices of an author."""
         with self._lock:
             told, author.unheard = author.unheard, []
         return told
 
-    def ends(self, author: Author) -> list[str]:
+    def ends(self, author: FileClient) -> list[str]:
         """Record the end of an author; return and remove its pending notices."""
         with self._lock:
             author.ended = True
             told, author.unheard = author.unheard, []
         return told
 
-    def _unseen(self, author: Author, path: str) -> PathChange | None:
+    def _unseen(self, author: FileClient, path: str) -> PathChange | None:
         change = self._by_another(author, path)
         if change is not None and change.n > author.knows.get(path, 0):
             return change
@@ -175,7 +181,7 @@ class FileVersions:
                     return gone
         return None
 
-    def _by_another(self, author: Author, path: str) -> PathChange | None:
+    def _by_another(self, author: FileClient, path: str) -> PathChange | None:
         last, other = self._changes.get(path, (None, None))
         return other if last is not None and last.author is author else last
 
@@ -189,7 +195,7 @@ def _folders(path: str) -> Iterator[str]:
         yield path
 
 
-def sends(author: Author, label: str, uid: str, before: Author | None = None) -> Author:
+def sends(author: FileClient, label: str, uid: str, before: FileClient | None = None) -> FileClient:
     """Return an author delegated by another, with that one's versions at the beginning of its turn.
 
     Args:
@@ -198,7 +204,7 @@ def sends(author: Author, label: str, uid: str, before: Author | None = None) ->
         uid: Its identity across processes.
         before: The same author before an interrupt, to resume.
     """
-    sent = before or Author(label, uid=uid)
+    sent = before or FileClient(label, uid=uid)
     sent.of, sent.ended = author, False
     sent.knows = {**author.knew, **sent.knows}
     return sent

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from threading import RLock
 from uuid import uuid4
 
-from thalweg.backends.concurrency.file_versions import MAIN, Author, FileVersions
-from thalweg.backends.concurrency.path_lock import Turnstile
+from thalweg.backends.concurrency.file_versions import MAIN, FileClient, FileVersions
+from thalweg.backends.concurrency.path_lock import PathLockQueue
 from thalweg.backends.protocol import FileData
 
 Stamp = tuple[str, int]
@@ -19,11 +19,11 @@ class Version:
 
     data: FileData | None
     stamp: Stamp
-    authors: frozenset[Author]
+    authors: frozenset[FileClient]
     """All that had a part in it during this step."""
 
 
-class Live:
+class LiveFiles:
     """The files of a run: those of its last step, and over them what the running step changed.
 
     One of them serves an agent and all its subagents. Hold `lock` from a look at a file to the
@@ -33,9 +33,9 @@ class Live:
     def __init__(self) -> None:
         self.lock = RLock()
         self.ledger = FileVersions()
-        self.turnstile = Turnstile()
-        self.main = Author(MAIN)
-        self.awaited: dict[str, Author] = {}
+        self.turnstile = PathLockQueue()
+        self.main = FileClient(MAIN)
+        self.awaited: dict[str, FileClient] = {}
         """Subagents that were interrupted, and what they had done; they may go on."""
         self.is_taken_up = False
         """Whether what an interrupted step had changed was put back."""
@@ -70,7 +70,7 @@ class Live:
             version = self._changed.get(path)
             return self._base.get(path) if version is None else version.data
 
-    def put(self, author: Author, path: str, data: FileData | None) -> Stamp:
+    def put(self, author: FileClient, path: str, data: FileData | None) -> Stamp:
         """Change one file, or delete it with `None`."""
         with self.lock:
             self._stretch = self._stretch or uuid4().hex
@@ -82,7 +82,7 @@ class Live:
             self._changed[path] = Version(data, stamp, frozenset(authors))
             return stamp
 
-    def adopt(self, author: Author, path: str, data: FileData | None, stamp: Stamp) -> bool:
+    def adopt(self, author: FileClient, path: str, data: FileData | None, stamp: Stamp) -> bool:
         """Restore a change that was made before the step was interrupted.
 
         Returns:
@@ -107,13 +107,13 @@ class Live:
                 self._changed[path] = Version(held.data, held.stamp, authors)
             return True
 
-    def changes(self, by: Author) -> dict[str, Version]:
+    def changes(self, by: FileClient) -> dict[str, Version]:
         """Find what the running step changed where an author, or one under it, had a part."""
         with self.lock:
             changed = list(self._changed.items())
         return {p: v for p, v in changed if any(author.under(by) for author in v.authors)}
 
-    def authors(self, path: str) -> frozenset[Author]:
+    def authors(self, path: str) -> frozenset[FileClient]:
         """Name all that had a part in a path during the running step."""
         with self.lock:
             version = self._changed.get(path)

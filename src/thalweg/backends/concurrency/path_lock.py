@@ -7,24 +7,24 @@ from types import TracebackType
 from typing import Self
 
 
-class Turnstile:
+class PathLockQueue:
     """A queue of locks on paths: a change waits for others of the same path or a folder above."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._queue: list[Pass] = []
+        self._queue: list[PathLock] = []
 
-    def at(self, path: str) -> "Pass":
+    def at(self, path: str) -> "PathLock":
         """Ask to change a path: enter the result with `with` or `async with`."""
-        return Pass(self, path)
+        return PathLock(self, path)
 
-    def line_up(self, waiting: "Pass") -> None:
+    def line_up(self, waiting: "PathLock") -> None:
         """Enter the queue; the lock is acquired at once if no other is before it."""
         with self._lock:
             self._queue.append(waiting)
             self._let_through()
 
-    def leave(self, done: "Pass") -> None:
+    def leave(self, done: "PathLock") -> None:
         """Leave the queue, and let the next ones acquire."""
         with self._lock:
             self._queue.remove(done)
@@ -38,16 +38,16 @@ class Turnstile:
                 waiting.let_through.set_result(None)
 
 
-class Pass:
+class PathLock:
     """A lock on one path, and everything under it."""
 
-    def __init__(self, turnstile: Turnstile, path: str) -> None:
+    def __init__(self, turnstile: PathLockQueue, path: str) -> None:
         self.let_through: Future[None] = Future()
         self._turnstile = turnstile
         self.path = path.rstrip("/") + "/"
         """What is changed, with a `/` at its end."""
 
-    def meets(self, other: "Pass") -> bool:
+    def meets(self, other: "PathLock") -> bool:
         """Whether two paths are the same or one lies in the other."""
         return self.path.startswith(other.path) or other.path.startswith(self.path)
 

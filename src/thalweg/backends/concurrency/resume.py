@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import uuid4
 
-from thalweg.backends.concurrency.file_versions import AgentCall, Author
-from thalweg.backends.concurrency.live_files import Live
+from thalweg.backends.concurrency.file_versions import AgentCall, FileClient
+from thalweg.backends.concurrency.live_files import LiveFiles
 from thalweg.backends.concurrency.state_channel import Files, clean, stamps_of
 from thalweg.backends.protocol import FileData
 from thalweg.engine.undocumented import REPLAY_KEY, RESUMING_KEY, loop_of
@@ -27,7 +27,7 @@ def is_resumed(configurable: Mapping[str, Any]) -> bool:
     return bool(configurable.get(RESUMING_KEY)) and not configurable.get(REPLAY_KEY)
 
 
-def take_up(live: Live, configurable: Mapping[str, Any], call: AgentCall) -> None:
+def take_up(live: LiveFiles, configurable: Mapping[str, Any], call: AgentCall) -> None:
     """Put back what a step had changed before it was interrupted."""
     loop = loop_of(configurable)
     if loop is None:
@@ -40,7 +40,9 @@ def take_up(live: Live, configurable: Mapping[str, Any], call: AgentCall) -> Non
             _read_note(live, note)
 
 
-def leave_note(live: Live, author: Author, configurable: Mapping[str, Any], delta: Any) -> None:  # noqa: ANN401 (as it goes to a channel)
+def leave_note(
+    live: LiveFiles, author: FileClient, configurable: Mapping[str, Any], delta: Any
+) -> None:
     """Keep what a subagent changed, since it is interrupted and its parent's step not done."""
     loop = loop_of(configurable)
     note = {
@@ -54,7 +56,7 @@ def leave_note(live: Live, author: Author, configurable: Mapping[str, Any], delt
         loop.put_writes(str(uuid4()), [(NOTE, note)])
 
 
-def contribute(live: Live, author: Author, files: Files) -> list[str]:
+def contribute(live: LiveFiles, author: FileClient, files: Files) -> list[str]:
     """Restore a subagent's earlier changes from its own state.
 
     Returns:
@@ -79,22 +81,22 @@ def _ended(loop: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:  # noqa: ANN40
             yield str(task.id), written
 
 
-def _put_back(live: Live, call: AgentCall, task: str, written: Mapping[str, Any]) -> None:
+def _put_back(live: LiveFiles, call: AgentCall, task: str, written: Mapping[str, Any]) -> None:
     delta: Mapping[str, FileData | None] = written.get("files", {})
     for path, stamp in stamps_of(delta).items():
         live.adopt(live.main, path, clean(delta[path]), stamp)
     by_others: Mapping[str, str | None] = written.get(UNSEEN, {})
     for path in {*stamps_of(delta), *by_others}:
         if label := by_others.get(path):
-            ghost = Author(label, of=live.main, ended=True)
+            ghost = FileClient(label, of=live.main, ended=True)
             live.ledger.changed(ghost, AgentCall(), path)
         else:
             live.ledger.changed(live.main, AgentCall(call.turn, task), path)
 
 
-def _read_note(live: Live, note: Mapping[str, Any]) -> None:
+def _read_note(live: LiveFiles, note: Mapping[str, Any]) -> None:
     author = live.awaited.setdefault(
-        note["uid"], Author(note["label"], of=live.main, uid=note["uid"], ended=True)
+        note["uid"], FileClient(note["label"], of=live.main, uid=note["uid"], ended=True)
     )
     delta: Mapping[str, FileData | None] = note["files"]
     for path, stamp in stamps_of(delta).items():

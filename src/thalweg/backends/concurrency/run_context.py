@@ -6,8 +6,8 @@ from typing import Any
 
 from langgraph.config import get_config
 
-from thalweg.backends.concurrency.file_versions import AgentCall, Author
-from thalweg.backends.concurrency.live_files import Live, Stamp
+from thalweg.backends.concurrency.file_versions import AgentCall, FileClient
+from thalweg.backends.concurrency.live_files import LiveFiles, Stamp
 from thalweg.backends.concurrency.resume import contribute, is_resumed, take_up
 from thalweg.backends.concurrency.state_channel import Files, stamped
 from thalweg.backends.protocol import FileData
@@ -19,25 +19,25 @@ MEMBER = "__thalweg_files"
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class SubagentFiles:
     """A subagent's part in the files of a run."""
 
-    live: Live
-    author: Author
+    live: LiveFiles
+    author: FileClient
     inside: tuple[str, ...]
     """The steps in which the subagent runs: a graph that runs elsewhere is another's."""
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class RunContext:
     """A step of a graph that keeps files."""
 
     configurable: Mapping[str, Any]
     channel: Mapping[str, FileData] | None
     """The files in the graph's own channel as of its last step; `None` if it has none."""
-    live: Live | None
+    live: LiveFiles | None
     """`None` in a graph whose channel is not ours: its files are those of its channel alone."""
-    author: Author | None
+    author: FileClient | None
 
     @property
     def call(self) -> AgentCall:
@@ -75,7 +75,7 @@ _NAMESPACE = "checkpoint_ns"
 _STEP = "__thalweg_step"
 
 
-def here() -> Here | None:
+def here() -> RunContext | None:
     """Find out where this code runs; `None` outside of any step of a graph."""
     try:
         config = get_config()
@@ -88,13 +88,13 @@ def here() -> Here | None:
     channel = _read(configurable, "files")
     member = configurable.get(MEMBER)
     graph = _steps(configurable.get(_NAMESPACE, ""))[:-1]
-    if isinstance(member, Member) and member.inside == graph:
-        at = Here(configurable, channel, member.live, member.author)
+    if isinstance(member, SubagentFiles) and member.inside == graph:
+        at = RunContext(configurable, channel, member.live, member.author)
         if is_resumed(configurable) and isinstance(channel, Files):
             _go_on(member, channel)
         return at
     live = channel.live if isinstance(channel, Files) else None
-    at = Here(configurable, channel, live, live.main if live else None)
+    at = RunContext(configurable, channel, live, live.main if live else None)
     if live is not None and is_resumed(configurable):
         with live.lock:
             if not live.is_taken_up:
@@ -103,7 +103,7 @@ def here() -> Here | None:
     return at
 
 
-def _go_on(member: Member, channel: Files) -> None:
+def _go_on(member: SubagentFiles, channel: Files) -> None:
     author = member.author
     with member.live.lock:
         if author.is_taken_up:

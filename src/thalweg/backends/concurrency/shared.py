@@ -20,12 +20,19 @@ from thalweg.backends.calls.operations import (
     aperform,
     perform,
 )
-from thalweg.backends.concurrency.child_files import Child, child_of, with_notices
+from thalweg.backends.concurrency.child_files import RunningSubagent, child_of, with_notices
 from thalweg.backends.concurrency.file_access import ReadAccess, WriteAccess, digest
 from thalweg.backends.concurrency.file_versions import GONE
 from thalweg.backends.protocol import BackendProtocol, SandboxBackendProtocol
 
-__all__ = ["Child", "SharedBackend", "SharedSandbox", "child_of", "shared", "with_notices"]
+__all__ = [
+    "RunningSubagent",
+    "SharedBackend",
+    "SharedSandbox",
+    "child_of",
+    "shared",
+    "with_notices",
+]
 
 
 def shared(backend: BackendProtocol) -> "SharedBackend":

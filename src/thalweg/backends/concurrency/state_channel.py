@@ -4,8 +4,8 @@ Each write is a *delta*: `{path: FileData}` for a file, `{path: None}` for a del
 checkpoint holds the deltas of its step, and occasionally a snapshot.
 
 Deltas of concurrent steps arrive in an arbitrary order, and in another one when a thread is loaded.
-`Live` therefore stamps each with its place in the order of the changes, and the later one of a path
-wins, in any order of arrival.
+`LiveFiles` therefore stamps each with its place in the order of the changes, and the later one of a
+path wins, in any order of arrival.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from typing import Annotated, Any, NotRequired, Self
 from langchain.agents.middleware.types import AgentState, PrivateStateAttr
 from langgraph.channels import DeltaChannel
 
-from thalweg.backends.concurrency.live_files import Live, Stamp
+from thalweg.backends.concurrency.live_files import LiveFiles, Stamp
 from thalweg.backends.protocol import FileData
 
 GONE = "\0gone"
@@ -37,7 +37,7 @@ class Files(dict[str, FileData]):
 
     def __init__(self, files: Delta, stamps: Mapping[str, Stamp] | None = None) -> None:
         super().__init__({path: data for path, data in files.items() if data is not None})
-        self.live: Live | None = None
+        self.live: LiveFiles | None = None
         self.stamps: dict[str, Stamp] = dict(stamps or {})
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -128,7 +128,7 @@ class FilesChannel(DeltaChannel[dict[str, FileData]]):
     def from_checkpoint(self, checkpoint: Any) -> Self:  # noqa: ANN401 (as LangGraph's)
         """Load the files, with no live ones yet."""
         channel = super().from_checkpoint(checkpoint)
-        channel._begin(Live())  # noqa: SLF001 (of the same class)
+        channel._begin(LiveFiles())  # noqa: SLF001 (of the same class)
         return channel
 
     def replay_writes(self, writes: Sequence[tuple[str, str, Any]]) -> None:
@@ -146,10 +146,10 @@ class FilesChannel(DeltaChannel[dict[str, FileData]]):
             self._begin(live)
         return changed
 
-    def _live(self) -> Live | None:
+    def _live(self) -> LiveFiles | None:
         return self.value.live if isinstance(self.value, Files) else None
 
-    def _begin(self, live: Live) -> None:
+    def _begin(self, live: LiveFiles) -> None:
         if not isinstance(self.value, Files):
             self.value = Files(self.value)
         self.value.live = live

@@ -50,7 +50,7 @@ class Stream:
 
 
 @dataclass(slots=True)
-class Printed:
+class CommandOutput:
     """Both streams of a command, and how it ended."""
 
     out: Stream
@@ -86,14 +86,14 @@ class Shell:
     """Makes what one command runs in, such as a control group: the program and arguments that
     enter it and run the arguments after them."""
 
-    def run(self, command: str, timeout_s: float) -> Printed:
+    def run(self, command: str, timeout_s: float) -> CommandOutput:
         """Run a command to its end, or to the end of its time.
 
         Raises:
             OSError: It cannot be started.
             ValueError: There is a NUL in it.
         """
-        printed = Printed(Stream(self.room), Stream(self.room))
+        printed = CommandOutput(Stream(self.room), Stream(self.room))
         with (
             self.surround() as enter,
             subprocess.Popen(  # noqa: S603  # to run what a model wrote is what a shell is for
@@ -117,13 +117,13 @@ class Shell:
         printed.exit_code = code if ended else None
         return printed
 
-    async def arun(self, command: str, timeout_s: float) -> Printed:
+    async def arun(self, command: str, timeout_s: float) -> CommandOutput:
         """See `run`; a cancelled task kills the command, too."""
         with self.surround() as enter:
             return await self._arun((*enter, *self._arguments(command)), timeout_s)
 
-    async def _arun(self, arguments: tuple[str, ...], timeout_s: float) -> Printed:
-        printed = Printed(Stream(self.room), Stream(self.room))
+    async def _arun(self, arguments: tuple[str, ...], timeout_s: float) -> CommandOutput:
+        printed = CommandOutput(Stream(self.room), Stream(self.room))
         starting = asyncio.ensure_future(
             asyncio.get_running_loop().subprocess_exec(
                 lambda: _Listener(printed),
@@ -160,7 +160,9 @@ class Shell:
             return [*self.prefix, "/bin/sh", "-c", command]
         return [*self.prefix, "/bin/sh", "-c", f'{self.setup}; exec /bin/sh -c "$1"', "sh", command]
 
-    def _listen(self, process: subprocess.Popen[bytes], printed: Printed, deadline: float) -> bool:
+    def _listen(
+        self, process: subprocess.Popen[bytes], printed: CommandOutput, deadline: float
+    ) -> bool:
         """Read both streams until the process has ended; `False` when it is to be killed."""
         streams = {process.stdout: printed.out, process.stderr: printed.err}
         with _Exit(process.pid) as ended, selectors.DefaultSelector() as selector:
@@ -190,7 +192,7 @@ class Shell:
         return True
 
     async def _ended(
-        self, transport: asyncio.SubprocessTransport, listener: "_Listener", printed: Printed
+        self, transport: asyncio.SubprocessTransport, listener: "_Listener", printed: CommandOutput
     ) -> None:
         """Wait until the process has ended, or exceeds a limit."""
         while not listener.exited.is_set():
@@ -260,7 +262,7 @@ class _Exit:
 class _Listener(asyncio.SubprocessProtocol):
     """Collects the output of a process, and records its end."""
 
-    def __init__(self, printed: Printed) -> None:
+    def __init__(self, printed: CommandOutput) -> None:
         self._streams = {1: printed.out, 2: printed.err}
         self._open = set(self._streams)
         self.exited = asyncio.Event()

@@ -69,7 +69,7 @@ def evaluate(
     Exit code 1 when --baseline or --fail-under is not met; 2 when something cannot be done.
     """
     # What follows takes seconds to load.
-    from thalweg.cli.eval.playing import Ends, list_probes, perform, show_request  # noqa: PLC0415
+    from thalweg.cli.eval.playing import ResultActions, list_probes, perform, show_request  # noqa: PLC0415
     from thalweg.lab.evals.evaluating import TRIGGER, Evaluation  # noqa: PLC0415
     from thalweg.server.settings.loading import load_settings  # noqa: PLC0415
 
@@ -94,7 +94,7 @@ def evaluate(
     if is_listing:
         list_probes(evaluation, as_json=as_json)
         return
-    perform(evaluation, Ends(html, baseline, save_baseline, fail_under, as_json))
+    perform(evaluation, ResultActions(html, baseline, save_baseline, fail_under, as_json))
 
 
 def _suite(name: str) -> "Suite | None":

@@ -34,7 +34,7 @@ _WIDE = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class ResultActions:
     """What is done with results."""
 
     html: Path | None
@@ -89,7 +89,7 @@ def show_request(trial: str, number: int | None, out: Path | None) -> None:
     print_lines(request_lines(found[0], number))
 
 
-def perform(evaluation: Evaluation, ends: Ends) -> None:
+def perform(evaluation: Evaluation, ends: ResultActions) -> None:
     """Play, print, and end the process with 1 where something is worse.
 
     Raises:
@@ -149,7 +149,7 @@ def _print(
     evaluation: Evaluation,
     notes: Sequence[str],
     played: Played,
-    ends: Ends,
+    ends: ResultActions,
     seconds: float,
     worse: Sequence[str],
 ) -> None:

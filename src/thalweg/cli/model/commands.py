@@ -26,7 +26,7 @@ from thalweg.errors import ConfigError
 from thalweg.server.models import AvailableModel, find_models
 from thalweg.server.models.local.folder import FileOrigin, ModelFolder
 from thalweg.server.models.local.gguf import Gguf, read_gguf
-from thalweg.server.models.local.pulling import Pulled, pull
+from thalweg.server.models.local.pulling import FetchedModel, pull
 
 model = typer.Typer(
     name="model",
@@ -75,7 +75,7 @@ def pull_command(name: Name, where: From, sha256: Hash = "") -> None:
     print_lines(_told(pulled))
 
 
-def _told(pulled: Pulled) -> Iterator[str]:
+def _told(pulled: FetchedModel) -> Iterator[str]:
     name = pulled.path.stem
     yield f"{name}: {_described(pulled.gguf, pulled.origin.size)}"
     yield f"  in {pulled.path}"

@@ -7,7 +7,7 @@ strictly smaller than the previous one, so the sequence ends (I19).
 from collections.abc import Iterator, Sequence
 
 from thalweg.engine.compaction.plan import plan_fold, plan_tail
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import elide, evict, has_long_arguments
 from thalweg.engine.edits import Edit, Reason
 from thalweg.engine.entries import Entry, Media
@@ -16,7 +16,7 @@ from thalweg.errors import WindowExceededError
 WHY: Reason = "the request would not fit"
 
 
-def excess(scene: Scene) -> bool:
+def excess(scene: PlanningContext) -> bool:
     """Return whether the next request would exceed a limit: tokens, bytes or media."""
     window, budget = scene.window, scene.budget
     window.settle()
@@ -27,7 +27,7 @@ def excess(scene: Scene) -> bool:
     )
 
 
-def squeeze(scene: Scene) -> Iterator[Sequence[Edit]]:
+def squeeze(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
     """Yield edits until the request fits.
 
     Raises:
@@ -43,7 +43,7 @@ def squeeze(scene: Scene) -> Iterator[Sequence[Edit]]:
     raise _irreducible(scene)
 
 
-def _folds(scene: Scene) -> Iterator[Sequence[Edit]]:
+def _folds(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
     """Compact, keeping a smaller and smaller tail."""
     tail, record = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
     skills = scene.budget.skills(scene.fixed)
@@ -55,21 +55,21 @@ def _folds(scene: Scene) -> Iterator[Sequence[Edit]]:
             yield (fold, *plan_tail(scene, fold.last))
 
 
-def _without_inserts(scene: Scene) -> Iterator[Sequence[Edit]]:
+def _without_inserts(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
     """Remove the inserts between messages: they are not part of the thread, so nothing is lost."""
     if scene.window.inserts:
         scene.window.set_inserts({})
         yield ()
 
 
-def _rewrites(scene: Scene) -> Iterator[Sequence[Edit]]:
+def _rewrites(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
     """Shorten the remaining messages one by one: results, arguments, texts, requests."""
     for step in (_results, _arguments, _words, _requests):
         for tokens in (scene.budget.preview, scene.budget.preview // 3):
             yield from _batches(scene, step(scene, tokens))
 
 
-def _batches(scene: Scene, edits: Iterator[Edit]) -> Iterator[Sequence[Edit]]:
+def _batches(scene: PlanningContext, edits: Iterator[Edit]) -> Iterator[Sequence[Edit]]:
     """Yield batches of edits that free the excess tokens: each batch is laid out once."""
     batch: list[Edit] = []
     over = scene.window.tokens - scene.budget.limit
@@ -83,7 +83,7 @@ def _batches(scene: Scene, edits: Iterator[Edit]) -> Iterator[Sequence[Edit]]:
         yield batch
 
 
-def _smaller_records(scene: Scene) -> Iterator[Sequence[Edit]]:
+def _smaller_records(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
     record = scene.budget.record(scene.fixed)
     for divisor in (2, 4, 8):
         fold = plan_fold(scene, tail=1, record=record // divisor, reason=WHY, skills=0)
@@ -91,13 +91,13 @@ def _smaller_records(scene: Scene) -> Iterator[Sequence[Edit]]:
             yield (fold,)
 
 
-def _largest(scene: Scene, *roles: str) -> list[Entry]:
+def _largest(scene: PlanningContext, *roles: str) -> list[Entry]:
     shown = {i.position: i.tokens for i in scene.window.items}
     entries = [e for e in scene.window.entries.values() if e.message.role in roles]
     return sorted(entries, key=lambda e: (-shown.get(e.position, 0), e.position))
 
 
-def _shrunk(scene: Scene, entries: Sequence[Entry], tokens: int) -> Iterator[Edit]:
+def _shrunk(scene: PlanningContext, entries: Sequence[Entry], tokens: int) -> Iterator[Edit]:
     for entry in entries:
         heavy = any(isinstance(p, Media) for p in scene.shown(entry).parts)
         if scene.shown_tokens(entry) > tokens * 3 // 2 or heavy:
@@ -106,11 +106,11 @@ def _shrunk(scene: Scene, entries: Sequence[Entry], tokens: int) -> Iterator[Edi
                 yield edit
 
 
-def _results(scene: Scene, tokens: int) -> Iterator[Edit]:
+def _results(scene: PlanningContext, tokens: int) -> Iterator[Edit]:
     yield from _shrunk(scene, _largest(scene, "tool"), tokens)
 
 
-def _arguments(scene: Scene, tokens: int) -> Iterator[Edit]:
+def _arguments(scene: PlanningContext, tokens: int) -> Iterator[Edit]:
     for entry in _largest(scene, "assistant"):
         if has_long_arguments(scene.shown(entry)) and scene.shown_tokens(entry) > tokens:
             edit = elide(scene, entry, WHY)
@@ -118,17 +118,17 @@ def _arguments(scene: Scene, tokens: int) -> Iterator[Edit]:
                 yield edit
 
 
-def _words(scene: Scene, tokens: int) -> Iterator[Edit]:
+def _words(scene: PlanningContext, tokens: int) -> Iterator[Edit]:
     entries = [e for e in _largest(scene, "assistant", "user", "system") if not e.is_request]
     yield from _shrunk(scene, entries, tokens)
 
 
-def _requests(scene: Scene, tokens: int) -> Iterator[Edit]:
+def _requests(scene: PlanningContext, tokens: int) -> Iterator[Edit]:
     entries = [e for e in _largest(scene, "user") if e.is_request]
     yield from _shrunk(scene, entries, tokens)
 
 
-def _irreducible(scene: Scene) -> WindowExceededError:
+def _irreducible(scene: PlanningContext) -> WindowExceededError:
     sections = {k: v for k, v in scene.window.ledger.tokens.items() if v}
     largest = sorted(sections.items(), key=lambda pair: -pair[1])
     return WindowExceededError(

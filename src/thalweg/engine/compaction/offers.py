@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from thalweg.engine.compaction.plan import is_fetched, kept_skills, plan_clear, plan_fold, plan_tail
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import has_long_arguments, supersede
 from thalweg.engine.edits import Edit, Reason
 from thalweg.engine.pricing.tariff import Tariff
@@ -21,7 +21,7 @@ TOLD = 12
 """Compacted tokens per token of a structured summary."""
 
 
-Plan = Callable[[Scene], Iterator[Sequence[Edit]]]
+Plan = Callable[[PlanningContext], Iterator[Sequence[Edit]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Costs:
     """Whether a cache miss is expected for the others, too."""
 
     @classmethod
-    def of(cls, scene: Scene, tariff: Tariff, *, cold: bool) -> "Costs":
+    def of(cls, scene: PlanningContext, tariff: Tariff, *, cold: bool) -> "Costs":
         """Return the costs of the next call of a window."""
         new = sum(scene.shown_tokens(entry) for entry in scene.window.open_entries)
         return cls(tariff, scene.window.tokens, new, cold)
@@ -71,7 +71,7 @@ class Costs:
         behind = (prices.write if self.cold else prices.read) * self.tokens
         return min(behind, prices.input * dropped) + prices.output * SUMMARY
 
-    def rethinking(self, scene: Scene, first: int) -> float:
+    def rethinking(self, scene: PlanningContext, first: int) -> float:
         """Return the cost of reasoning that a change of `items[first]` discards.
 
         Only a model that binds its reasoning loses what follows a change, and has to produce it
@@ -109,7 +109,7 @@ class CandidateAction:
     """Plans it; each batch is applied before the next is requested."""
 
 
-def fold(scene: Scene, costs: Costs, tail: int, *, summarizes: bool) -> CandidateAction:
+def fold(scene: PlanningContext, costs: Costs, tail: int, *, summarizes: bool) -> CandidateAction:
     """Offer to replace all but the newest messages, at most `tail` tokens, by a summary."""
     window, budget = scene.window, scene.budget
     cut = window.cut_for_tail(tail)
@@ -129,14 +129,14 @@ def fold(scene: Scene, costs: Costs, tail: int, *, summarizes: bool) -> Candidat
     return costs.offer(freed, price, partial(_fold, tail=tail))
 
 
-def _fold(scene: Scene, tail: int) -> Iterator[Sequence[Edit]]:
+def _fold(scene: PlanningContext, tail: int) -> Iterator[Sequence[Edit]]:
     room = scene.budget.record(scene.fixed)
     planned = plan_fold(scene, tail=tail, record=room, reason=WHY)
     if planned is not None and planned.freed >= scene.budget.progress:
         yield (planned, *plan_tail(scene, planned.last))
 
 
-def clear(scene: Scene, costs: Costs, tail: int) -> CandidateAction:
+def clear(scene: PlanningContext, costs: Costs, tail: int) -> CandidateAction:
     """Offer to replace the large results and arguments before the tail by previews."""
     window = scene.window
     cut = window.cut_for_tail(tail)
@@ -154,7 +154,7 @@ def clear(scene: Scene, costs: Costs, tail: int) -> CandidateAction:
     return costs.offer(freed, price, partial(_clear, positions=positions))
 
 
-def _is_clearable(scene: Scene, item: WindowItem) -> bool:
+def _is_clearable(scene: PlanningContext, item: WindowItem) -> bool:
     entry = scene.window.entries.get(item.position)
     if entry is None or item.tokens <= 2 * scene.budget.card:
         return False
@@ -163,7 +163,7 @@ def _is_clearable(scene: Scene, item: WindowItem) -> bool:
     return item.message.role == "tool" or has_long_arguments(item.message)
 
 
-def _clear(scene: Scene, positions: Sequence[int]) -> Iterator[Sequence[Edit]]:
+def _clear(scene: PlanningContext, positions: Sequence[int]) -> Iterator[Sequence[Edit]]:
     edits = plan_clear(scene, positions, WHY)
     if edits:
         yield edits

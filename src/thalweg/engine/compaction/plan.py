@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import elide, evict, has_long_arguments, supersede, unthink
 from thalweg.engine.compaction.skills import whole_skills
 from thalweg.engine.compaction.structured_summary import Record, absorb, summarized
@@ -19,7 +19,7 @@ REPORT_CHARS = 40_000
 """Characters above which a subagent's report arrives as an excerpt, in any window."""
 
 
-def plan_arrivals(scene: Scene) -> list[Rewrite]:
+def plan_arrivals(scene: PlanningContext) -> list[Rewrite]:
     """Plan to bound new content: results, arguments of the model, long requests.
 
     None of it was ever sent, so this costs no cache. Content that was fetched back is kept, else
@@ -28,7 +28,7 @@ def plan_arrivals(scene: Scene) -> list[Rewrite]:
     return [edit for entry in scene.window.open_entries for edit in _bounded(scene, entry)]
 
 
-def _bounded(scene: Scene, entry: Entry) -> Iterator[Rewrite]:
+def _bounded(scene: PlanningContext, entry: Entry) -> Iterator[Rewrite]:
     budget, message = scene.budget, entry.message
     most = {"tool": budget.result, "assistant": budget.arguments, "user": budget.request}
     is_report = entry.answers is not None and entry.answers.action == "delegate"
@@ -51,7 +51,7 @@ def is_fetched(entry: Entry) -> bool:
 
 
 def plan_fold(
-    scene: Scene,
+    scene: PlanningContext,
     *,
     tail: int,
     record: int,
@@ -106,7 +106,7 @@ def plan_fold(
     )
 
 
-def _protected(scene: Scene, room: int, tail: Container[int]) -> set[int]:
+def _protected(scene: PlanningContext, room: int, tail: Container[int]) -> set[int]:
     """Return the messages the model fetched since the last compaction, to keep them longer.
 
     Whole exchanges, newest first, up to `room` tokens. An exchange that is fetched once more is
@@ -124,7 +124,7 @@ def _protected(scene: Scene, room: int, tail: Container[int]) -> set[int]:
     return kept
 
 
-def kept_skills(scene: Scene, tail: Container[int], room: int | None = None) -> set[int]:
+def kept_skills(scene: PlanningContext, tail: Container[int], room: int | None = None) -> set[int]:
     """Return the loaded skills to keep verbatim through all compactions.
 
     Whole exchanges, the last read skill first, up to `room` tokens. A skill is kept with all its
@@ -158,7 +158,7 @@ def _exchange(entries: Iterable[Entry], result: Entry) -> list[Entry]:
 
 
 def join_summary(
-    scene: Scene,
+    scene: PlanningContext,
     fold: Fold,
     summary: Summary,
     spent: tuple[int, int],
@@ -205,14 +205,16 @@ def join_summary(
     return replace(fold, record=text, tokens_after=tokens)
 
 
-def _widest(scene: Scene, room: int) -> int:
+def _widest(scene: PlanningContext, room: int) -> int:
     """Limit a structured summary that the user's constraints need: only a full one may be wider."""
     budget = scene.budget
     full = room >= budget.record(scene.fixed)
     return budget.widest_record(scene.fixed) if full else room
 
 
-def _written(scene: Scene, record: Record, gone: Container[int], rooms: tuple[int, int]) -> str:
+def _written(
+    scene: PlanningContext, record: Record, gone: Container[int], rooms: tuple[int, int]
+) -> str:
     window, (room, widest) = scene.window, rooms
     return render(
         record,
@@ -225,7 +227,7 @@ def _written(scene: Scene, record: Record, gone: Container[int], rooms: tuple[in
     )
 
 
-def _still_loaded(scene: Scene, record: Record, gone: Container[int]) -> set[str]:
+def _still_loaded(scene: PlanningContext, record: Record, gone: Container[int]) -> set[str]:
     """Return the paths of the skills that are shown whole without some messages."""
     window = scene.window
     live = [entry for position, entry in window.entries.items() if position not in gone]
@@ -234,7 +236,7 @@ def _still_loaded(scene: Scene, record: Record, gone: Container[int]) -> set[str
     return {path for path, own in whole.items() if own[-1].position > folded.get(path, -1)}
 
 
-def plan_clear(scene: Scene, positions: Iterable[int], reason: Reason) -> list[Rewrite]:
+def plan_clear(scene: PlanningContext, positions: Iterable[int], reason: Reason) -> list[Rewrite]:
     """Plan previews of results, and references for arguments."""
     edits: list[Rewrite] = []
     for entry in (scene.window.entries[position] for position in positions):
@@ -245,7 +247,7 @@ def plan_clear(scene: Scene, positions: Iterable[int], reason: Reason) -> list[R
     return [edit for edit in edits if edit.freed > 0]
 
 
-def plan_tail(scene: Scene, after: int) -> Iterator[Rewrite]:
+def plan_tail(scene: PlanningContext, after: int) -> Iterator[Rewrite]:
     """Plan to tidy what follows a position whose message changes: it is rewritten anyway."""
     yield from supersede(scene, after)
     yield from unthink(scene, after)

@@ -15,7 +15,7 @@ be stored durably when it returns."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class PlanningContext:
     """A window before a model call, with functions to plan edits of it."""
 
     window: Window

@@ -12,7 +12,7 @@ from thalweg.engine.compaction.accumulated_cost import AccumulatedCost
 from thalweg.engine.compaction.hard_limit import squeeze
 from thalweg.engine.compaction.offers import CandidateAction, Costs, clear, fold
 from thalweg.engine.compaction.plan import is_fetched, plan_arrivals
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.edits import Edit
 from thalweg.engine.pricing.savings import Forecast
 from thalweg.engine.pricing.tariff import Tariff
@@ -29,7 +29,7 @@ class Policy(Protocol):
         """
         return {}
 
-    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield edits before a model call, in batches.
 
         Each batch is applied before the next is requested.
@@ -75,7 +75,7 @@ class RentOrBuy:
     MOST_CAUTION = 2.0
     """Largest factor on the tail, if the model keeps fetching removed content."""
 
-    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield arrivals, then the due action, then reductions to the hard limits."""
         yield plan_arrivals(scene)
         self._see_what_was_missed(scene)
@@ -104,13 +104,13 @@ class RentOrBuy:
         """Factor on the tail: more is kept verbatim if re-fetches exceed the prior."""
         return min(self.MOST_CAUTION, max(1.0, self.missed / self.PRIOR_MISSED))
 
-    def _is_due(self, name: str, offer: CandidateAction, scene: Scene) -> bool:
+    def _is_due(self, name: str, offer: CandidateAction, scene: PlanningContext) -> bool:
         meter = AccumulatedCost(self.memory.get(name, 0.0))
         due = meter.is_due(offer.rent, self._price(offer))
         self.memory[name] = meter.paid
         return due and offer.freed > scene.budget.progress
 
-    def _is_near(self, name: str, offer: CandidateAction, scene: Scene) -> bool:
+    def _is_near(self, name: str, offer: CandidateAction, scene: PlanningContext) -> bool:
         """Return whether the rent of an action has reached most of its price."""
         near = self.memory[name] >= self.NEAR * self._price(offer)
         return near and offer.freed > scene.budget.progress
@@ -118,7 +118,7 @@ class RentOrBuy:
     def _price(self, offer: CandidateAction) -> float:
         return offer.price + self.missed * max(0, offer.freed)
 
-    def _foretold(self, offer: CandidateAction, scene: Scene) -> Iterator[Sequence[Edit]]:
+    def _foretold(self, offer: CandidateAction, scene: PlanningContext) -> Iterator[Sequence[Edit]]:
         """Yield the edits of an offer; the first one has the forecast for all of them."""
         forecast = Forecast(self._price(offer), offer.saving, scene.turn)
         batches = offer.edits(scene)
@@ -135,7 +135,7 @@ class RentOrBuy:
             self.memory["fold"] = max(0.0, self.memory["fold"] - self.memory["clear"])
         self.memory["clear"] = self.memory[name] = 0.0
 
-    def _see_what_was_missed(self, scene: Scene) -> None:
+    def _see_what_was_missed(self, scene: PlanningContext) -> None:
         """Add the cost of re-fetches since the last call: one more turn each, and its tokens."""
         prices, seen = self.tariff.prices(scene.window.tokens), self.memory.get("seen", -1.0)
         for entry in scene.window.open_entries:

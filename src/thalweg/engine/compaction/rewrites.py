@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypedDict
 
 from thalweg.engine.compaction.pins import excerpt
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.preview import preview
 from thalweg.engine.edits import Elide, Evict, Reason, Supersede
 from thalweg.engine.entries import Entry, Message, Part, Text, Thinking, ToolCall, ToolUse
@@ -15,7 +15,7 @@ from thalweg.engine.transcript import as_text
 from thalweg.engine.window.window import is_blank
 
 
-class Showing(TypedDict):
+class EditFields(TypedDict):
     """The fields that every edit of one message has."""
 
     reason: Reason
@@ -26,7 +26,9 @@ class Showing(TypedDict):
     parts: tuple[Part, ...]
 
 
-def showing(scene: Scene, entry: Entry, parts: tuple[Part, ...], reason: Reason) -> Showing:
+def showing(
+    scene: PlanningContext, entry: Entry, parts: tuple[Part, ...], reason: Reason
+) -> EditFields:
     """Return the common fields of an edit, with tokens before and after."""
     return {
         "reason": reason,
@@ -39,7 +41,7 @@ def showing(scene: Scene, entry: Entry, parts: tuple[Part, ...], reason: Reason)
 
 
 def evict(
-    scene: Scene, entry: Entry, tokens: int, reason: Reason, *, with_ends: bool = False
+    scene: PlanningContext, entry: Entry, tokens: int, reason: Reason, *, with_ends: bool = False
 ) -> Evict:
     """Replace a message by a preview of at most `tokens` tokens. Calls and thinking are kept.
 
@@ -66,7 +68,9 @@ def evict(
     return Evict(**showing(scene, entry, parts, reason))
 
 
-def _shortened(scene: Scene, entry: Entry, text: str, tokens: int, *, with_ends: bool) -> str:
+def _shortened(
+    scene: PlanningContext, entry: Entry, text: str, tokens: int, *, with_ends: bool
+) -> str:
     count, pointer = scene.window.count, scene.pointer(entry.position)
     lines = scene.budget.preview_lines
     if not entry.is_request and not with_ends:
@@ -85,7 +89,7 @@ ELIDED_CHARS = 400
 """Arguments up to this length are unchanged."""
 
 
-def elide(scene: Scene, entry: Entry, reason: Reason) -> Elide:
+def elide(scene: PlanningContext, entry: Entry, reason: Reason) -> Elide:
     """Replace the arguments of an assistant's large calls by their target and a reference."""
     pointer = scene.pointer(entry.position)
     uses = iter(entry.uses)
@@ -114,7 +118,7 @@ STALE_TOKENS = 150
 """A smaller stale read is not worth a line that replaces it."""
 
 
-def supersede(scene: Scene, after: int) -> Iterator[Supersede]:
+def supersede(scene: PlanningContext, after: int) -> Iterator[Supersede]:
     """Yield edits of reads after position `after` that a newer read or a whole write made stale.
 
     Reads are the same if every argument is. One whose result is much smaller than before
@@ -141,7 +145,7 @@ def supersede(scene: Scene, after: int) -> Iterator[Supersede]:
                 yield Supersede(**common, by=by.position)
 
 
-def _is_stale(scene: Scene, entry: Entry, by: Entry) -> bool:
+def _is_stale(scene: PlanningContext, entry: Entry, by: Entry) -> bool:
     written = by.answers is not None and by.answers.action == "write"
     as_much = written or by.tokens * 2 > entry.tokens
     return as_much and entry.tokens > STALE_TOKENS and not _edited(scene, entry)
@@ -151,7 +155,7 @@ def _writes_whole(use: ToolUse) -> bool:
     return any(word in use.name.lower() for word in ("write", "create"))
 
 
-def unthink(scene: Scene, after: int) -> Iterator[Elide]:
+def unthink(scene: PlanningContext, after: int) -> Iterator[Elide]:
     """Yield edits that drop the reasoning of finished tool loops after position `after`.
 
     A loop is finished when a message of a person follows it. Reasoning is dropped by whole loops
@@ -167,5 +171,5 @@ def unthink(scene: Scene, after: int) -> Iterator[Elide]:
             yield Elide(**showing(scene, entry, parts, "reasoning of a finished tool loop"))
 
 
-def _edited(scene: Scene, entry: Entry) -> bool:
+def _edited(scene: PlanningContext, entry: Entry) -> bool:
     return entry.position in scene.window.rewrites

@@ -19,7 +19,7 @@ _PINNED = re.compile(r'<skill name="([^"\n]{1,500})" path="([^"\n]{1,1000})">\n'
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSkill:
     """A message that holds a skill, or a page of one."""
 
     position: int
@@ -31,7 +31,7 @@ class Loaded:
     """Whether it holds the beginning: then earlier reads are outdated, not other pages."""
 
 
-def loaded_skill(entry: Entry) -> Loaded | None:
+def loaded_skill(entry: Entry) -> LoadedSkill | None:
     """Return the skill that a message holds; `None` if it holds none.
 
     A file that the agent reads is a skill by its name: `SKILL.md` in the skill's own folder. Of the
@@ -44,14 +44,14 @@ def loaded_skill(entry: Entry) -> Loaded | None:
         *_, folder, file = ["", "", *re.split(r"[/\\]", use.target)]
         if file != FILE:
             return None
-        return Loaded(entry.position, folder or file, use.target, use.name, _begins(use))
+        return LoadedSkill(entry.position, folder or file, use.target, use.name, _begins(use))
     if message.role != "user" or message.kind != "injected":
         return None
     found = _PINNED.match(message.text)
     if found is None:
         return None
     name, path = html.unescape(found[1]), html.unescape(found[2])
-    return Loaded(entry.position, name, path, "read_file", begins=True)
+    return LoadedSkill(entry.position, name, path, "read_file", begins=True)
 
 
 def _begins(use: ToolUse) -> bool:
@@ -64,14 +64,16 @@ def _begins(use: ToolUse) -> bool:
     return starts in {None, 0, 1}
 
 
-def whole_skills(entries: Iterable[Entry], rewrites: Container[int]) -> dict[str, list[Loaded]]:
+def whole_skills(
+    entries: Iterable[Entry], rewrites: Container[int]
+) -> dict[str, list[LoadedSkill]]:
     """Return the skills that are shown whole, by path: the pages of each, oldest skill first.
 
     Args:
         entries: The messages that are shown, oldest first.
         rewrites: Positions of those that are shown in another form.
     """
-    pages: dict[str, list[Loaded]] = {}
+    pages: dict[str, list[LoadedSkill]] = {}
     for skill in filter(None, map(loaded_skill, entries)):
         before = [] if skill.begins else pages.get(skill.path, [])
         pages.pop(skill.path, None)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.engine.compaction.identifiers import identifiers
 from thalweg.engine.compaction.pins import binding_lines
-from thalweg.engine.compaction.skills import Loaded, loaded_skill
+from thalweg.engine.compaction.skills import LoadedSkill, loaded_skill
 from thalweg.engine.entries import Entry, ToolUse
 from thalweg.engine.summaries.summary import Summary
 from thalweg.engine.transcript import as_text
@@ -78,7 +78,7 @@ class Record:
     notes: tuple[Quote, ...] = ()
     todos: Quote | None = None
     names: tuple[Quote, ...] = ()
-    skills: tuple[Loaded, ...] = ()
+    skills: tuple[LoadedSkill, ...] = ()
     """Loaded skills, each once, as of its last compacted message."""
     summaries: tuple[tuple[int, int, Summary], ...] = ()
     """Summaries by models, each with its first and last position."""
@@ -134,7 +134,7 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
     )
 
 
-def _absorb_skill(entry: Entry, skills: dict[str, Loaded]) -> None:
+def _absorb_skill(entry: Entry, skills: dict[str, LoadedSkill]) -> None:
     if skill := loaded_skill(entry):
         skills.pop(skill.path, None)
         skills[skill.path] = skill

@@ -8,7 +8,7 @@ from pydantic import PlainValidator, model_validator
 
 from thalweg.engine.compaction.hard_limit import squeeze
 from thalweg.engine.compaction.plan import plan_arrivals, plan_fold, plan_tail
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.edits import Edit, Fold
 from thalweg.engine.sections import SettingsSection, refuse
 
@@ -57,7 +57,7 @@ class Threshold(SettingsSection):
             refuse(f"there are no {self.value:g} {self.type}", mend)
         return self
 
-    def is_reached(self, scene: Scene) -> bool:
+    def is_reached(self, scene: PlanningContext) -> bool:
         """Return whether a context has reached this size."""
         match self.type:
             case "fraction":
@@ -67,7 +67,7 @@ class Threshold(SettingsSection):
             case "messages":
                 return scene.window.messages >= self.value
 
-    def tokens(self, scene: Scene) -> int | None:
+    def tokens(self, scene: PlanningContext) -> int | None:
         """Return the tokens of the thread at which this is reached; `None` for messages."""
         match self.type:
             case "fraction":
@@ -77,7 +77,7 @@ class Threshold(SettingsSection):
             case "messages":
                 return None
 
-    def tail(self, scene: Scene) -> int:
+    def tail(self, scene: PlanningContext) -> int:
         """Return the tokens of a tail of this size."""
         match self.type:
             case "fraction":
@@ -124,7 +124,7 @@ class Thresholds:
     with them, which requests do not name. With 480, the evals of artifacts and of orders, at a
     trigger of a tenth of the window, fail."""
 
-    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield arrivals, then a compaction if a trigger is reached, then hard-limit reductions."""
         del cold  # the user's thresholds decide, not the cost of a rewrite
         yield plan_arrivals(scene)
@@ -140,13 +140,13 @@ class Thresholds:
             waits = left + max(self.LEAST, left // self.GROWTH) if self._any(scene) else 0
             self.memory["waits"] = waits
 
-    def _any(self, scene: Scene) -> bool:
+    def _any(self, scene: PlanningContext) -> bool:
         return any(trigger.is_reached(scene) for trigger in self.triggers)
 
-    def _is_due(self, scene: Scene) -> bool:
+    def _is_due(self, scene: PlanningContext) -> bool:
         return scene.spoken >= self.memory.get("waits", 0) and self._any(scene)
 
-    def _plan(self, scene: Scene) -> Fold | None:
+    def _plan(self, scene: PlanningContext) -> Fold | None:
         tail = self.keep.tail(scene)
         record, widest = self._rooms(scene, tail)
         fold = plan_fold(
@@ -157,7 +157,7 @@ class Thresholds:
         # if this alone would not make the request fit, the hard limit compacts instead
         return fold if scene.window.tokens - fold.freed <= scene.budget.limit else None
 
-    def _rooms(self, scene: Scene, tail: int) -> tuple[int, int]:
+    def _rooms(self, scene: PlanningContext, tail: int) -> tuple[int, int]:
         """Return the most tokens of a structured summary, without and with all constraints.
 
         Half, or three quarters, of what a compaction frees now; and a small share of the distance
@@ -178,7 +178,7 @@ class Thresholds:
         return record, min(budget.widest_record(fixed), max(record, widest))
 
 
-def _has_work(scene: Scene) -> bool:
+def _has_work(scene: PlanningContext) -> bool:
     """Return whether tools were called, so that a summary has more content than requests."""
     record, entries = scene.window.record, scene.window.entries.values()
     return bool(record.files or record.runs or record.tasks) or any(e.uses for e in entries)

@@ -5,8 +5,8 @@ Claude's newest models bind each block of signed reasoning to everything that wa
 refused with status 400. A change invalidates the reasoning after it that was produced before it;
 reasoning in front of the change, and reasoning produced after it, remains valid.
 
-So each answer keeps a `Bond`: digests of its request. A request shows a block only while its bond
-holds; a `Strip` removes the others from the view.
+So each answer keeps a `ReasoningBinding`: digests of its request. A request shows a block only
+while its bond holds; a `Strip` removes the others from the view.
 """
 
 import re
@@ -63,7 +63,7 @@ def is_binding_refusal(said: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Bond:
+class ReasoningBinding:
     """What an answer's reasoning is bound to."""
 
     prefix: str
@@ -112,7 +112,7 @@ class Prefixes:
 
 def bond_before(
     window: Window, prefixes: Prefixes, index: int, behind: Sequence[Message] = ()
-) -> Bond:
+) -> ReasoningBinding:
     """Return the bond of an answer to the request `items[:index]`.
 
     Args:
@@ -123,7 +123,7 @@ def bond_before(
             they are received before the answer.
     """
     shown = [*(item.message for item in window.items[:index]), *behind]
-    return Bond(prefixes.before(window, index, behind), _last_mark(shown))
+    return ReasoningBinding(prefixes.before(window, index, behind), _last_mark(shown))
 
 
 def is_signed(message: Message) -> bool:
@@ -138,7 +138,7 @@ def mark_of(message: Message) -> str:
 
 
 def unbound(
-    window: Window, prefixes: Prefixes, bonds: Mapping[int, Bond], first: int = 0
+    window: Window, prefixes: Prefixes, bonds: Mapping[int, ReasoningBinding], first: int = 0
 ) -> list[int]:
     """Return positions whose reasoning is not in its original place, oldest first.
 

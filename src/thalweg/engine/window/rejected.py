@@ -7,7 +7,7 @@ can be read by its reference.
 from collections.abc import Callable, Iterator
 
 from thalweg.engine.compaction.plan import plan_fold
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import showing
 from thalweg.engine.edits import Edit, Elide, Reason
 from thalweg.engine.entries import Media, Opaque, Part, Text, Thinking
@@ -17,17 +17,17 @@ REFUSED: Reason = "the provider refused the request"
 """Reason of these edits."""
 
 
-def plan_without_reasoning(scene: Scene) -> list[Edit]:
+def plan_without_reasoning(scene: PlanningContext) -> list[Edit]:
     """Plan to drop all reasoning of live messages."""
     return [*_rewritten(scene, lambda part, _: () if isinstance(part, Thinking) else (part,))]
 
 
-def plan_without_media(scene: Scene) -> list[Edit]:
+def plan_without_media(scene: PlanningContext) -> list[Edit]:
     """Plan to replace every live image, document and sound by a notice with a reference."""
     return [*_rewritten(scene, _without_media)]
 
 
-def plan_plain(scene: Scene) -> list[Edit]:
+def plan_plain(scene: PlanningContext) -> list[Edit]:
     """Plan to show only plain text and calls, with all but the newest exchange compacted.
 
     Returns:
@@ -43,7 +43,9 @@ def plan_plain(scene: Scene) -> list[Edit]:
     return [fold, *live]
 
 
-def _rewritten(scene: Scene, show: Callable[[Part, str], tuple[Part, ...]]) -> Iterator[Elide]:
+def _rewritten(
+    scene: PlanningContext, show: Callable[[Part, str], tuple[Part, ...]]
+) -> Iterator[Elide]:
     for entry in scene.window.entries.values():
         shown, pointer = scene.shown(entry).parts, scene.pointer(entry.position)
         parts = tuple(one for part in shown for one in show(part, pointer))

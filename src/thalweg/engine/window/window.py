@@ -18,7 +18,7 @@ from thalweg.engine.compaction.summary_rendering import fenced
 from thalweg.engine.edits import Edit, Fold, Pin, Rewrite, Strip, Unpin
 from thalweg.engine.entries import Entry, Message, Part, Text, Thinking, ToolCall, ToolUse
 from thalweg.engine.prompts import prompt
-from thalweg.engine.snapshot import Standing
+from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.engine.tokens import Counter, TokenCounts, measure
 
 NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
@@ -356,7 +356,7 @@ class Window:
         """Number of system messages at the beginning of the thread."""
         return len(self._system)
 
-    def resume(self, standing: Standing, entries: Iterable[Entry]) -> None:
+    def resume(self, standing: EngineSnapshot, entries: Iterable[Entry]) -> None:
         """Restore another window from its snapshot and its live entries, in order."""
         for entry in entries:
             leads = entry.position == len(self._system) and entry.message.role == "system"

@@ -19,7 +19,13 @@ from thalweg.engine.wires.fields import (
     unpack,
 )
 from thalweg.engine.wires.langchain_content import WIRE, read_content, write_content
-from thalweg.engine.wires.origins import Whole, foreign_item, is_foreign_item, pieces, reopened
+from thalweg.engine.wires.origins import (
+    UnmodifiedMessages,
+    foreign_item,
+    is_foreign_item,
+    pieces,
+    reopened,
+)
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -49,7 +55,7 @@ class LangChainWire:
         """Return LangChain's messages for ours."""
         written: list[object] = []
         for piece in pieces(messages, WIRE):
-            if isinstance(piece, Whole):
+            if isinstance(piece, UnmodifiedMessages):
                 written += piece.raws
             elif is_foreign_item(piece, WIRE):
                 written.append(reopened(piece))

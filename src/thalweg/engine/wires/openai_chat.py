@@ -33,7 +33,13 @@ from thalweg.engine.wires.fields import (
     unpack,
 )
 from thalweg.engine.wires.openai_media import read_media, write_media
-from thalweg.engine.wires.origins import Whole, foreign_item, is_foreign_item, pieces, reopened
+from thalweg.engine.wires.origins import (
+    UnmodifiedMessages,
+    foreign_item,
+    is_foreign_item,
+    pieces,
+    reopened,
+)
 
 _WIRE = "openai-chat"
 _RESPONSE_ONLY = frozenset({"annotations", "id", "parsed", "x"})
@@ -63,11 +69,11 @@ class OpenAIChatWire:
         written: list[object] = []
         shown: list[Media] = []
         for piece in pieces(messages, _WIRE):
-            first = piece.messages[0] if isinstance(piece, Whole) else piece
+            first = piece.messages[0] if isinstance(piece, UnmodifiedMessages) else piece
             if shown and first.role != "tool":
                 written.append(_media_of_results(shown))
                 shown = []
-            if isinstance(piece, Whole):
+            if isinstance(piece, UnmodifiedMessages):
                 written += piece.raws
             elif is_foreign_item(piece, _WIRE):
                 written.append(reopened(piece))

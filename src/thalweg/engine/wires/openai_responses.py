@@ -34,7 +34,13 @@ from thalweg.engine.wires.fields import (
     unpack,
     url_of,
 )
-from thalweg.engine.wires.origins import Whole, foreign_item, is_foreign_item, pieces, reopened
+from thalweg.engine.wires.origins import (
+    UnmodifiedMessages,
+    foreign_item,
+    is_foreign_item,
+    pieces,
+    reopened,
+)
 
 _WIRE = "openai-responses"
 _ITEM = "openai-responses:item"
@@ -79,7 +85,7 @@ class OpenAIResponsesWire:
         """Return the request's items."""
         written: list[object] = []
         for piece in pieces(messages, _WIRE):
-            if isinstance(piece, Whole):
+            if isinstance(piece, UnmodifiedMessages):
                 written += piece.raws
             elif is_foreign_item(piece, _WIRE):
                 written.append(reopened(piece))

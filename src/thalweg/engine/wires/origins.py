@@ -10,14 +10,14 @@ from thalweg.engine.wires.fields import is_of, opaque, pack, reopen, unpack
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class UnmodifiedMessages:
     """Unmodified messages that together are everything read from `raws`."""
 
     raws: tuple[object, ...]
     messages: tuple[Message, ...]
 
 
-def pieces(messages: Sequence[Message], wire: str) -> Iterator[Message | Whole]:
+def pieces(messages: Sequence[Message], wire: str) -> Iterator[Message | UnmodifiedMessages]:
     """Yield messages to send as their original objects, and messages to build.
 
     A raw object of several messages is sent only if all of them are present, adjacent and in
@@ -32,7 +32,7 @@ def pieces(messages: Sequence[Message], wire: str) -> Iterator[Message | Whole]:
             yield _legible(messages[at], wire)
             at += 1
         else:
-            yield Whole(origin.raws, tuple(messages[at : at + share]))
+            yield UnmodifiedMessages(origin.raws, tuple(messages[at : at + share]))
             at += share
 
 

@@ -33,7 +33,7 @@ class RequestDefect:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class RepairedExchange:
     """An exchange as it is sent."""
 
     messages: tuple[Message, ...]
@@ -53,7 +53,7 @@ class ExchangeChecker:
     _found: list[RequestDefect] = field(default_factory=list)
     _pointer: Callable[[int], str] = str
 
-    def check(self, exchange: Sequence[Message], pointer: Callable[[int], str]) -> Checked:
+    def check(self, exchange: Sequence[Message], pointer: Callable[[int], str]) -> RepairedExchange:
         """Check one message and the tool results after it.
 
         Args:
@@ -64,7 +64,7 @@ class ExchangeChecker:
         self._found, self._pointer = [], pointer
         single = [self._single(message, k) for k, message in enumerate(exchange)]
         messages = tuple(self._paired(single))
-        return Checked(messages, tuple(self._found))
+        return RepairedExchange(messages, tuple(self._found))
 
     def _note(self, index: int, reason: RepairReason, detail: str = "") -> None:
         self._found.append(RequestDefect(index, reason, encodable(detail)[:DETAIL_CHARS]))

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from thalweg.engine.entries import Message
-from thalweg.engine.wires.origins import Whole, is_foreign_item, pieces, reopened
+from thalweg.engine.wires.origins import UnmodifiedMessages, is_foreign_item, pieces, reopened
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ def turns(
     """
     at_head = True
     for piece in pieces(messages, wire):
-        raws = piece.raws if isinstance(piece, Whole) else ()
-        first = piece.messages[0] if isinstance(piece, Whole) else piece
+        raws = piece.raws if isinstance(piece, UnmodifiedMessages) else ()
+        first = piece.messages[0] if isinstance(piece, UnmodifiedMessages) else piece
         role = model if first.role == "assistant" else "user"
         if first.role == "system":
             if at_head:

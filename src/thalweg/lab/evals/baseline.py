@@ -35,7 +35,7 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True)
-class Worse:
+class Regression:
     """A regression."""
 
     model: str
@@ -59,7 +59,7 @@ class Worse:
 class Comparison:
     """The result of a comparison with a baseline."""
 
-    worse: tuple[Worse, ...]
+    worse: tuple[Regression, ...]
     compared: int
     """Number of trials that both have."""
     lacking: int
@@ -90,7 +90,7 @@ def _worse(
     keys: Sequence[TrialKey],
     before: Mapping[TrialKey, Outcome],
     now: Mapping[TrialKey, Outcome],
-) -> Worse | None:
+) -> Regression | None:
     lost = tuple(key for key in keys if before[key] == "passed" and now[key] != "passed")
     if not lost:
         return None
@@ -102,7 +102,7 @@ def _worse(
     is_sure = change.n >= LEAST_PAIRS and change.high < 0
     if not (is_sure or first.model.startswith(SCRIPTED)):
         return None
-    return Worse(first.model, first.subject, first.trigger, first.probe, lost, change)
+    return Regression(first.model, first.subject, first.trigger, first.probe, lost, change)
 
 
 def under(least: float, results: Sequence[Result]) -> list[str]:

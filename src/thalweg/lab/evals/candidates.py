@@ -12,7 +12,7 @@ from thalweg.errors import ConfigError
 from thalweg.lab.evals.base import Case
 from thalweg.lab.evals.plan import OWN_MODEL
 from thalweg.lab.evals.results import TrialTokens
-from thalweg.lab.evals.scripted.mind import COMPETENCES, Mind
+from thalweg.lab.evals.scripted.mind import COMPETENCES, CaseModel
 from thalweg.lab.evals.scripted.moves import Acts
 from thalweg.middleware.request.model_limits import limits_of, model_name, provider_of
 from thalweg.server.models import model_by_name
@@ -126,6 +126,6 @@ def _scripted(name: str, window: int) -> ModelCandidate:
             called = type(case).__name__
             problem = f"{called} does not say what a scripted model does in it"
             raise ConfigError(name, problem, f"give {called} `act` and `gist`, or name a model")
-        return Mind(case=case, competence=competence, window=window)
+        return CaseModel(case=case, competence=competence, window=window)
 
     return ModelCandidate(name=name, window=window, make=make)

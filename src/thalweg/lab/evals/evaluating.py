@@ -12,9 +12,9 @@ from thalweg.lab.evals.judging import Judge, Judges
 from thalweg.lab.evals.plan import OWN_MODEL, EvalPlan, pick_cases, trials
 from thalweg.lab.evals.probes import PROBES
 from thalweg.lab.evals.runner import Played, Tell, play_all
-from thalweg.lab.evals.subjects.imported import Given, GraphFactory
+from thalweg.lab.evals.subjects.imported import CompiledSubject, GraphFactory
 from thalweg.lab.evals.subjects.named import subject_named
-from thalweg.lab.evals.subjects.served import Served
+from thalweg.lab.evals.subjects.served import RemoteSubject
 from thalweg.lab.evals.trial import Trial
 from thalweg.server.models import model_by_name
 from thalweg.server.settings import Settings
@@ -185,7 +185,7 @@ def _candidate(name: str, evaluation: Evaluation) -> ModelCandidate:
 def _has_own_model(subject: Subject) -> bool:
     if isinstance(subject, GraphFactory):
         return "model" not in subject.names
-    return isinstance(subject, Given | Served)
+    return isinstance(subject, CompiledSubject | RemoteSubject)
 
 
 def _notes(candidates: Iterable[ModelCandidate], budget: float | None) -> Iterator[str]:

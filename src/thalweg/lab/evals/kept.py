@@ -65,7 +65,7 @@ def _unreadable(path: Path, problem: str) -> ConfigError:
 
 
 @dataclass(slots=True)
-class Keeper:
+class ResultsWriter:
     """Appends results to a file."""
 
     _file: BinaryIO
@@ -85,7 +85,7 @@ class Keeper:
 
 
 @contextmanager
-def kept_at(path: Path, settings: Settings) -> Iterator[tuple[tuple[Result, ...], Keeper]]:
+def kept_at(path: Path, settings: Settings) -> Iterator[tuple[tuple[Result, ...], ResultsWriter]]:
     """Open a file of results to continue it; create it if missing.
 
     Args:
@@ -101,7 +101,7 @@ def kept_at(path: Path, settings: Settings) -> Iterator[tuple[tuple[Result, ...]
     """
     with _opened(path) as file:
         _lock(path, file)
-        keeper = Keeper(file)
+        keeper = ResultsWriter(file)
         results: tuple[Result, ...] = ()
         if _has_a_line(path):
             kept = read_kept(path)

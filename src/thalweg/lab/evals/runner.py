@@ -63,7 +63,7 @@ def play_all(
             tell(result, False)  # noqa: FBT003 (whether it is new)
         again, spent = len(found), sum(one.cost or 0.0 for one in found.values())
         todo = [trial for trial in trials if trial.key not in found]
-        purse = _Purse(budget, spent)
+        purse = _TrialBudget(budget, spent)
         for result in _played(todo, parallel, purse):
             if keeper is not None:
                 keeper.add(result)
@@ -74,7 +74,7 @@ def play_all(
 
 
 @dataclass(slots=True)
-class _Purse:
+class _TrialBudget:
     budget: float | None
     spent: float
 
@@ -86,7 +86,7 @@ class _Purse:
         return self.budget is not None and self.spent >= self.budget
 
 
-def _played(trials: Sequence[Trial], parallel: int, purse: _Purse) -> Iterator[Result]:
+def _played(trials: Sequence[Trial], parallel: int, purse: _TrialBudget) -> Iterator[Result]:
     if parallel == 1:
         for trial in trials:
             if purse.is_empty:
@@ -95,13 +95,13 @@ def _played(trials: Sequence[Trial], parallel: int, purse: _Purse) -> Iterator[R
             purse.pay(result)
             yield result
         return
-    yield from _Crew(trials, parallel, purse).results()
+    yield from _WorkerThreads(trials, parallel, purse).results()
 
 
-class _Crew:
+class _WorkerThreads:
     """Worker threads for trials: daemons, so that an interrupt ends the process at once."""
 
-    def __init__(self, trials: Sequence[Trial], size: int, purse: _Purse) -> None:
+    def __init__(self, trials: Sequence[Trial], size: int, purse: _TrialBudget) -> None:
         self._todo = iter(trials)
         self._purse = purse
         self._lock = threading.Lock()

@@ -13,7 +13,7 @@ from thalweg.engine.entries import Kind, Message, Text, Usage
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import to_json
 from thalweg.lab.recordings.base import RecordedCompaction, Recording, SessionInfo
-from thalweg.lab.recordings.source import NOTED_CHARS, Broken, RecordedFile
+from thalweg.lab.recordings.source import NOTED_CHARS, BrokenLine, RecordedFile
 
 RECORDED_SUMMARY = "recorded_summary"
 """Code of a note: the recorded agent's own summary of a compaction, which is dropped."""
@@ -52,7 +52,7 @@ def as_recording(
     name: str,
     log_format: str,
     read: Read,
-    items: Sequence[Recorded | Broken],
+    items: Sequence[Recorded | BrokenLine],
     *,
     notes: Sequence[Note],
     skipped: Counter[str] | None = None,
@@ -81,7 +81,7 @@ def as_recording(
 
 
 def through_wire(
-    read: Read, items: Sequence[Recorded | Broken]
+    read: Read, items: Sequence[Recorded | BrokenLine]
 ) -> tuple[list[Message], list[Note]]:
     """Parse the provider objects of a log with their wire, in order.
 
@@ -152,7 +152,7 @@ def _with_line(note: Note, items: Sequence[Recorded]) -> Note:
     return replace(note, line=items[note.line].line) if 0 <= note.line < len(items) else note
 
 
-def broken_message(broken: Broken) -> Message:
+def broken_message(broken: BrokenLine) -> Message:
     """Return a line that is no JSON as a text message, which every provider accepts."""
     return Message("user", (Text(broken.text),), kind="injected", line=broken.line)
 
@@ -171,11 +171,11 @@ def summary_note(line: int, size: int) -> Note:
     return Note(line, RECORDED_SUMMARY, f"the recorded agent's own summary, {size} characters")
 
 
-def odd_row(line: int, value: object, notes: list[Note]) -> Broken:
+def odd_row(line: int, value: object, notes: list[Note]) -> BrokenLine:
     """Return a row of valid JSON in no supported form as broken, and note it."""
     text = to_json(value)
     notes.append(Note(line, "odd_row", f"not a row of this format: {text[:NOTED_CHARS]}"))
-    return Broken(line, text)
+    return BrokenLine(line, text)
 
 
 _HARNESS = (

@@ -44,7 +44,7 @@ class RecordedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenLine:
     """A line, or the rest of one, that is no JSON."""
 
     line: int
@@ -59,7 +59,7 @@ class RecordedFile:
     text: str
     document: Any
     """The JSON value of the whole text; `None` if it is not one."""
-    lines: tuple[RecordedRow | Broken, ...]
+    lines: tuple[RecordedRow | BrokenLine, ...]
     """The text as JSON Lines; empty for a document that spans several lines."""
     file_notes: tuple[Note, ...] = ()
     """Irregularities of the file as a whole."""
@@ -117,7 +117,7 @@ def take_apart(name: str, text: str, notes: Sequence[Note] = (), *, path: str = 
     constants: list[str] = []
     document = _document(text, constants)
     if document is not None and "\n" in text.strip():
-        lines: list[RecordedRow | Broken] = []
+        lines: list[RecordedRow | BrokenLine] = []
         if constants:
             line_notes.append(_no_number(-1, constants))
     else:
@@ -192,7 +192,7 @@ def _document(text: str, constants: list[str]) -> Any:  # noqa: ANN401 (any JSON
     return None if _is_too_deep(text, document) else document
 
 
-def _lines(text: str, notes: list[Note]) -> Iterator[RecordedRow | Broken]:
+def _lines(text: str, notes: list[Note]) -> Iterator[RecordedRow | BrokenLine]:
     lines = text.split("\n")
     for number, line in enumerate(lines):
         bare = line.strip(" \t\r\0")
@@ -205,7 +205,7 @@ def _lines(text: str, notes: list[Note]) -> Iterator[RecordedRow | Broken]:
 
 def _values(
     number: int, line: str, notes: list[Note], if_broken: str
-) -> Iterator[RecordedRow | Broken]:
+) -> Iterator[RecordedRow | BrokenLine]:
     """Yield the JSON values on one line: usually one, several if lines were glued together."""
     constants: list[str] = []
     decoder = json.JSONDecoder(parse_constant=_constant(constants))
@@ -216,11 +216,11 @@ def _values(
             value, at = decoder.raw_decode(line, at)
         except (ValueError, RecursionError):
             notes.append(Note(number, if_broken, f"no JSON: {line[at : at + NOTED_CHARS]}"))
-            yield Broken(number, line[at:])
+            yield BrokenLine(number, line[at:])
             break
         if _is_too_deep(line, value):
             notes.append(Note(number, "nested_too_deeply", line[begin : begin + NOTED_CHARS]))
-            yield Broken(number, line[begin:])
+            yield BrokenLine(number, line[begin:])
             break
         found += 1
         yield RecordedRow(number, value)

@@ -16,7 +16,7 @@ from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summari
 from thalweg.lab.replay.questions import RECALL_TOKENS, goals_missing, hidden
 from thalweg.lab.replay.recalling import ask
 from thalweg.lab.replay.results import OutlineLine, ReplayedCall, ReplayRun
-from thalweg.lab.replay.subject import ReplaySubject, Terms
+from thalweg.lab.replay.subject import ReplaySubject, TariffTerms
 from thalweg.lab.replay.uses import LaterUse
 
 ASK_TOKENS = 60
@@ -38,7 +38,7 @@ class Account:
     """
 
     subject: ReplaySubject
-    terms: Terms
+    terms: TariffTerms
     policy: str
     budget: Budget
     count: Counter = field(default_factory=exact_counter)

@@ -19,7 +19,7 @@ from thalweg.engine.window.model_windows import window_of_model
 from thalweg.errors import RecordingError, ThalwegError
 from thalweg.lab.recordings.base import Recording
 from thalweg.lab.replay.account import Account
-from thalweg.lab.replay.contestants.ours import Ours
+from thalweg.lab.replay.contestants.ours import ThalwegContestant
 from thalweg.lab.replay.oracle.base import Oracle
 from thalweg.lab.replay.oracle.bounds import Hindsight
 from thalweg.lab.replay.oracle.scheduled import Scheduled
@@ -29,7 +29,7 @@ from thalweg.lab.replay.recorded import RECORDED, recorded_run
 from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.run import drive
 from thalweg.lab.replay.sources import questions_about, read_thread, size_of
-from thalweg.lab.replay.subject import ReplaySubject, Terms, subject_of, terms_of
+from thalweg.lab.replay.subject import ReplaySubject, TariffTerms, subject_of, terms_of
 
 SECRET = b"thalweg replay"
 """Handles of a replay are the same each time, so that its output is."""
@@ -39,7 +39,7 @@ USUAL_WINDOW = 128_000
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ReplayOrder:
     """What to replay, and how."""
 
     paths: tuple[Path, ...]
@@ -75,7 +75,7 @@ class FleetOutcome:
     failures: tuple[str, ...]
 
 
-def replay_one(path: Path, order: Order) -> tuple[list[ReplayRun], list[str]]:
+def replay_one(path: Path, order: ReplayOrder) -> tuple[list[ReplayRun], list[str]]:
     """Replay one recording under every policy of the order.
 
     Returns:
@@ -129,7 +129,7 @@ def replay_under(
     subject: ReplaySubject,
     policy: str,
     budget: Budget,
-    terms: Sequence[Terms],
+    terms: Sequence[TariffTerms],
     oracle: Oracle | None = None,
 ) -> list[ReplayRun]:
     """Replay a recording under one policy, once for all these tariffs.
@@ -150,13 +150,13 @@ def replay_under(
         if oracle is None:
             contestant = contestant_named(policy, budget, terms[0].tariff, archive, key)
         else:
-            contestant = Ours(Scheduled(oracle), budget, archive, key)
+            contestant = ThalwegContestant(Scheduled(oracle), budget, archive, key)
         with closing(contestant):
             return drive(subject, contestant, accounts)
 
 
 def replay_all(
-    order: Order, *, workers: int | None = None, tell: Callable[[Path], None] | None = None
+    order: ReplayOrder, *, workers: int | None = None, tell: Callable[[Path], None] | None = None
 ) -> FleetOutcome:
     """Replay every recording of an order; the result is in the order's own order.
 
@@ -204,7 +204,7 @@ def _told_apart(names: Mapping[Path, str]) -> dict[Path, str]:
 
 
 def _over_processes(
-    order: Order, workers: int, tell: Callable[[Path], None] | None
+    order: ReplayOrder, workers: int, tell: Callable[[Path], None] | None
 ) -> dict[Path, tuple[list[ReplayRun], list[str]]]:
     done: dict[Path, tuple[list[ReplayRun], list[str]]] = {}
     largest_first = sorted(order.paths, key=lambda path: -size_of(path))

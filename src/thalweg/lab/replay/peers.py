@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.policy import Policy
 from thalweg.engine.compaction.rewrites import showing
 from thalweg.engine.edits import Edit, Elide, Evict, Fold, Reason
@@ -29,7 +29,7 @@ WHY: Reason = "a trigger of the policy"
 class NoPolicy(Policy):
     """Send everything, always."""
 
-    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield edits before a model call, in batches; see `Policy.prepare`."""
         del scene, cold
         return iter(())
@@ -60,7 +60,7 @@ class FixedTrigger(Policy):
     argument_chars: int | None = None
     """Arguments of old writes longer than this are cut when it acts."""
 
-    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield edits before a model call, in batches; see `Policy.prepare`."""
         del cold
         if self.result_chars is not None:
@@ -74,20 +74,20 @@ class FixedTrigger(Policy):
         if fold := self._fold(scene):
             yield (fold,)
 
-    def _triggered(self, scene: Scene) -> bool:
+    def _triggered(self, scene: PlanningContext) -> bool:
         window = scene.window
         cut_away = sum(e.freed for e in window.rewrites.values() if isinstance(e, Elide))
         large = window.tokens + cut_away >= self.share * scene.budget.window
         many = self.messages is not None and len(window.items) - window.head >= self.messages
         return large or many
 
-    def _cut(self, scene: Scene) -> int:
+    def _cut(self, scene: PlanningContext) -> int:
         window = scene.window
         if self.keep_share is not None:
             return window.cut_for_tail(int(self.keep_share * scene.budget.window))
         return window.cut_for_messages(self.keep_messages or 1)
 
-    def _fold(self, scene: Scene) -> Fold | None:
+    def _fold(self, scene: PlanningContext) -> Fold | None:
         window = scene.window
         cut = self._cut(scene)
         folded = window.folded_by(cut)
@@ -112,7 +112,7 @@ class FixedTrigger(Policy):
             summary_output=SUMMARY_TOKENS,
         )
 
-    def _offloads(self, scene: Scene, chars: int) -> Iterator[Evict]:
+    def _offloads(self, scene: PlanningContext, chars: int) -> Iterator[Evict]:
         for entry in scene.window.open_entries:
             text = entry.message.text
             if entry.message.role == "tool" and len(text) > chars:
@@ -122,7 +122,7 @@ class FixedTrigger(Policy):
                 parts = (Text(f"Result too large, saved at {handle}\n{shown}"),)
                 yield Evict(**showing(scene, entry, parts, "arrived too large"))
 
-    def _cut_arguments(self, scene: Scene, chars: int) -> Iterator[Elide]:
+    def _cut_arguments(self, scene: PlanningContext, chars: int) -> Iterator[Elide]:
         window = scene.window
         for item in window.items[window.head : self._cut(scene)]:
             entry = window.entries.get(item.position)

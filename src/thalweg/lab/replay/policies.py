@@ -12,7 +12,7 @@ from thalweg.engine.window.budget import Budget
 from thalweg.errors import ConfigError
 from thalweg.lab.replay.contestants.base import Contestant
 from thalweg.lab.replay.contestants.installed import INSTALLED, PREFIX, PeerStorage, check_installed
-from thalweg.lab.replay.contestants.ours import Ours
+from thalweg.lab.replay.contestants.ours import ThalwegContestant
 from thalweg.lab.replay.contestants.summaries import FillerSummarizer
 from thalweg.lab.replay.peers import DEEPAGENTS, DEERFLOW, LANGCHAIN, NoPolicy
 from thalweg.lab.replay.recorded import RECORDED
@@ -93,7 +93,9 @@ def contestant_named(
         return INSTALLED[base].begin(PeerStorage(budget.window, share, archive, key))
     count = exact_counter()
     summarizer = FillerSummarizer(tariff, count) if base == "thalweg" else None
-    return Ours(policy_named(name, tariff, budget), budget, archive, key, summarizer, count)
+    return ThalwegContestant(
+        policy_named(name, tariff, budget), budget, archive, key, summarizer, count
+    )
 
 
 def is_peer(name: str) -> bool:

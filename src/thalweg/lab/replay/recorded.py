@@ -8,13 +8,13 @@ from thalweg.errors import RecordingError
 from thalweg.lab.recordings.base import RecordedCompaction
 from thalweg.lab.replay.questions import Goal
 from thalweg.lab.replay.results import NeedleRecall, ReplayedCall, ReplayRun
-from thalweg.lab.replay.subject import ReplaySubject, Terms
+from thalweg.lab.replay.subject import ReplaySubject, TariffTerms
 
 RECORDED = "recorded"
 """Name of the policy."""
 
 
-def recorded_run(subject: ReplaySubject, terms: Terms, window: int) -> ReplayRun:
+def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> ReplayRun:
     """Return the calls of a log with their costs, and what its compactions removed.
 
     The agent's own system prompt and tools are estimated as what its first request has above the
@@ -90,7 +90,9 @@ def _without(usage: Usage, beside: int) -> Usage:
     )
 
 
-def _call(turn: int, position: int, usage: Usage, terms: Terms, *, broke: bool) -> ReplayedCall:
+def _call(
+    turn: int, position: int, usage: Usage, terms: TariffTerms, *, broke: bool
+) -> ReplayedCall:
     prices = terms.tariff.prices(usage.input)
     plain = max(0, usage.input - usage.cached - usage.written)
     return ReplayedCall(

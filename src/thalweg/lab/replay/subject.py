@@ -29,7 +29,7 @@ class ReplaySubject:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class TariffTerms:
     """A tariff, and what it makes of a recording under every policy."""
 
     tariff: Tariff
@@ -55,10 +55,10 @@ def subject_of(recording: Recording, questions: Questions) -> ReplaySubject:
     return ReplaySubject(recording, questions, entries, uses)
 
 
-def terms_of(subject: ReplaySubject, tariff: Tariff) -> Terms:
+def terms_of(subject: ReplaySubject, tariff: Tariff) -> TariffTerms:
     """Return the effect of a tariff on a recording, independent of the policy."""
     cold = frozenset(_cold_turns(subject.recording.messages, tariff.lifetime_s))
-    return Terms(tariff, cold, _whole(subject.entries, cold, tariff))
+    return TariffTerms(tariff, cold, _whole(subject.entries, cold, tariff))
 
 
 def _whole(

@@ -13,7 +13,7 @@ recalled says the same."""
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class RecalledPart:
     """One thing that was recalled, and what became of it: a fact, a turn, or a section."""
 
     fate: Fate
@@ -37,12 +37,12 @@ class ShownFacts:
     """When."""
     tokens: int
     """Of what stands before the message; 0 where nothing new was told."""
-    weighed: tuple[Weighed, ...]
+    weighed: tuple[RecalledPart, ...]
     """The best first."""
 
 
 _TOLD = tuple(field.name for field in fields(ShownFacts))
-_WEIGHED = tuple(field.name for field in fields(Weighed))
+_WEIGHED = tuple(field.name for field in fields(RecalledPart))
 """Not `asdict`, which copies every value of a hundred rows for each message."""
 
 
@@ -51,7 +51,7 @@ def told_to_json(told: ShownFacts) -> str:
 
     Example:
         >>> told = ShownFacts(
-        ...     "m1", "2026-03-01T10:00:00Z", 20, (Weighed("told", section="topOfMind"),)
+        ...     "m1", "2026-03-01T10:00:00Z", 20, (RecalledPart("told", section="topOfMind"),)
         ... )
         >>> told_from_json(told_to_json(told)) == told
         True
@@ -66,4 +66,6 @@ def told_to_json(told: ShownFacts) -> str:
 def told_from_json(text: str) -> ShownFacts:
     """Read what `told_to_json` wrote."""
     plain = json.loads(text)
-    return ShownFacts(**{**plain, "weighed": tuple(Weighed(**one) for one in plain["weighed"])})
+    return ShownFacts(
+        **{**plain, "weighed": tuple(RecalledPart(**one) for one in plain["weighed"])}
+    )

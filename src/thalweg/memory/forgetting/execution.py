@@ -11,10 +11,10 @@ from thalweg.memory.forgetting import plan as forgetting
 from thalweg.memory.store import operations, threads
 from thalweg.memory.store.contents import ScopeContents
 from thalweg.memory.store.records import read_turn
-from thalweg.memory.store.scoped import Scoped
+from thalweg.memory.store.scoped import ScopeTransaction
 
 
-def plan(scoped: Scoped, selection: Selection) -> forgetting.ForgettingPlan:
+def plan(scoped: ScopeTransaction, selection: Selection) -> forgetting.ForgettingPlan:
     """Read all data of a scope, and return the plan of forgetting."""
     names = threads.names(scoped.db, scoped.id)
     rows = scoped.db.rows(
@@ -32,7 +32,7 @@ def plan(scoped: Scoped, selection: Selection) -> forgetting.ForgettingPlan:
 
 
 def receipt(
-    scoped: Scoped,
+    scoped: ScopeTransaction,
     planned: forgetting.ForgettingPlan,
     *,
     left: tuple[str, ...] = (),
@@ -54,7 +54,12 @@ def receipt(
 
 
 def erase(
-    scoped: Scoped, planned: forgetting.ForgettingPlan, selection: Selection, *, now: str, at: int
+    scoped: ScopeTransaction,
+    planned: forgetting.ForgettingPlan,
+    selection: Selection,
+    *,
+    now: str,
+    at: int,
 ) -> None:
     """Execute a plan, and increment the scope's version.
 
@@ -83,14 +88,14 @@ def erase(
     operations.log(scoped, (), actor="user", now=now, why=told)
 
 
-def _all(scoped: Scoped) -> None:
+def _all(scoped: ScopeTransaction) -> None:
     """Take every fact and turn out at once: one by one, the index would be written for each."""
     scoped.index.clear()
     for table in ("memory_fact", "memory_turn"):
         scoped.db.run(f"DELETE FROM {table} WHERE scope = ?", (scoped.id,))  # noqa: S608 (ours)
 
 
-def _facts(scoped: Scoped, planned: forgetting.ForgettingPlan) -> None:
+def _facts(scoped: ScopeTransaction, planned: forgetting.ForgettingPlan) -> None:
     kept = scoped.kept(set(planned.facts))
     scoped.drop([kept[id_] for id_, left in planned.facts.items() if left is None])
     for id_, left in planned.facts.items():
@@ -98,7 +103,7 @@ def _facts(scoped: Scoped, planned: forgetting.ForgettingPlan) -> None:
             scoped.put(left, kept[id_])
 
 
-def _turns(scoped: Scoped, turns: Sequence[Statement]) -> None:
+def _turns(scoped: ScopeTransaction, turns: Sequence[Statement]) -> None:
     numbers = {
         name: threads.look(scoped.db, scoped.digests, name).number
         for name in {turn.thread for turn in turns}
@@ -119,7 +124,7 @@ def _turns(scoped: Scoped, turns: Sequence[Statement]) -> None:
     )
 
 
-def _log(scoped: Scoped, planned: forgetting.ForgettingPlan) -> None:
+def _log(scoped: ScopeTransaction, planned: forgetting.ForgettingPlan) -> None:
     scoped.db.run_each(
         "DELETE FROM memory_change WHERE scope = ? AND operation = ? AND place = ?",
         [(scoped.id, logged.operation, logged.place) for logged, _ in planned.log],
@@ -132,7 +137,7 @@ def _log(scoped: Scoped, planned: forgetting.ForgettingPlan) -> None:
     )
 
 
-def _jobs(scoped: Scoped, selection: Selection, at: int) -> None:
+def _jobs(scoped: ScopeTransaction, selection: Selection, at: int) -> None:
     """Let no job go on with what it read before; threads without turns need none."""
     scoped.db.run(
         "UPDATE memory_job SET lease = '', due = ?, noted = 0 WHERE scope = ? AND lease <> ''",

@@ -10,7 +10,7 @@ from thalweg.engine.words import STOP_WORDS, stem
 from thalweg.memory.facts.recall.found import index_words
 from thalweg.memory.facts.values import Fact
 from thalweg.memory.store.records import read_turn
-from thalweg.memory.store.scoped import Scoped
+from thalweg.memory.store.scoped import ScopeTransaction
 from thalweg.memory.store.steps import FactStep, Step
 
 _NO_CONTENT = {stem(word) for word in STOP_WORDS} | set(index_words("user users user's 用户"))
@@ -32,7 +32,7 @@ def taken_out(steps: Iterable[Step]) -> list[Fact]:
     ]
 
 
-def hide_behind(scoped: Scoped, facts: Collection[Fact], operation: int) -> int:
+def hide_behind(scoped: ScopeTransaction, facts: Collection[Fact], operation: int) -> int:
     """Hide the turns that facts were learned from, that state them, and the answers to both.
 
     A turn states a fact if it has every word of the fact's content that is neither a stop word
@@ -46,7 +46,7 @@ def hide_behind(scoped: Scoped, facts: Collection[Fact], operation: int) -> int:
     return _set(scoped, keys, operation)
 
 
-def hide_all(scoped: Scoped, operation: int) -> int:
+def hide_all(scoped: ScopeTransaction, operation: int) -> int:
     """Hide every turn of the scope; returns how many were shown before."""
     (shown,) = scoped.db.row(
         "SELECT COUNT(*) FROM memory_turn WHERE scope = ? AND hidden <= 0", (scoped.id,)
@@ -57,7 +57,7 @@ def hide_all(scoped: Scoped, operation: int) -> int:
     return int(shown)
 
 
-def show_again(scoped: Scoped, undone: int, operation: int) -> None:
+def show_again(scoped: ScopeTransaction, undone: int, operation: int) -> None:
     """Show what an operation hid; the sign keeps which operation did, so that it can be undone."""
     scoped.db.run(
         "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND hidden = ?",
@@ -65,7 +65,7 @@ def show_again(scoped: Scoped, undone: int, operation: int) -> None:
     )
 
 
-def hide_again(scoped: Scoped, undone: int, operation: int) -> None:
+def hide_again(scoped: ScopeTransaction, undone: int, operation: int) -> None:
     """Hide what the undo of a `Hide` had shown again."""
     scoped.db.run(
         "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND hidden = ?",
@@ -77,7 +77,7 @@ Key = tuple[int, int]
 """Number of the thread, and `seq` of the turn."""
 
 
-def _quoted(scoped: Scoped, facts: Iterable[Fact]) -> set[Key]:
+def _quoted(scoped: ScopeTransaction, facts: Iterable[Fact]) -> set[Key]:
     uids = {each.uid for fact in facts for each in fact.evidence if each.uid}
     rows = scoped.db.rows_by(
         "SELECT thread, seq FROM memory_turn WHERE scope = ? AND uid",
@@ -87,7 +87,7 @@ def _quoted(scoped: Scoped, facts: Iterable[Fact]) -> set[Key]:
     return {(thread, seq) for thread, seq in rows}
 
 
-def _stating(scoped: Scoped, facts: Iterable[Fact]) -> set[Key]:
+def _stating(scoped: ScopeTransaction, facts: Iterable[Fact]) -> set[Key]:
     numbers: set[int] = set()
     for content in {text for fact in facts for text in (fact.content, *fact.aliases)}:
         words = content_words(content)
@@ -108,7 +108,7 @@ def content_words(text: str) -> list[str]:
     return [word for word in dict.fromkeys(index_words(text)) if word not in _NO_CONTENT]
 
 
-def _answers(scoped: Scoped, keys: Collection[Key], facts: Collection[Fact]) -> set[Key]:
+def _answers(scoped: ScopeTransaction, keys: Collection[Key], facts: Collection[Fact]) -> set[Key]:
     """Find the answers to turns that repeat a word of a fact's content."""
     told = {word for fact in facts for word in content_words(f"{fact.content} {fact.value}")}
     found: set[Key] = set()
@@ -127,7 +127,7 @@ def _answers(scoped: Scoped, keys: Collection[Key], facts: Collection[Fact]) -> 
     return found
 
 
-def _set(scoped: Scoped, keys: Collection[Key], operation: int) -> int:
+def _set(scoped: ScopeTransaction, keys: Collection[Key], operation: int) -> int:
     shown = [
         key
         for key in sorted(keys)

@@ -11,11 +11,11 @@ from thalweg.memory.base import Selection
 from thalweg.memory.facts.recall.found import index_words
 from thalweg.memory.facts.values import Evidence, Fact, FactId, SectionName, Statement
 from thalweg.memory.forgetting.lineage import Lineage
-from thalweg.memory.forgetting.remaining import Leaving
+from thalweg.memory.forgetting.remaining import ForgottenData
 from thalweg.memory.store.contents import ScopeContents
 from thalweg.memory.store.digests import Kind
 from thalweg.memory.store.steps import Step, StepRow, TurnsStep
-from thalweg.memory.verbatim import Sayings
+from thalweg.memory.verbatim import FactTexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class ForgettingPlan:
     """What gets a tombstone."""
     remaining: Sequence[tuple[str, int]]
     """See `Receipt.remaining`."""
-    sayings: Sayings
+    sayings: FactTexts
     """Texts of the deleted facts, for copies outside of the tables."""
 
 
@@ -52,7 +52,7 @@ def plan(known: ScopeContents, selection: Selection) -> ForgettingPlan:
     sought = frozenset(index_words(selection.words))
     gone = _facts_gone(known, selection, sought)
     images = [fact for id_ in gone for fact in known.images[id_]]
-    sayings = Sayings.of(images)
+    sayings = FactTexts.of(images)
     quoted = {each.uid for fact in images for each in fact.evidence if each.uid}
     turns = [
         turn
@@ -63,7 +63,7 @@ def plan(known: ScopeContents, selection: Selection) -> ForgettingPlan:
         or _has_words(sought, turn.author, turn.text)
     ]
     uids = quoted | {turn.uid for turn in turns}
-    leaving = Leaving(
+    leaving = ForgottenData(
         gone=frozenset(gone),
         uids=uids,
         sayings=sayings,
@@ -141,7 +141,7 @@ def _facts_gone(
         if any(_has_words(sought, fact.content, *fact.aliases) for fact in images)
     }
     while True:
-        sayings = Sayings.of([fact for id_ in gone for fact in known.images[id_]])
+        sayings = FactTexts.of([fact for id_ in gone for fact in known.images[id_]])
         alike = {
             fact.id
             for fact in known.newest()

@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from thalweg.memory.facts.values import NO_FACT, Evidence, Fact, FactId, ProfileSection, Trust
 from thalweg.memory.forgetting.lineage import Lineage
 from thalweg.memory.store.steps import SectionStep, Step, StepRow, TurnsStep
-from thalweg.memory.verbatim import Sayings
+from thalweg.memory.verbatim import FactTexts
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class ForgottenData:
     """The forgotten data. One function changes remaining data and its images in the log alike."""
 
     gone: frozenset[FactId]
     uids: Collection[str]
     """Turns that go."""
-    sayings: Sayings
+    sayings: FactTexts
     """Texts of the deleted facts."""
     is_chosen: Mapping[Evidence, bool]
     """Whether the selection contains the turn or the thread of the evidence."""

@@ -19,7 +19,7 @@ from thalweg.memory.facts.learning.lesson import (
     FactCandidate,
     LearningPlan,
     Lesson,
-    Removal,
+    RequestedRemoval,
     candidates,
     folded,
     is_told,
@@ -70,7 +70,7 @@ class _Judged:
     """What the gates let through of a portion, and what a model takes it for."""
 
     made: Sequence[FactCandidate] = ()
-    removed: Sequence[Removal] = ()
+    removed: Sequence[RequestedRemoval] = ()
     refused: Sequence[str] = ()
     verdicts: Verdicts = field(default_factory=dict)
     vectors: Mapping[FactId, bytes] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from thalweg.database.base import Rows
 from thalweg.memory.facts.recall.found import WordOccurrences
-from thalweg.memory.search.lengths import MOST, Lengths
+from thalweg.memory.search.lengths import MOST, ItemLengths
 from thalweg.memory.search.postings import BLOCK_BITS, Posting
 from thalweg.memory.search.selection import heaviest, weights
 from thalweg.memory.search.vectors import Vectors
@@ -79,7 +79,7 @@ class Index:
         self._db = db
         self._scope = scope
         self._rows = WordRows(db, scope, secret)
-        self._lengths = Lengths(db, scope, self._rows)
+        self._lengths = ItemLengths(db, scope, self._rows)
         self.vectors = Vectors(db, scope, self._rows)
 
     # -- writing -------------------------------------------------------------------------

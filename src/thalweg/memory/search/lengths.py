@@ -19,7 +19,7 @@ _BITS = 12
 _IN_ROW = (1 << _BITS) - 1
 
 
-class Lengths:
+class ItemLengths:
     """The lengths of the items of one scope, in a transaction; 0 for deleted ones."""
 
     def __init__(self, db: Rows, scope: int, rows: WordRows) -> None:

@@ -69,7 +69,7 @@ class _Matrix:
         return dict(zip(self.numbers[best].tolist(), cosines[best].tolist(), strict=True))
 
 
-class Nearest:
+class VectorIndex:
     """The vectors of scopes of one database, as a process keeps them to compare."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:

@@ -8,10 +8,10 @@ from thalweg.memory.facts.values import Statement
 from thalweg.memory.search.index import FACTS
 from thalweg.memory.store import threads
 from thalweg.memory.store.records import read_fact, read_turn
-from thalweg.memory.store.scoped import Scoped
+from thalweg.memory.store.scoped import ScopeTransaction
 
 
-def items(scoped: Scoped, numbers: Sequence[int]) -> list[RecallItem]:
+def items(scoped: ScopeTransaction, numbers: Sequence[int]) -> list[RecallItem]:
     """Return items in the order of their numbers; see `MemoryStore.items`."""
     wanted = [*dict.fromkeys(numbers)]
     found = _turns(scoped, wanted)
@@ -20,7 +20,7 @@ def items(scoped: Scoped, numbers: Sequence[int]) -> list[RecallItem]:
     return [found[number] for number in wanted if number in found]
 
 
-def newest(scoped: Scoped, thread: str, limit: int) -> list[int]:
+def newest(scoped: ScopeTransaction, thread: str, limit: int) -> list[int]:
     """List the newest pieces of a thread; see `MemoryStore.newest`."""
     number = threads.look(scoped.db, scoped.digests, thread).number
     rows = scoped.db.rows(
@@ -31,7 +31,7 @@ def newest(scoped: Scoped, thread: str, limit: int) -> list[int]:
     return [found for (found,) in rows] if number else []
 
 
-def _turns(scoped: Scoped, numbers: Sequence[int]) -> dict[int, RecallItem]:
+def _turns(scoped: ScopeTransaction, numbers: Sequence[int]) -> dict[int, RecallItem]:
     rows = [
         *scoped.db.rows_by(
             "SELECT i.number, i.thread, i.seq, i.start, i.stop, t.body"
@@ -53,7 +53,7 @@ def _turns(scoped: Scoped, numbers: Sequence[int]) -> dict[int, RecallItem]:
     return found
 
 
-def _names(scoped: Scoped, threads: Collection[int]) -> dict[int, str]:
+def _names(scoped: ScopeTransaction, threads: Collection[int]) -> dict[int, str]:
     rows = scoped.db.rows_by(
         "SELECT thread, name FROM memory_thread WHERE scope = ? AND thread",
         [*threads],
@@ -62,7 +62,7 @@ def _names(scoped: Scoped, threads: Collection[int]) -> dict[int, str]:
     return {thread: decode(name) for thread, name in rows}
 
 
-def _facts(scoped: Scoped, numbers: Sequence[int]) -> dict[int, RecallItem]:
+def _facts(scoped: ScopeTransaction, numbers: Sequence[int]) -> dict[int, RecallItem]:
     # Not selected by thread: all facts have the same one, and would all be scanned.
     rows = scoped.db.rows_by(
         "SELECT i.number, i.thread, f.body FROM memory_item i JOIN memory_fact f"

@@ -11,10 +11,10 @@ from thalweg.memory.facts.recall.pieces import pieces
 from thalweg.memory.search.index import IndexEntry
 from thalweg.memory.store import scopes, threads
 from thalweg.memory.store.records import read_turn
-from thalweg.memory.store.scoped import Scoped
+from thalweg.memory.store.scoped import ScopeTransaction
 
 
-def reindex(scoped: Scoped) -> None:
+def reindex(scoped: ScopeTransaction) -> None:
     """Rebuild the index of a scope, in a writing transaction, unless its format is current."""
     if scoped.row.format >= scopes.FORMAT:
         return

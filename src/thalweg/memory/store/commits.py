@@ -10,11 +10,11 @@ from thalweg.memory.facts.values import Fact, FactId
 from thalweg.memory.forgetting import hiding
 from thalweg.memory.store import operations, scopes, threads
 from thalweg.memory.store.digests import Kind
-from thalweg.memory.store.scoped import Scoped
+from thalweg.memory.store.scoped import ScopeTransaction
 from thalweg.memory.store.steps import FactStep, SectionStep, Step, TurnsStep
 
 
-def plan(scoped: Scoped, changes: Sequence[Change]) -> list[Step]:
+def plan(scoped: ScopeTransaction, changes: Sequence[Change]) -> list[Step]:
     """Return the steps of changes, in their order.
 
     Facts with a tombstone, facts with only forgotten turns as evidence, sections that cite missing
@@ -27,7 +27,7 @@ def plan(scoped: Scoped, changes: Sequence[Change]) -> list[Step]:
     return [step for step in in_order if step.before != step.after]
 
 
-def unearth(scoped: Scoped, changes: Sequence[Change]) -> None:
+def unearth(scoped: ScopeTransaction, changes: Sequence[Change]) -> None:
     """Remove tombstones of what the user states again: they only bind extraction."""
     said = [change.fact for change in changes if isinstance(change, PutFact)]
     texts = {fact.content for fact in said if fact.written_by == "user" and not fact.evidence}
@@ -53,7 +53,7 @@ def _named(changes: Sequence[Change]) -> set[FactId]:
 
 
 def _of_facts(
-    scoped: Scoped, changes: Sequence[Change], current: dict[FactId, Fact]
+    scoped: ScopeTransaction, changes: Sequence[Change], current: dict[FactId, Fact]
 ) -> Iterator[tuple[int, FactStep]]:
     """Yield the steps of facts; `current` is updated."""
     buried = scoped.buried(told(change.fact for change in changes if isinstance(change, PutFact)))
@@ -71,7 +71,7 @@ def _of_facts(
 
 
 def _of_sections(
-    scoped: Scoped, changes: Sequence[Change], there: Collection[FactId]
+    scoped: ScopeTransaction, changes: Sequence[Change], there: Collection[FactId]
 ) -> Iterator[tuple[int, SectionStep]]:
     written = [
         (at, change) for at, change in enumerate(changes) if isinstance(change, WriteSection)
@@ -111,7 +111,11 @@ def allowed(fact: Fact, buried: Collection[tuple[Kind, str]]) -> Fact | None:
 
 
 def by_hand(
-    scoped: Scoped, steps: Sequence[Step], *, hides: str = "", shown: TurnsStep | None = None
+    scoped: ScopeTransaction,
+    steps: Sequence[Step],
+    *,
+    hides: str = "",
+    shown: TurnsStep | None = None,
 ) -> list[Step]:
     """Return a person's steps with their required additions, and hide the turns.
 
@@ -140,7 +144,9 @@ def by_hand(
     return made
 
 
-def _uncited(scoped: Scoped, steps: Sequence[Step], gone: set[FactId]) -> Iterator[SectionStep]:
+def _uncited(
+    scoped: ScopeTransaction, steps: Sequence[Step], gone: set[FactId]
+) -> Iterator[SectionStep]:
     """Take out sections of the profile that were written from facts that are taken out."""
     written = {step.name for step in steps if isinstance(step, SectionStep)}
     for name, section in scoped.sections().items() if gone else ():
@@ -149,7 +155,7 @@ def _uncited(scoped: Scoped, steps: Sequence[Step], gone: set[FactId]) -> Iterat
 
 
 def make(
-    scoped: Scoped, steps: Sequence[Step], *, actor: str, now: str, why: str
+    scoped: ScopeTransaction, steps: Sequence[Step], *, actor: str, now: str, why: str
 ) -> Operation | None:
     """Make steps happen and log them; `None` where there are none."""
     if not steps:
@@ -170,7 +176,7 @@ def make(
     return operations.log(scoped, steps, actor=actor, now=now, why=why)
 
 
-def take_in(scoped: Scoped, learned: Learned) -> None:
+def take_in(scoped: ScopeTransaction, learned: Learned) -> None:
     """Store the watermark of a thread's extraction.
 
     Raises:

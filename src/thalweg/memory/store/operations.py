@@ -7,11 +7,13 @@ from thalweg.memory.base import Operation
 from thalweg.memory.facts.values import HISTORY, USER_CONTEXT, FactId, SectionName
 from thalweg.memory.store import scopes
 from thalweg.memory.store.records import read_fact, read_section, write_fact, write_section
-from thalweg.memory.store.scoped import Scoped
+from thalweg.memory.store.scoped import ScopeTransaction
 from thalweg.memory.store.steps import FactStep, SectionStep, Step, StepRow, TurnsStep
 
 
-def log(scoped: Scoped, steps: Sequence[Step], *, actor: str, now: str, why: str) -> Operation:
+def log(
+    scoped: ScopeTransaction, steps: Sequence[Step], *, actor: str, now: str, why: str
+) -> Operation:
     """Log an operation, and increment the scope's version."""
     scoped.row.version += 1
     scoped.row.operation += 1
@@ -23,7 +25,7 @@ def log(scoped: Scoped, steps: Sequence[Step], *, actor: str, now: str, why: str
     return Operation(number, now, actor, why, tuple(step.change() for step in steps))
 
 
-def insert(scoped: Scoped, logged: Iterable[StepRow]) -> None:
+def insert(scoped: ScopeTransaction, logged: Iterable[StepRow]) -> None:
     """Write steps into the log."""
     scoped.db.insert("memory_change", [_row(scoped.id, each) for each in logged])
 
@@ -43,7 +45,7 @@ def _row(scope: int, logged: StepRow) -> tuple[int | str | bytes, ...]:
 
 
 def read(
-    scoped: Scoped, *, fact: FactId | None = None, limit: int | None = None
+    scoped: ScopeTransaction, *, fact: FactId | None = None, limit: int | None = None
 ) -> list[Operation]:
     """See `MemoryStore.operations`."""
     most = _ENDLESS if limit is None else limit
@@ -80,7 +82,7 @@ _SELECT = (
 )
 
 
-def steps_of(scoped: Scoped, numbers: Sequence[int]) -> Mapping[int, list[StepRow]]:
+def steps_of(scoped: ScopeTransaction, numbers: Sequence[int]) -> Mapping[int, list[StepRow]]:
     """Read the steps of operations, in order."""
     found: dict[int, list[StepRow]] = {}
     rows = scoped.db.rows_by(f"{_SELECT} AND operation", numbers, (scoped.id,))
@@ -89,12 +91,12 @@ def steps_of(scoped: Scoped, numbers: Sequence[int]) -> Mapping[int, list[StepRo
     return found
 
 
-def whole_log(scoped: Scoped) -> list[StepRow]:
+def whole_log(scoped: ScopeTransaction) -> list[StepRow]:
     """Read every step of the scope."""
     return [_read(row) for row in scoped.db.rows(_SELECT, (scoped.id,))]
 
 
-def whys(scoped: Scoped) -> dict[int, str]:
+def whys(scoped: ScopeTransaction) -> dict[int, str]:
     """Read why each operation was."""
     rows = scoped.db.rows(
         "SELECT operation, why FROM memory_operation WHERE scope = ?", (scoped.id,)

@@ -11,7 +11,7 @@ from thalweg.database.base import decode
 from thalweg.memory.base import Job
 from thalweg.memory.store import scopes, threads
 from thalweg.memory.store.rows import MemoryRows
-from thalweg.memory.store.scoped import Scoped
+from thalweg.memory.store.scoped import ScopeTransaction
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
@@ -37,7 +37,9 @@ def _span(seconds: float) -> int:
     return round(seconds * 1_000_000)
 
 
-def note(scoped: Scoped, name: str, now: int, debounce_s: float, max_wait_s: float) -> None:
+def note(
+    scoped: ScopeTransaction, name: str, now: int, debounce_s: float, max_wait_s: float
+) -> None:
     """See `MemoryStore.note`. The longest wait is counted from the first note of a job."""
     thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name)
     threads.save(scoped.db, scoped.id, name, thread)
@@ -107,7 +109,7 @@ def is_any_due(db: MemoryRows, now: int) -> bool:
     return due is not None and due <= now
 
 
-def is_live(scoped: Scoped, lease: str, now: int) -> bool:
+def is_live(scoped: ScopeTransaction, lease: str, now: int) -> bool:
     """Return whether a lease of this scope is valid, and lock its job for the transaction."""
     row = scoped.db.row(
         f"SELECT due FROM memory_job WHERE scope = ? AND lease = ?{scoped.db.for_update}",  # noqa: S608 (fixed text)
@@ -116,7 +118,7 @@ def is_live(scoped: Scoped, lease: str, now: int) -> bool:
     return row is not None and row[0] > now
 
 
-def finish(scoped: Scoped, job: Job, now: int, retry_s: float | None) -> None:
+def finish(scoped: ScopeTransaction, job: Job, now: int, retry_s: float | None) -> None:
     """See `MemoryStore.finish`."""
     row = scoped.db.row(
         "SELECT thread, due, noted FROM memory_job"  # noqa: S608 (fixed text)

@@ -29,7 +29,7 @@ class FactRow:
     fact: Fact
 
 
-class Scoped:
+class ScopeTransaction:
     """One scope in a transaction. Who writes has taken its row with `scopes.grasp`."""
 
     def __init__(

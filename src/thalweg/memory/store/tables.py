@@ -40,11 +40,11 @@ from thalweg.memory.store import undo as undoing
 from thalweg.memory.store.digests import Kind
 from thalweg.memory.store.records import read_fact
 from thalweg.memory.store.rows import MemoryRows
-from thalweg.memory.store.scoped import Scoped
-from thalweg.memory.verbatim import Sayings
+from thalweg.memory.store.scoped import ScopeTransaction
+from thalweg.memory.verbatim import FactTexts
 
 if TYPE_CHECKING:
-    from thalweg.memory.search.nearest import Nearest
+    from thalweg.memory.search.nearest import VectorIndex
 
 _NOTHING_FORGOTTEN = Receipt((), 0, 0, 0, (), (), dry_run=True)
 _NEAR = 200
@@ -70,7 +70,7 @@ class TableMemory(ABC):
     ) -> None:
         self._database = database
         self._embed = embed
-        self._nearest: Nearest | None = None
+        self._nearest: VectorIndex | None = None
         self._views = local()
         self._mirror: DocumentMirror | None = None
         try:
@@ -125,7 +125,7 @@ class TableMemory(ABC):
         self.close()
 
     @contextmanager
-    def _read(self, scope: Scope) -> Iterator[Scoped | None]:
+    def _read(self, scope: Scope) -> Iterator[ScopeTransaction | None]:
         """Read a scope; `None` where it was never written to."""
         seen = getattr(self._views, "seen", None)
         if seen is not None and seen[0] == scope:
@@ -135,10 +135,10 @@ class TableMemory(ABC):
             self._mirror.refresh(scope)
         with self._database.reading(scope.owner) as db:
             row = scopes.look(db, scope)
-            yield None if row is None else Scoped(db, row, self._secret)
+            yield None if row is None else ScopeTransaction(db, row, self._secret)
 
     @contextmanager
-    def _write(self, scope: Scope, texts: Sequence[str] = ()) -> Iterator[Scoped]:
+    def _write(self, scope: Scope, texts: Sequence[str] = ()) -> Iterator[ScopeTransaction]:
         """Write to a scope, exclusively.
 
         Args:
@@ -147,7 +147,7 @@ class TableMemory(ABC):
         """
         embedding = Embedding(self._embed, texts)
         with self._writing(scope.owner) as db:
-            scoped = Scoped(db, scopes.grasp(db, scope), self._secret, embedding)
+            scoped = ScopeTransaction(db, scopes.grasp(db, scope), self._secret, embedding)
             reindex(scoped)
             yield scoped
 
@@ -303,11 +303,13 @@ class TableMemory(ABC):
             found = scoped.index.find(words, limit, most_words)
             return replace(found, near=self._near(scoped, vector, found)) if vector else found
 
-    def _near(self, scoped: Scoped, vector: bytes, found: WordOccurrences) -> Mapping[int, float]:
+    def _near(
+        self, scoped: ScopeTransaction, vector: bytes, found: WordOccurrences
+    ) -> Mapping[int, float]:
         if self._nearest is None:
             with needs_extra("embed"):
-                from thalweg.memory.search.nearest import Nearest  # noqa: PLC0415 (an extra)
-            self._nearest = Nearest()
+                from thalweg.memory.search.nearest import VectorIndex  # noqa: PLC0415 (an extra)
+            self._nearest = VectorIndex()
         return self._nearest.find(scoped.index.vectors, vector, _NEAR, sorted(found.lengths))
 
     def items(self, scope: Scope, numbers: Sequence[int]) -> list[RecallItem]:
@@ -359,7 +361,7 @@ class TableMemory(ABC):
     ) -> Receipt:
         """See `MemoryStore.forget`."""
         with ExitStack() as stack:
-            forgotten: list[Sayings] = []
+            forgotten: list[FactTexts] = []
             if self._mirror is not None:
                 forgotten = stack.enter_context(self._mirror.forgetting(scope))
             if dry_run:
@@ -373,11 +375,13 @@ class TableMemory(ABC):
             return erasing.receipt(scoped, erasing.plan(scoped, selection), dry_run=True)
 
     def _forget(
-        self, scope: Scope, selection: Selection, now: str, forgotten: list[Sayings]
+        self, scope: Scope, selection: Selection, now: str, forgotten: list[FactTexts]
     ) -> Receipt:
         at = queue.ticks(now)
         with self._forgetting(scope.owner) as db:
-            scoped = Scoped(db, scopes.grasp(db, scope), self._secret, Embedding(self._embed))
+            scoped = ScopeTransaction(
+                db, scopes.grasp(db, scope), self._secret, Embedding(self._embed)
+            )
             reindex(scoped)
             planned = erasing.plan(scoped, selection)
             erasing.erase(scoped, planned, selection, now=now, at=at)
@@ -426,7 +430,7 @@ class TableMemory(ABC):
         with self._writing(job.scope.owner) as db:
             row = scopes.look(db, job.scope)
             if row is not None:
-                queue.finish(Scoped(db, row, self._secret), job, at, retry_s)
+                queue.finish(ScopeTransaction(db, row, self._secret), job, at, retry_s)
 
     def next_due(self) -> str | None:
         """See `MemoryStore.next_due`."""

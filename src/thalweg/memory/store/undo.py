@@ -5,11 +5,11 @@ from thalweg.memory.base import Operation
 from thalweg.memory.facts.values import Fact, ProfileSection
 from thalweg.memory.forgetting import hiding
 from thalweg.memory.store import commits, operations
-from thalweg.memory.store.scoped import Scoped
+from thalweg.memory.store.scoped import ScopeTransaction
 from thalweg.memory.store.steps import FactStep, SectionStep, Step, TurnsStep
 
 
-def undo(scoped: Scoped, operation: int, *, now: str) -> Operation:
+def undo(scoped: ScopeTransaction, operation: int, *, now: str) -> Operation:
     """See `MemoryStore.undo`."""
     logged = operations.steps_of(scoped, [operation]).get(operation, [])
     logged_steps = [each.step for each in reversed(logged)]
@@ -21,7 +21,7 @@ def undo(scoped: Scoped, operation: int, *, now: str) -> Operation:
     return made
 
 
-def restore(scoped: Scoped, operation: int, *, now: str) -> list[Operation]:
+def restore(scoped: ScopeTransaction, operation: int, *, now: str) -> list[Operation]:
     """See `MemoryStore.restore`. Operations whose content was forgotten are passed over."""
     there = [each.id for each in operations.read(scoped)]
     if operation and operation not in there:
@@ -31,7 +31,7 @@ def restore(scoped: Scoped, operation: int, *, now: str) -> list[Operation]:
     return [undo(scoped, number, now=now) for number in later if number in logged]
 
 
-def _turns(scoped: Scoped, undone: int, steps: list[Step]) -> TurnsStep | None:
+def _turns(scoped: ScopeTransaction, undone: int, steps: list[Step]) -> TurnsStep | None:
     """Show the turns that an operation hid, or hide those that it had shown again."""
     step = next((step for step in steps if isinstance(step, TurnsStep)), None)
     if step is None:
@@ -43,7 +43,7 @@ def _turns(scoped: Scoped, undone: int, steps: list[Step]) -> TurnsStep | None:
     return TurnsStep(f"undo of change {undone}", step.turns, is_shown=not step.is_shown)
 
 
-def _undone(scoped: Scoped, operation: int, steps: list[Step]) -> list[Step]:
+def _undone(scoped: ScopeTransaction, operation: int, steps: list[Step]) -> list[Step]:
     """Return the steps that revert others; the last of them comes first."""
     kept = scoped.kept({step.id for step in steps if isinstance(step, FactStep)})
     facts = {id_: each.fact for id_, each in kept.items()}

@@ -23,7 +23,7 @@ Given = MemoryStore | Memory | str | PathLike[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundMemory:
     """A memory as one run may use it."""
 
     memory: Memory
@@ -54,7 +54,7 @@ class Bound:
         return self.memory.settings
 
 
-class Binding:
+class MemoryBinding:
     """The configured memory, to bind for each run.
 
     Raises:
@@ -86,7 +86,7 @@ class Binding:
         mode = _mode_of(config)
         return mode if self.settings.enabled else "off"
 
-    def of(self, config: RunnableConfig, state: Any) -> Bound:  # noqa: ANN401 (any agent's)
+    def of(self, config: RunnableConfig, state: Any) -> BoundMemory:  # noqa: ANN401 (any agent's)
         """Bind it for a run.
 
         Raises:
@@ -97,7 +97,7 @@ class Binding:
         set_to = memory.store.mode(memory.scope, name)
         asked = self.asked(config)
         mode = asked if MODES.index(asked) >= MODES.index(set_to) else set_to
-        return Bound(memory, name, mode, is_subagent(config))
+        return BoundMemory(memory, name, mode, is_subagent(config))
 
     def _scope(self, config: RunnableConfig) -> Scope:
         agent = self._agent if isinstance(self._agent, str) else self._agent(config)

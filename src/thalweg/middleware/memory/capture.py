@@ -18,7 +18,7 @@ from thalweg.errors import ArchiveError
 from thalweg.memory.base import LearningSchedule
 from thalweg.memory.facts.learning.capture import captured_turns, trust_after
 from thalweg.memory.facts.values import Statement, Trust
-from thalweg.middleware.memory.binding import Bound
+from thalweg.middleware.memory.binding import BoundMemory
 from thalweg.middleware.request.message_writer import read_state
 from thalweg.middleware.turn.checkpoint_pointer import read_mark
 from thalweg.middleware.turn.session_pool import SessionPool
@@ -43,7 +43,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class UnreadMessages:
     """The messages of a thread since it was last read."""
 
     messages: Sequence[tuple[int, Message]]
@@ -58,14 +58,14 @@ class Stretch:
 
 
 def stretch(
-    bound: Bound,
+    bound: BoundMemory,
     desk: SessionPool | None,
     state: Mapping[str, Any],
     config: RunnableConfig,
     kept: Kept,
     *,
     is_over: bool,
-) -> Stretch:
+) -> UnreadMessages:
     """Return the messages since the last time.
 
     Args:
@@ -88,12 +88,16 @@ def stretch(
     if logged is not None:
         return replace(logged, uid=uid)
     first = min(end, _known(messages, kept.uid))
-    return Stretch(list(enumerate(messages))[first:end], 0, Trust(kept.trust), None, uid)
+    return UnreadMessages(list(enumerate(messages))[first:end], 0, Trust(kept.trust), None, uid)
 
 
 def _logged(
-    bound: Bound, desk: SessionPool, state: Mapping[str, Any], config: RunnableConfig, kept: Kept
-) -> Stretch | None:
+    bound: BoundMemory,
+    desk: SessionPool,
+    state: Mapping[str, Any],
+    config: RunnableConfig,
+    kept: Kept,
+) -> UnreadMessages | None:
     """Read what the log has since the last time; `None` where it has not this thread."""
     key, archive = desk.key(config, state), desk.archive
     try:
@@ -106,7 +110,7 @@ def _logged(
     is_known = 0 < since == told
     before = Trust(kept.trust) if is_known else Trust.ASSISTANT
     there = line.after(since - 1) if is_known else line
-    return Stretch(list(read_line(archive, key, there)), since, before, line.last + 1)
+    return UnreadMessages(list(read_line(archive, key, there)), since, before, line.last + 1)
 
 
 def _known(messages: Sequence[Message], uid: str) -> int:
@@ -127,7 +131,7 @@ def _unanswered(messages: Sequence[Message]) -> int:
     return max(answers, default=0)
 
 
-def keep(bound: Bound, said: Stretch, begun: int) -> tuple[Kept, bool]:
+def keep(bound: BoundMemory, said: UnreadMessages, begun: int) -> tuple[Kept, bool]:
     """Store messages, and schedule the extraction of facts from them.
 
     Args:
@@ -168,13 +172,13 @@ def keep(bound: Bound, said: Stretch, begun: int) -> tuple[Kept, bool]:
     return pass_over(bound, said), bool(new)
 
 
-def pass_over(bound: Bound, said: Stretch) -> Kept:
+def pass_over(bound: BoundMemory, said: UnreadMessages) -> Kept:
     """Mark messages as never to be stored."""
     web = bound.settings.web_tools
     trust = trust_after((message for _, message in said.messages), said.before, web)
     return Kept(said.uid, said.upto or 0, int(trust))
 
 
-def _placed(turns: Sequence[Statement], said: Stretch) -> Sequence[Statement]:
+def _placed(turns: Sequence[Statement], said: UnreadMessages) -> Sequence[Statement]:
     """Remove positions if there is no log: those in the state change when messages are removed."""
     return turns if said.upto is not None else [replace(turn, position=-1) for turn in turns]

@@ -10,7 +10,7 @@ from typing import Any
 from thalweg.engine.tracing import trace
 from thalweg.errors import ThalwegError
 from thalweg.memory.facts.values import FactId
-from thalweg.middleware.memory.binding import Bound
+from thalweg.middleware.memory.binding import BoundMemory
 from thalweg.middleware.memory.shown import ShownMemory
 from thalweg.middleware.turn.events import CustomStream
 
@@ -21,7 +21,10 @@ _log = logging.getLogger("thalweg.memory")
 
 
 def tell_told(
-    bound: Bound, shown: Sequence[ShownMemory], before: Sequence[ShownMemory], runtime: CustomStream
+    bound: BoundMemory,
+    shown: Sequence[ShownMemory],
+    before: Sequence[ShownMemory],
+    runtime: CustomStream,
 ) -> None:
     """Emit what a run is shown in addition to earlier items."""
     old = {one.uid for one in before}

@@ -16,8 +16,8 @@ from langgraph.types import Command
 from thalweg.engine.additions import MEMORY, Addition
 from thalweg.errors import ConfigError, ThalwegError
 from thalweg.middleware.arguments import AgentName, Owner, as_learner, as_memory_settings
-from thalweg.middleware.memory.binding import Binding, Bound, Given
-from thalweg.middleware.memory.capture import Kept, Stretch, keep, pass_over, stretch
+from thalweg.middleware.memory.binding import BoundMemory, Given, MemoryBinding
+from thalweg.middleware.memory.capture import Kept, UnreadMessages, keep, pass_over, stretch
 from thalweg.middleware.memory.events import announce_review, tell_failure, tell_told
 from thalweg.middleware.memory.learning import BackgroundLearning
 from thalweg.middleware.memory.recall import RecallRenderer
@@ -58,7 +58,7 @@ class UserMemory:
         learns: bool,
         model: BaseChatModel | str | None,
     ) -> None:
-        self._binding = Binding(
+        self._binding = MemoryBinding(
             given, owner=owner, agent=agent, settings=as_memory_settings(settings)
         )
         self._settings = self._binding.settings
@@ -69,7 +69,9 @@ class UserMemory:
         if self._settings.mode == "tool" and self._settings.enabled:
             self.tools = memory_tools(self._binding, self._said)
 
-    def _said(self, bound: Bound, state: Mapping[str, Any], config: RunnableConfig) -> Stretch:
+    def _said(
+        self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig
+    ) -> UnreadMessages:
         """Return the messages up to the end of the last run; from a log also newer ones."""
         kept = Kept(**state.get(KEPT) or {})
         said = stretch(bound, self._desk, state, config, kept, is_over=True)
@@ -104,7 +106,7 @@ class UserMemory:
         return update if kept is None else {**update, KEPT: asdict(kept)}
 
     def _caught_up(
-        self, bound: Bound, state: Mapping[str, Any], config: RunnableConfig, before: Kept
+        self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig, before: Kept
     ) -> Kept | None:
         """Store an earlier run's messages if that run was allowed to and failed."""
         if bound.is_subagent:
@@ -117,7 +119,7 @@ class UserMemory:
         return replace(kept, hidden=not bound.writes, begun=begun)
 
     def _told(
-        self, bound: Bound, state: Mapping[str, Any], runtime: CustomStream
+        self, bound: BoundMemory, state: Mapping[str, Any], runtime: CustomStream
     ) -> dict[str, Any]:
         """Choose the memory to show, and return the changes of the state."""
         settings = bound.settings
@@ -189,14 +191,14 @@ class UserMemory:
         kept = _without_failing(partial(self._kept, bound, state, config), runtime)
         return {} if kept is None else {KEPT: asdict(kept)}
 
-    def _kept(self, bound: Bound, state: Mapping[str, Any], config: RunnableConfig) -> Kept:
+    def _kept(self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig) -> Kept:
         before = Kept(**state.get(KEPT) or {})
         said = stretch(bound, self._desk, state, config, before, is_over=True)
         if bound.writes:
             return self._keep(bound, said, before.begun)
         return replace(pass_over(bound, said), hidden=True)
 
-    def _keep(self, bound: Bound, said: Stretch, begun: int) -> Kept:
+    def _keep(self, bound: BoundMemory, said: UnreadMessages, begun: int) -> Kept:
         """Store messages, and start the extraction of facts when it is due."""
         kept, is_new = keep(bound, said, begun)
         if is_new:
@@ -221,7 +223,7 @@ def shown_in(request: ModelRequest[Any]) -> Sequence[ShownMemory]:
     return from_plain(request.state.get(SHOWN))
 
 
-def _announced(bound: Bound, runtime: CustomStream) -> None:
+def _announced(bound: BoundMemory, runtime: CustomStream) -> None:
     """Announce what waits for review, where the run may note that it did."""
     if bound.writes:
         new, waiting = newly_waiting(bound)

@@ -10,7 +10,7 @@ from thalweg.engine.entries import Message
 from thalweg.engine.tokens import exact_counter
 from thalweg.memory.facts.recall.found import RecallItem
 from thalweg.memory.facts.recall.rendering import closing, opening, profile_lines
-from thalweg.memory.facts.shown import Fate, ShownFacts, Weighed
+from thalweg.memory.facts.shown import Fate, RecalledPart, ShownFacts
 from thalweg.memory.facts.values import (
     HISTORY,
     NO_FACT,
@@ -20,16 +20,16 @@ from thalweg.memory.facts.values import (
     SectionName,
 )
 from thalweg.memory.recalling import MESSAGE_TOKENS, Recalled
-from thalweg.middleware.memory.binding import Bound
-from thalweg.middleware.memory.rendering import Teller
+from thalweg.middleware.memory.binding import BoundMemory
+from thalweg.middleware.memory.rendering import MemoryRenderer
 from thalweg.middleware.memory.shown import (
     IN_PROMPT,
     IN_THREAD,
     Decision,
     Key,
     MemoryRewrites,
+    RecalledItem,
     ShownMemory,
-    Wanted,
     plan_telling,
 )
 
@@ -72,7 +72,7 @@ def asked(messages: Sequence[Message]) -> Message | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class RunMemory:
     """The memory that a run is shown."""
 
     shown: list[ShownMemory]
@@ -86,16 +86,16 @@ class RecallRenderer:
     """Chooses the memory to show, and renders it."""
 
     def __init__(self) -> None:
-        self._teller = Teller()
+        self._teller = MemoryRenderer()
         self._count = exact_counter()
 
     def begin(
         self,
-        bound: Bound,
+        bound: BoundMemory,
         messages: Sequence[Message],
         live: Sequence[ShownMemory],
         meter: MemoryRewrites,
-    ) -> "Begun | None":
+    ) -> "RunMemory | None":
         """Recall memory for the newest message of the user, and choose the new items.
 
         Args:
@@ -120,7 +120,7 @@ class RecallRenderer:
         wanted = self._wanted(recalled)
         if in_prompt:
             shown = [self._shown(bound, IN_PROMPT, [one.key for one in wanted])]
-            return Begun(shown, meter, _told(message.uid, recalled, shown, IN_PROMPT))
+            return RunMemory(shown, meter, _told(message.uid, recalled, shown, IN_PROMPT))
         now, here = time.time(), [shown for shown in live if shown.uid != IN_PROMPT]
         may = meter.allows(most, now)
         decision = plan_telling(
@@ -129,22 +129,22 @@ class RecallRenderer:
         if decision.begins_anew:
             here, meter = [], meter.rewritten(now)
         here += self._fitting(bound, message.uid, decision)
-        return Begun(here, meter, _told(message.uid, recalled, here, message.uid))
+        return RunMemory(here, meter, _told(message.uid, recalled, here, message.uid))
 
-    def _wanted(self, recalled: Recalled) -> list[Wanted]:
+    def _wanted(self, recalled: Recalled) -> list[RecalledItem]:
         """List what was recalled, the most important first."""
         about = [
-            Wanted(section.name, sum(map(self._count, profile_lines(Profile((section,))))))
+            RecalledItem(section.name, sum(map(self._count, profile_lines(Profile((section,))))))
             for section in recalled.profile.sections
         ]
         found = [one for one in recalled.placed if one.fate == "shown"]
-        return [*about, *(Wanted(_key(one.ranked.item), one.tokens) for one in found)]
+        return [*about, *(RecalledItem(_key(one.ranked.item), one.tokens) for one in found)]
 
     @property
     def _frame(self) -> int:
         return self._count(opening()) + self._count(closing()) + MESSAGE_TOKENS
 
-    def _fitting(self, bound: Bound, uid: str, decision: Decision) -> Iterator[ShownMemory]:
+    def _fitting(self, bound: BoundMemory, uid: str, decision: Decision) -> Iterator[ShownMemory]:
         """Yield the chosen items that fit; headings may use up the room of the last ones."""
         told = list(decision.told)
         while told:
@@ -154,7 +154,7 @@ class RecallRenderer:
                 return
             told.pop()
 
-    def _shown(self, bound: Bound, uid: str, told: Sequence[Key]) -> ShownMemory:
+    def _shown(self, bound: BoundMemory, uid: str, told: Sequence[Key]) -> ShownMemory:
         newest = bound.memory.store.operations(bound.memory.scope, limit=1)
         shown = ShownMemory(
             uid,
@@ -166,7 +166,7 @@ class RecallRenderer:
         text = self._teller.tell(bound.memory, [shown]).get(uid, "")
         return replace(shown, tokens=self._count(text) + MESSAGE_TOKENS)
 
-    def write(self, bound: Bound, shown: Sequence[ShownMemory]) -> dict[str, str]:
+    def write(self, bound: BoundMemory, shown: Sequence[ShownMemory]) -> dict[str, str]:
         """Render what precedes messages, by their ids, and what is in the system prompt."""
         return self._teller.tell(bound.memory, shown)
 
@@ -186,9 +186,9 @@ def _told(uid: str, recalled: Recalled, shown: Sequence[ShownMemory], here: str)
     def fate(key: Key) -> Fate:
         return "told" if key in new.keys else "told before" if key in old else "no room"
 
-    sections = [Weighed(fate(one.name), section=one.name) for one in recalled.profile.sections]
+    sections = [RecalledPart(fate(one.name), section=one.name) for one in recalled.profile.sections]
     items = [
-        Weighed(
+        RecalledPart(
             fate(_key(item)) if placed.fate == "shown" else placed.fate,
             fact=item.fact.id if item.fact is not None else NO_FACT,
             uid=item.turn.uid if item.turn is not None else "",

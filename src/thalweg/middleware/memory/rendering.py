@@ -23,7 +23,7 @@ _BY_PEOPLE = frozenset({"user", "import", "undo"})
 """Sources whose changes apply at once: what a person corrected is not shown in its former form."""
 
 
-class Teller:
+class MemoryRenderer:
     """Writes what was shown, each time the same; safe to share between threads."""
 
     def __init__(self) -> None:
@@ -36,13 +36,13 @@ class Teller:
             return {}
         version = memory.store.version(memory.scope)
         told: dict[str, str] = {}
-        past: Past | None = None
+        past: PastMemory | None = None
         for one in shown:
             key = (memory.scope, version, replace(one, tokens=0))
             with self._lock:
                 text = self._texts.get(key)
             if text is None:
-                past = past or Past(memory.store, memory.scope)
+                past = past or PastMemory(memory.store, memory.scope)
                 text = past.text(one, memory.settings.max_injection_tokens)
                 with self._lock:
                     self._texts[key] = text
@@ -53,7 +53,7 @@ class Teller:
         return told
 
 
-class Past:
+class PastMemory:
     """A past state of a memory, as far as the shown items need it."""
 
     def __init__(self, store: MemoryStore, scope: Scope) -> None:

@@ -5,9 +5,9 @@ The store records which were announced, as items shown in a thread of its own wi
 
 from datetime import UTC, datetime
 
-from thalweg.memory.facts.shown import ShownFacts, Weighed
+from thalweg.memory.facts.shown import RecalledPart, ShownFacts
 from thalweg.memory.facts.values import FactId
-from thalweg.middleware.memory.binding import Bound
+from thalweg.middleware.memory.binding import BoundMemory
 
 ANNOUNCED = "thalweg:review"
 """Name of that thread."""
@@ -15,7 +15,7 @@ MOST = 100
 """Facts that are looked at: the newest that wait."""
 
 
-def newly_waiting(bound: Bound) -> tuple[list[FactId], int]:
+def newly_waiting(bound: BoundMemory) -> tuple[list[FactId], int]:
     """List the facts that wait for review and were not announced yet, and note that they are now.
 
     Returns:
@@ -29,6 +29,6 @@ def newly_waiting(bound: Bound) -> tuple[list[FactId], int]:
     new = [id_ for id_ in waiting if id_ not in announced]
     if new:
         at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        noted = tuple(Weighed("told", fact=id_) for id_ in waiting)
+        noted = tuple(RecalledPart("told", fact=id_) for id_ in waiting)
         store.keep_told(scope, ANNOUNCED, ShownFacts(ANNOUNCED, at, 0, noted))
     return new, len(waiting)

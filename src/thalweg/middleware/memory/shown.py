@@ -50,7 +50,7 @@ class ShownMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RecalledItem:
     """Something that was recalled."""
 
     key: Key
@@ -104,7 +104,7 @@ class Decision:
 
 
 def plan_telling(
-    wanted: Sequence[Wanted],
+    wanted: Sequence[RecalledItem],
     live: Sequence[ShownMemory],
     *,
     most: int,
@@ -122,7 +122,7 @@ def plan_telling(
 
     Example:
         >>> live = [ShownMemory("m1", facts=(FactId("a"),), tokens=60)]
-        >>> wanted = [Wanted(FactId("a"), 20), Wanted(FactId("b"), 20)]
+        >>> wanted = [RecalledItem(FactId("a"), 20), RecalledItem(FactId("b"), 20)]
         >>> plan_telling(wanted, live, most=200, frame=30, may_begin_anew=False).told
         ('b',)
     """
@@ -140,14 +140,14 @@ def _share(left: int, most: int) -> int:
     return min(left, max(int(left * TELLING), int(most * LEAST)))
 
 
-def _unseen(wanted: Iterable[Wanted], live: Iterable[ShownMemory]) -> list[Wanted]:
+def _unseen(wanted: Iterable[RecalledItem], live: Iterable[ShownMemory]) -> list[RecalledItem]:
     seen = set[Key]().union(*(shown.keys for shown in live))
     return [one for one in wanted if one.key not in seen]
 
 
-def _within(wanted: Iterable[Wanted], room: int) -> list[Wanted]:
+def _within(wanted: Iterable[RecalledItem], room: int) -> list[RecalledItem]:
     """Return the items that fit, and skip those that do not."""
-    fitting: list[Wanted] = []
+    fitting: list[RecalledItem] = []
     for one in wanted:
         if one.tokens <= room:
             room -= one.tokens

@@ -11,17 +11,17 @@ from thalweg.engine.prompts import prompt
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, ThalwegError
 from thalweg.memory.facts.learning.capture import captured_turns, trust_after
 from thalweg.memory.facts.values import Category, Statement, Trust
-from thalweg.middleware.memory.binding import Binding, Bound
-from thalweg.middleware.memory.capture import Stretch
-from thalweg.middleware.turn.context_tools import Lenient
+from thalweg.middleware.memory.binding import BoundMemory, MemoryBinding
+from thalweg.middleware.memory.capture import UnreadMessages
+from thalweg.middleware.turn.context_tools import LenientTool
 
 REMEMBER, RECALL_MEMORY = "remember", "recall_memory"
-Said = Callable[[Bound, Mapping[str, Any], RunnableConfig], Stretch]
+Said = Callable[[BoundMemory, Mapping[str, Any], RunnableConfig], UnreadMessages]
 """Returns the messages of a thread since it was last read."""
 _CATEGORIES: dict[str, Category] = {name: name for name in get_args(Category)}
 
 
-def memory_tools(binding: Binding, said: Said) -> Sequence[BaseTool]:
+def memory_tools(binding: MemoryBinding, said: Said) -> Sequence[BaseTool]:
     """Return the tools.
 
     Args:
@@ -31,7 +31,7 @@ def memory_tools(binding: Binding, said: Said) -> Sequence[BaseTool]:
     return [_remember_tool(binding, said), _recall_tool(binding)]
 
 
-def _remember_tool(binding: Binding, said: Said) -> BaseTool:
+def _remember_tool(binding: MemoryBinding, said: Said) -> BaseTool:
     def run(
         runtime: ToolRuntime[Any, Any], content: str = "", category: str = "", **_: object
     ) -> str:
@@ -56,7 +56,7 @@ def _remember_tool(binding: Binding, said: Said) -> BaseTool:
     about = {"type": "string", "description": prompt("remember_content").render()}
     kinds = {"type": "string", "enum": [*_CATEGORIES]}
     kinds["description"] = prompt("remember_category").render()
-    return Lenient(
+    return LenientTool(
         func=run,
         name=REMEMBER,
         description=prompt("remember_tool").render(),
@@ -68,7 +68,7 @@ def _remember_tool(binding: Binding, said: Said) -> BaseTool:
     )
 
 
-def _read(bound: Bound, said: Stretch) -> tuple[list[Statement], Trust]:
+def _read(bound: BoundMemory, said: UnreadMessages) -> tuple[list[Statement], Trust]:
     """Return the messages of a run, and the reliability of the content it read."""
     web = bound.settings.web_tools
     turns = captured_turns(
@@ -77,7 +77,7 @@ def _read(bound: Bound, said: Stretch) -> tuple[list[Statement], Trust]:
     return turns, trust_after((message for _, message in said.messages), said.before, web)
 
 
-def _recall_tool(binding: Binding) -> BaseTool:
+def _recall_tool(binding: MemoryBinding) -> BaseTool:
     def run(runtime: ToolRuntime[Any, Any], query: str = "", **_: object) -> str:
         try:
             bound = binding.of(runtime.config, runtime.state)
@@ -89,7 +89,7 @@ def _recall_tool(binding: Binding) -> BaseTool:
         return found or prompt("recall_memory_nothing").render()
 
     asked = {"type": "string", "description": prompt("recall_memory_query").render()}
-    return Lenient(
+    return LenientTool(
         func=run,
         name=RECALL_MEMORY,
         description=prompt("recall_memory_tool").render(),

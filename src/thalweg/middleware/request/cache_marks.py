@@ -45,7 +45,7 @@ class _Block:
 
 
 @dataclass(slots=True)
-class Marking:
+class CacheMarker:
     """Marks the requests of one thread, and remembers what the last one had."""
 
     _last: list[bytes] = field(default_factory=list)

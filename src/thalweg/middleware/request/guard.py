@@ -24,7 +24,7 @@ class TooLarge(BaseException):
     """
 
 
-class Boundary(BaseCallbackHandler):
+class RequestGuard(BaseCallbackHandler):
     """Measure what is sent for one request, and stop what would not fit."""
 
     raise_error = True

@@ -16,7 +16,7 @@ from langchain_core.language_models import BaseChatModel
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.prompts import prompt
 from thalweg.engine.undocumented import uses_responses_api
-from thalweg.engine.window.binding import Bond
+from thalweg.engine.window.binding import ReasoningBinding
 from thalweg.engine.window.window import NO_WORDS
 from thalweg.engine.wires.fields import is_of, pack, reopen, unpack
 from thalweg.engine.wires.langchain_content import WIRE
@@ -31,7 +31,7 @@ BOND = "thalweg_bond"
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class TargetModel:
     """Who is sent a request."""
 
     model: str = ""
@@ -43,13 +43,13 @@ class Listener:
     """Whether Anthropic's model accepts system messages among the others, by its profile."""
 
 
-def listener_of(request: ModelRequest[Any]) -> Listener:
+def listener_of(request: ModelRequest[Any]) -> TargetModel:
     """Return the target model of a request."""
     model = request.model
     stores = request.model_settings.get("store", _setting(model, "store")) is not False
     client, profile = _client(request), _setting(model, "profile")
     takes = isinstance(profile, Mapping) and profile.get(_LATE_SYSTEM)
-    return Listener(model_name(model), client, stores, client == "anthropic" and takes is True)
+    return TargetModel(model_name(model), client, stores, client == "anthropic" and takes is True)
 
 
 def _client(request: ModelRequest[Any]) -> Client:
@@ -110,7 +110,7 @@ def without_thinking(request: ModelRequest[Any]) -> ModelRequest[Any]:
     return request.override(model_settings=settings)
 
 
-def is_own(message: Message, to: Listener) -> bool:
+def is_own(message: Message, to: TargetModel) -> bool:
     """Return whether an answer is the target model's own."""
     meta = unpack(message.extra, WIRE).get("response_metadata")
     meta = meta if isinstance(meta, Mapping) else {}
@@ -122,11 +122,11 @@ def is_own(message: Message, to: Listener) -> bool:
     return isinstance(name, str) and told == provider and _family(name) == _family(asks)
 
 
-def bond_in(message: Message) -> Bond | None:
+def bond_in(message: Message) -> ReasoningBinding | None:
     """Read what an answer's signed reasoning is bound to, if the answer keeps that."""
     meta = unpack(message.extra, WIRE).get("response_metadata")
     bond = meta.get(BOND) if isinstance(meta, Mapping) else None
-    return Bond.read(bond) if isinstance(bond, str) else None
+    return ReasoningBinding.read(bond) if isinstance(bond, str) else None
 
 
 def _family(name: str) -> str:
@@ -134,7 +134,7 @@ def _family(name: str) -> str:
     return re.sub(r"-(latest|\d{4}-?\d{2}-?\d{2})$", "", name.removeprefix("models/"))
 
 
-def fitted(message: Message, to: Listener, *, own: bool, thinks: bool) -> Message:
+def fitted(message: Message, to: TargetModel, *, own: bool, thinks: bool) -> Message:
     """Return a message that the target model's client can send; the same object if unchanged.
 
     Args:
@@ -166,7 +166,7 @@ def _says_more(message: Message, *, own: bool) -> bool:
     return message.role == "assistant" and not own and "additional_kwargs" in message.extra
 
 
-def _answer(message: Message, to: Listener, *, own: bool, thinks: bool) -> tuple[Part, ...]:
+def _answer(message: Message, to: TargetModel, *, own: bool, thinks: bool) -> tuple[Part, ...]:
     if own and _stays(message, to, thinks=thinks):
         return message.parts
     keeps = own and thinks and to.client == "openai-chat"
@@ -174,7 +174,7 @@ def _answer(message: Message, to: Listener, *, own: bool, thinks: bool) -> tuple
     return plain if any(not isinstance(part, Thinking) for part in plain) else (Text(NO_WORDS),)
 
 
-def _stays(message: Message, to: Listener, *, thinks: bool) -> bool:
+def _stays(message: Message, to: TargetModel, *, thinks: bool) -> bool:
     thoughts = [part for part in message.parts if isinstance(part, Thinking)]
     match to.client:
         case "openai-responses":
@@ -212,7 +212,7 @@ def _plain(part: Part, *, keeps: bool) -> Iterator[Part]:
             assert_never(part)
 
 
-def _result(message: Message, to: Listener) -> tuple[Part, ...]:
+def _result(message: Message, to: TargetModel) -> tuple[Part, ...]:
     """Make what no client may send in a result into text; an empty list into an empty text."""
     if to.client == "other":
         return message.parts
@@ -228,7 +228,7 @@ def _result(message: Message, to: Listener) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def aside(message: Message, to: Listener) -> list[Media]:
+def aside(message: Message, to: TargetModel) -> list[Media]:
     """List media that the target's client may not send in a result: they follow all results."""
     if message.role != "tool" or to.client != "openai-chat":
         return []

@@ -11,7 +11,7 @@ from thalweg.engine.entries import Media, Message, Text, Thinking
 from thalweg.engine.prompts import prompt
 from thalweg.engine.window.window import WindowItem
 from thalweg.engine.wires.langchain import LangChainWire
-from thalweg.middleware.request.message_adaptation import Listener, aside, fitted, is_own
+from thalweg.middleware.request.message_adaptation import TargetModel, aside, fitted, is_own
 
 _WIRE = LangChainWire()
 
@@ -82,17 +82,17 @@ class _SentItem:
 
 
 @dataclass(slots=True)
-class Wording:
+class MessageWriter:
     """The items of a view as LangChain's messages; what did not change is not built again."""
 
     lacks_thinking: bool = False
     """Whether the newest loop begins without reasoning of the listener."""
-    _listener: Listener = field(default_factory=Listener)
+    _listener: TargetModel = field(default_factory=TargetModel)
     _rows: list[_SentItem] = field(default_factory=list)
     _shown: list[tuple[AnyMessage, int]] = field(default_factory=list)
     """What follows results that may not hold it, and the position of the first of them."""
 
-    def speak_to(self, listener: Listener) -> None:
+    def speak_to(self, listener: TargetModel) -> None:
         """Set the target model of the messages written from now on."""
         if listener != self._listener:
             self._listener, self._rows = listener, []

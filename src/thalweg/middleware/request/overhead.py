@@ -16,7 +16,7 @@ from thalweg.middleware.request.message_writer import read_state
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class Overhead:
     """System prompt and tools of one request, as texts and counted."""
 
     system: str
@@ -27,7 +27,7 @@ class Beside:
     tools_tokens: int
 
     @classmethod
-    def of(cls, request: ModelRequest[Any], count: Counter) -> "Beside":
+    def of(cls, request: ModelRequest[Any], count: Counter) -> "Overhead":
         """Read them off a request."""
         system, system_tokens = "", 0
         if request.system_message is not None:

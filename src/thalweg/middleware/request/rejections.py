@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.edits import Edit
 from thalweg.engine.window.binding import BINDING_REFUSAL
 from thalweg.engine.window.rejected import plan_plain, plan_without_media, plan_without_reasoning
@@ -42,7 +42,7 @@ class Rejected:
     """What the plan of a cause may look at."""
 
     rejection: Rejection
-    scene: Scene
+    scene: PlanningContext
     """The window that was refused."""
     strip: Callable[[], Sequence[Edit]] = tuple
     """Plans to remove reasoning that is bound to another prefix; see `Engine`."""

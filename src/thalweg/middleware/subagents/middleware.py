@@ -279,12 +279,12 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         return self._entered(request, response, overheard)
 
     @contextmanager
-    def _overhear(self) -> Iterator["_Overheard | None"]:
+    def _overhear(self) -> Iterator["_LastRequest | None"]:
         """Listen to what a model is sent, where a fork may have to go on from it."""
         if not self._forks:
             yield None
             return
-        overheard = _Overheard()
+        overheard = _LastRequest()
         with listening([overheard]):
             yield overheard
 
@@ -295,7 +295,7 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         self,
         request: ModelRequest[Any],
         response: ModelResponse[Any],
-        overheard: "_Overheard | None",
+        overheard: "_LastRequest | None",
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         now, state = datetime.now(UTC), request.state
         known = plain(state.get("tasks"))
@@ -324,7 +324,7 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
                 self._sent.popitem(last=False)
 
 
-class _Overheard(BaseCallbackHandler):
+class _LastRequest(BaseCallbackHandler):
     """What a chat model was last sent, without the system prompt."""
 
     run_inline = True

@@ -33,7 +33,7 @@ from thalweg.agent.subagents.report import SubagentReport, account, answer_of, f
 from thalweg.agent.subagents.running import CONFIG, SubagentRun, arun_child, run_child
 from thalweg.agent.subagents.specs import Spec
 from thalweg.agent.tools.ready import ReadyTool
-from thalweg.backends.concurrency.child_files import Child, child_of
+from thalweg.backends.concurrency.child_files import RunningSubagent, child_of
 from thalweg.backends.concurrency.state_channel import GONE
 from thalweg.backends.protocol import BackendProtocol, WriteResult
 from thalweg.engine.compaction.plan import REPORT_CHARS
@@ -92,7 +92,7 @@ class TaskToolSchema(BaseModel):
         return given
 
 
-class House(Protocol):
+class TaskToolOwner(Protocol):
     """What the tool has to know of the middleware that it belongs to."""
 
     @property
@@ -124,7 +124,7 @@ class House(Protocol):
         ...
 
 
-def task_tool(house: House, description: str) -> BaseTool:
+def task_tool(house: TaskToolOwner, description: str) -> BaseTool:
     """Make the tool, sync and async, in both shapes of the call.
 
     A call is `task(description, subagent_type)`, or `task(description, prompt, subagent_type,
@@ -183,7 +183,7 @@ def task_tool(house: House, description: str) -> BaseTool:
 
 
 def _prepare(
-    house: House,
+    house: TaskToolOwner,
     runtime: ToolRuntime[Any, Any],
     description: str,
     instructions: str,
@@ -236,7 +236,7 @@ def _refusal(call_id: str | None, text: str) -> ToolMessage:
 class Delegation:
     """One call of the tool: the child's run and what is made of it."""
 
-    house: House
+    house: TaskToolOwner
     spec: Spec
     runtime: ToolRuntime[Any, Any]
     progress: Progress
@@ -245,7 +245,7 @@ class Delegation:
     instructions: str
     inputs: dict[str, Any] = field(init=False)
     thread: str | None = field(init=False)
-    files: Child = field(init=False)
+    files: RunningSubagent = field(init=False)
     """Its part in the files of its parent's run."""
     changes: dict[str, Any] = field(init=False)
     """What the parent's state has to learn of them."""
@@ -276,7 +276,7 @@ class Delegation:
         task = self.instructions or self.description
         return fork_task(task) if self.spec.is_fork else task
 
-    def inside(self, files: Child) -> SubagentRun:
+    def inside(self, files: RunningSubagent) -> SubagentRun:
         """Return the run of the child with its part of the files."""
         config = files.config(CONFIG)
         return SubagentRun(self.child, self.inputs, config, self.progress, self.tell_turn)

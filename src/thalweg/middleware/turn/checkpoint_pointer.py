@@ -13,7 +13,7 @@ from thalweg.archive import ThreadKey
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CheckpointPointer:
     """The checkpoint pointer that a state holds."""
 
     thread: str
@@ -59,13 +59,13 @@ def read_mark(mark: object, key: ThreadKey, archive: str = "") -> int | None:
     return parsed.turn if is_here else None
 
 
-def parse_mark(mark: object) -> Mark | None:
+def parse_mark(mark: object) -> CheckpointPointer | None:
     """Parse a checkpoint pointer of any thread; return `None` if it is invalid."""
     match mark.split(":") if isinstance(mark, str) else ():
         case (thread, archive, turn, released) if turn.isdecimal() and released.isdecimal():
-            return Mark(thread, archive, int(turn), int(released))
+            return CheckpointPointer(thread, archive, int(turn), int(released))
         case (thread, turn) if turn.isdecimal():
-            return Mark(thread, "", int(turn), None)
+            return CheckpointPointer(thread, "", int(turn), None)
         case _:
             return None
 

@@ -23,7 +23,7 @@ _NOTHING = {"type": "object", "properties": {}}
 """Takes no arguments. Of a model class without fields LangChain drops what is injected, too."""
 
 
-class Lenient(ReadyTool):
+class LenientTool(ReadyTool):
     """A tool that passes over arguments which it does not take: models make some up."""
 
     def run(self, tool_input: str | dict[str, Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (LangChain's)
@@ -55,7 +55,7 @@ def recall_tool(desk: SessionPool) -> BaseTool:
             return prompt("recall_failed").render()
         return recall(desk.archive, key, within=line.spans, count=desk.count, **asked)
 
-    return Lenient(
+    return LenientTool(
         func=run,
         name=RECALL,
         description=RECALL_TOOL["description"],
@@ -72,7 +72,7 @@ def compact_tool() -> BaseTool:
         )
         return Command(update={"thalweg_compact": True, "messages": [answer]})
 
-    return Lenient(
+    return LenientTool(
         func=run,
         name=COMPACT,
         description=prompt("compact_tool").render(),

@@ -15,7 +15,7 @@ from thalweg.engine.tokens import Calibration
 from thalweg.engine.window.binding import is_binding_refusal, is_signed
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import RefusedError, RejectedRequestError, WindowExceededError
-from thalweg.middleware.request.guard import Boundary, TooLarge
+from thalweg.middleware.request.guard import RequestGuard, TooLarge
 from thalweg.middleware.request.learned_limits import Ceilings, RequestSize, SizeRefusal
 from thalweg.middleware.request.message_adaptation import ASKED, BOND
 from thalweg.middleware.request.message_writer import read_state
@@ -78,7 +78,7 @@ class Sending:
         """
         engine = opened.session.engine
         limit = engine.budget.calibrated(engine.calibration).limit
-        boundary = Boundary(self.desk.count, opened.wording.sent(), limit, engine.model)
+        boundary = RequestGuard(self.desk.count, opened.wording.sent(), limit, engine.model)
         self.attempts += 1
         try:
             response: ModelResponse[Any] = yield Send(request, (boundary,))
@@ -144,7 +144,7 @@ class Sending:
         engine.budget = self.ceilings.under(budget)
 
     def _observe(
-        self, opened: OpenThread, response: ModelResponse[Any], boundary: Boundary
+        self, opened: OpenThread, response: ModelResponse[Any], boundary: RequestGuard
     ) -> None:
         """Learn how the provider counts and what it takes, and note who answered."""
         asked, counted = boundary.model or self.model, None

@@ -44,13 +44,13 @@ from thalweg.middleware.arguments import (
     as_summarizer,
     owner_of,
 )
-from thalweg.middleware.request.cache_marks import Marking
+from thalweg.middleware.request.cache_marks import CacheMarker
 from thalweg.middleware.request.last_check import LastCheck
 from thalweg.middleware.request.learned_limits import Ceilings
 from thalweg.middleware.request.message_adaptation import bond_in
-from thalweg.middleware.request.message_writer import ParsedMessages, Wording
+from thalweg.middleware.request.message_writer import MessageWriter, ParsedMessages
 from thalweg.middleware.request.model_limits import DEFAULT_WINDOW
-from thalweg.middleware.request.overhead import Beside
+from thalweg.middleware.request.overhead import Overhead
 from thalweg.middleware.turn.checkpoint_pointer import parse_mark, read_mark, write_mark
 from thalweg.middleware.turn.deleted_threads import erase_deleted, record_deletions
 from thalweg.middleware.turn.lineage import (
@@ -88,8 +88,8 @@ class OpenThread:
     """A thread that is open in this process, with the measurements of its requests."""
 
     session: ThreadSession
-    wording: Wording = field(default_factory=Wording)
-    marking: Marking = field(default_factory=Marking)
+    wording: MessageWriter = field(default_factory=MessageWriter)
+    marking: CacheMarker = field(default_factory=CacheMarker)
     last_check: LastCheck = field(default_factory=LastCheck)
     added: int = 0
     """Tokens that other middleware was last seen to add to a request."""
@@ -105,7 +105,7 @@ class OpenThread:
         identity, released = session.archive.identity, session.page.released
         return write_mark(session.key, session.number, archive=identity, released=released)
 
-    def set_beside(self, beside: Beside) -> None:
+    def set_beside(self, beside: Overhead) -> None:
         """Count the overhead tokens of a request, with what other middleware added before."""
         window = self.session.engine.window
         window.set_beside("system", beside.system_tokens)
@@ -120,7 +120,7 @@ class OpenThread:
             self.added = max(0, self.added + sent - window.tokens)
             window.set_beside("added", self.added)
 
-    def attach(self, beside: Beside, tariff: Tariff) -> tuple[str, str, str]:
+    def attach(self, beside: Overhead, tariff: Tariff) -> tuple[str, str, str]:
         """Keep system prompt, tools and prices with the thread; the last request's are there.
 
         Returns:
@@ -134,12 +134,12 @@ class OpenThread:
             self.session.archive.attach(self.session.key, *new)
         return digests
 
-    def beside_changed(self, beside: Beside) -> bool:
+    def beside_changed(self, beside: Overhead) -> bool:
         """Return whether the system prompt or the tools differ from those of the last request."""
         return _digests(beside) != (self.session.page.system, self.session.page.tools)
 
 
-def _digests(beside: Beside) -> tuple[str, str]:
+def _digests(beside: Overhead) -> tuple[str, str]:
     """Know system prompt and tools as `Archive.attach` will; empty where there is none."""
     return _digest(beside.system), _digest(beside.tools)
 

@@ -58,7 +58,7 @@ Unread = Callable[[int, int], Sequence[tuple[int, Message]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenSummary:
     """What a model wrote, and the position of the first message that it is of."""
 
     first: int
@@ -117,7 +117,7 @@ class Summarizer:
 
     def summarize(
         self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]
-    ) -> Flow[Written | None]:
+    ) -> Flow[WrittenSummary | None]:
         """Return a summary of the messages that a compaction removes, from the originals.
 
         Args:
@@ -132,7 +132,7 @@ class Summarizer:
         if task is None:
             return None
         summary = yield from self.write(task)
-        return None if summary is None else Written(task.first, summary)
+        return None if summary is None else WrittenSummary(task.first, summary)
 
     def plan(self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]) -> SummaryTask | None:
         """Plan the summary of what a fold takes; see `summarize`.

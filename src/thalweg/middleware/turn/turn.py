@@ -35,7 +35,7 @@ from thalweg.middleware.request.message_adaptation import (
     without_thinking,
 )
 from thalweg.middleware.request.model_limits import ModelLimits, is_stand_in, limits_of, provider_of
-from thalweg.middleware.request.overhead import Beside
+from thalweg.middleware.request.overhead import Overhead
 from thalweg.middleware.turn.effects import Flow
 from thalweg.middleware.turn.events import (
     TurnReport,
@@ -74,7 +74,7 @@ class _Turn:
     said: list[Message] = field(init=False)
     limits: ModelLimits = field(init=False)
     priced: Priced = field(init=False)
-    beside: Beside = field(init=False)
+    beside: Overhead = field(init=False)
     inserts: Inserts = field(init=False)
     open: OpenThread = field(init=False)
     sending: Sending = field(init=False)
@@ -88,7 +88,7 @@ class _Turn:
         self.limits = limits_of(model, window=policy.window, max_output=policy.max_output)
         self.priced = policy.pricing.of(provider_of(model), self.limits.model)
         self.sending = Sending(self.desk, self.limits.model, self.request.runtime)
-        self.beside = Beside.of(self.request, self.desk.count)
+        self.beside = Overhead.of(self.request, self.desk.count)
         self.inserts = inserts_of(self.request)
 
     @property

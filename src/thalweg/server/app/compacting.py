@@ -34,11 +34,13 @@ def compacted(archive: Archive, key: ThreadKey, settings: Settings) -> Operation
     name = policy.model_name or settings.default_model
     if not policy.summarize or name is None:
         return compact(archive, key)
-    return compact(archive, key, _Better(archive, key, settings, model_by_name(name, settings)))
+    return compact(
+        archive, key, _ModelNarrativeWriter(archive, key, settings, model_by_name(name, settings))
+    )
 
 
-class _Better:
-    """See `thalweg.archive.threads.operations.Better`."""
+class _ModelNarrativeWriter:
+    """See `thalweg.archive.threads.operations.NarrativeWriter`."""
 
     def __init__(
         self, archive: Archive, key: ThreadKey, settings: Settings, model: BaseChatModel

@@ -178,7 +178,7 @@ class AccessRules(Protocol):
         ...
 
 
-class Door:
+class AuthenticationMiddleware:
     """ASGI middleware: notes the owner of a request, or refuses it before its body is read."""
 
     def __init__(self, application: ASGIApp, rules: Callable[[], AccessRules]) -> None:

@@ -9,12 +9,12 @@ from starlette.middleware import Middleware
 
 from thalweg.server.app import App, open_app
 from thalweg.server.gateway.access import Gateway
-from thalweg.server.gateway.authentication import Door
+from thalweg.server.gateway.authentication import AuthenticationMiddleware
 from thalweg.server.gateway.bodies import Bodies
 from thalweg.server.gateway.budgets import Budgets, RequestBudget
 from thalweg.server.gateway.document import documents_itself
 from thalweg.server.gateway.metrics import Metrics
-from thalweg.server.gateway.observing import Observed
+from thalweg.server.gateway.observing import RequestObserver
 from thalweg.server.gateway.problems import answers_problems
 from thalweg.server.gateway.routes.catalogue import catalogue
 from thalweg.server.gateway.routes.facts import facts
@@ -24,7 +24,7 @@ from thalweg.server.gateway.routes.memory import memory
 from thalweg.server.gateway.routes.page import shows_its_page
 from thalweg.server.gateway.routes.runs import runs
 from thalweg.server.gateway.routes.threads import threads
-from thalweg.server.gateway.rules import Origins, RuleBook
+from thalweg.server.gateway.rules import CorsByRules, RuleBook
 from thalweg.server.gateway.streams import Streams
 from thalweg.server.settings import Settings
 
@@ -71,9 +71,9 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         middleware=[
-            Middleware(Observed, metrics),
-            Middleware(Origins, rules),
-            Middleware(Door, rules),
+            Middleware(RequestObserver, metrics),
+            Middleware(CorsByRules, rules),
+            Middleware(AuthenticationMiddleware, rules),
             Middleware(RequestBudget, budgets),
             Middleware(Bodies, lambda: rules().bodies),
         ],

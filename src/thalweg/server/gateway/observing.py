@@ -17,7 +17,7 @@ _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-r
 _NEVER_KEPT = (b"cache-control", b"no-store")
 
 
-class Observed:
+class RequestObserver:
     """ASGI middleware: the outermost, so that it sees every answer."""
 
     def __init__(self, application: ASGIApp, metrics: Metrics) -> None:

@@ -118,7 +118,7 @@ def _tokens_of(settings: GatewaySettings) -> ProviderTokens | None:
     return ProviderTokens(provider)
 
 
-class Origins(CORSMiddleware):
+class CorsByRules(CORSMiddleware):
     """CORS by the rules as they are now. No cookies: a page has to bring a key."""
 
     def __init__(self, application: ASGIApp, rules: Callable[[], GatewayRules]) -> None:

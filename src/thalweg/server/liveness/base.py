@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Protocol
 
 
-class Presence(Protocol):
+class Liveness(Protocol):
     """Marks this process as alive for others, and finds processes that have died.
 
     The operating system or the server removes the mark when a process dies for any reason:

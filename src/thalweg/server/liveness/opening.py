@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from thalweg.server.liveness.base import Presence
+from thalweg.server.liveness.base import Liveness
 
 
-def presence_at(address: str | Path) -> Presence:
+def presence_at(address: str | Path) -> Liveness:
     """Return the presence for an address.
 
     Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from thalweg.errors import ClaimLostError, StorageError
 from thalweg.server.runs.base import Claim, Draft
 from thalweg.server.runs.drafts import joined
-from thalweg.server.runs.tables import End, RunState, RunWrite, Tables
+from thalweg.server.runs.tables import RunEnd, RunState, RunWrite, Tables
 
 Written = Callable[[RunWrite], None]
 """Called with every write once it is durable."""
@@ -18,11 +18,11 @@ _PAUSES_S = (0.05, 0.2, 0.5, 1.0, 2.0, 4.0)
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _PendingCommit:
     """What was handed in at a time."""
 
     drafts: Sequence[Draft]
-    end: End | None
+    end: RunEnd | None
     done: asyncio.Future[int]
 
 
@@ -30,7 +30,7 @@ class _Waiting:
 class _WaitingWrites:
     """What waits of one claim, in order."""
 
-    waiting: list[_Waiting] = field(default_factory=list)
+    waiting: list[_PendingCommit] = field(default_factory=list)
 
 
 class GroupCommit:
@@ -61,7 +61,7 @@ class GroupCommit:
         """Forget a claim."""
         self._last.pop(claim, None)
 
-    async def add(self, claim: Claim, drafts: Sequence[Draft], end: End | None = None) -> int:
+    async def add(self, claim: Claim, drafts: Sequence[Draft], end: RunEnd | None = None) -> int:
         """Have something written.
 
         Returns:
@@ -78,7 +78,7 @@ class GroupCommit:
             raise self._broken
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         part = self._parts.setdefault(claim, _WaitingWrites())
-        part.waiting.append(_Waiting(drafts, end, done))
+        part.waiting.append(_PendingCommit(drafts, end, done))
         self._stirred.set()
         return await done
 
@@ -182,7 +182,7 @@ def _is_done(write: RunWrite, state: RunState | None) -> bool:
     return is_ours and (write.end is None or state.status == write.end.status)
 
 
-def _up_to_the_end(waiting: Sequence[_Waiting]) -> Sequence[_Waiting]:
+def _up_to_the_end(waiting: Sequence[_PendingCommit]) -> Sequence[_PendingCommit]:
     for position, one in enumerate(waiting, start=1):
         if one.end is not None:
             return waiting[:position]

@@ -13,7 +13,7 @@ from thalweg.server.runs.commits import LINGER_S, GroupCommit
 from thalweg.server.runs.drafts import sound
 from thalweg.server.runs.feeds import RunFeed
 from thalweg.server.runs.marks import mark
-from thalweg.server.runs.tables import End, RunState, RunWrite, Tables
+from thalweg.server.runs.tables import RunEnd, RunState, RunWrite, Tables
 
 LOOK_S = 2.0
 """Seconds between this process's own polls, in case a notification was lost."""
@@ -122,7 +122,7 @@ class TableJournal:
         self, claim: Claim, status: Status, drafts: Sequence[Draft], *, error: str | None = None
     ) -> None:
         """Write the last events and the end of a run, both or neither; see `Journal.finish`."""
-        end = End(status, None if error is None else sound(error))
+        end = RunEnd(status, None if error is None else sound(error))
         await self._commits.add(claim, _checked(drafts), end)
 
     async def read(self, key: RunKey, after: int = 0, limit: int = 1000) -> Sequence[Event]:

@@ -20,7 +20,7 @@ from thalweg.errors import (
 )
 from thalweg.server.api.events import RunCancelled, RunFailed
 from thalweg.server.api.problems import Problem
-from thalweg.server.liveness.base import Presence
+from thalweg.server.liveness.base import Liveness
 from thalweg.server.runs.base import Claim, Draft, Event, Journal, RunKey, RunRecord
 from thalweg.server.runs.emitting import Emit
 
@@ -60,7 +60,7 @@ Perform = Callable[[RunRecord, Emit], Awaitable[RunOutcome]]
 
 @asynccontextmanager
 async def open_runs(
-    journal: Journal, presence: Presence, perform: Perform, *, most_attempts: int = MOST_ATTEMPTS
+    journal: Journal, presence: Liveness, perform: Perform, *, most_attempts: int = MOST_ATTEMPTS
 ) -> AsyncIterator["ProcessRuns"]:
     """Perform runs until the block ends; the arguments are those of `ProcessRuns`."""
     runs = ProcessRuns(journal, presence, perform, most_attempts=most_attempts)
@@ -87,7 +87,7 @@ class ProcessRuns:
     def __init__(
         self,
         journal: Journal,
-        presence: Presence,
+        presence: Liveness,
         perform: Perform,
         *,
         most_attempts: int = MOST_ATTEMPTS,

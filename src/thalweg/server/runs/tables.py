@@ -15,7 +15,7 @@ Heard = Callable[[Sequence[str] | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class RunEnd:
     """How a run ended."""
 
     status: Status
@@ -30,7 +30,7 @@ class RunWrite:
     after: int
     """The number of the last event before it."""
     drafts: tuple[Draft, ...]
-    end: End | None = None
+    end: RunEnd | None = None
 
     @property
     def last(self) -> int:

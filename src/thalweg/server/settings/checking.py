@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 
 from thalweg.engine.sections import in_words
 from thalweg.errors import SettingsError
-from thalweg.server.settings.fixed import Fixed, hides_all, is_secret
+from thalweg.server.settings.fixed import FrozenMapping, hides_all, is_secret
 from thalweg.server.settings.nodes import Node, Path
 from thalweg.server.settings.parts import unset_error
 from thalweg.server.settings.sections.models import ModelSettings
@@ -144,7 +144,7 @@ def _with_unset(settings: Settings, root: Node) -> Settings:
         if node is None:
             continue
         if isinstance(parts, Mapping):
-            changed[section] = Fixed(
+            changed[section] = FrozenMapping(
                 (name, part.lacking(node.keys[name].unset_below())) for name, part in parts.items()
             )
         else:

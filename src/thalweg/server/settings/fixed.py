@@ -35,14 +35,14 @@ def _refuse(*_: object, **__: object) -> NoReturn:
 _REFUSE: Any = _refuse  # in place of seven methods, each with a type of its own
 
 
-class Fixed(dict[str, V]):
+class FrozenMapping(dict[str, V]):
     """A mapping that never changes, and so may be a key itself."""
 
     def __hash__(self) -> int:  # type: ignore[override]  # a dict has none; this one does not change
         return hash(frozenset(self.items()))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Fixed, (dict(self),)
+        return FrozenMapping, (dict(self),)
 
     __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _REFUSE
 
@@ -56,7 +56,7 @@ def fix(given: object, *, secret: bool = False) -> object:
     """
     if isinstance(given, Mapping):
         named = {str(name): value for name, value in given.items()}
-        return Fixed(
+        return FrozenMapping(
             (name, fix(value, secret=secret or is_secret(name) or hides_all(name)))
             for name, value in named.items()
         )
@@ -80,13 +80,13 @@ def thawed(given: object) -> object:
 
 
 def _fixed(given: Mapping[str, object]) -> Mapping[str, object]:
-    return Fixed(
+    return FrozenMapping(
         (name, fix(given[name], secret=is_secret(name) or hides_all(name))) for name in given
     )
 
 
 def _all_secret(given: Mapping[str, SecretStr]) -> Mapping[str, SecretStr]:
-    return Fixed(given)
+    return FrozenMapping(given)
 
 
 Options = Annotated[Mapping[str, object], AfterValidator(_fixed)]

@@ -35,7 +35,7 @@ class NodePosition:
 
 
 @dataclass(frozen=True, slots=True)
-class Unset:
+class UnsetVariable:
     """A variable that a file refers to and the environment does not have."""
 
     place: NodePosition = field(compare=False)
@@ -123,6 +123,6 @@ class Node:
         for index, node in enumerate(self.items):
             yield from node.walk((*path, index))
 
-    def unset_below(self) -> tuple[Unset, ...]:
+    def unset_below(self) -> tuple[UnsetVariable, ...]:
         """Return the variables below this value that are not set."""
-        return tuple(Unset(n.place, name) for _, n in self.walk() for name in n.unset)
+        return tuple(UnsetVariable(n.place, name) for _, n in self.walk() for name in n.unset)

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, PrivateAttr, SecretStr, StringConstraints, 
 from thalweg.engine.sections import SettingsSection, refuse
 from thalweg.errors import SettingsError
 from thalweg.server.settings.fixed import is_secret, nearly
-from thalweg.server.settings.nodes import Unset
+from thalweg.server.settings.nodes import UnsetVariable
 
 MASK = "********"
 """What is shown of a secret."""
@@ -42,7 +42,7 @@ Owner = Annotated[Name, AfterValidator(_validate_owner)]
 """Whose things they are."""
 
 
-def unset_error(unset: Unset) -> SettingsError:
+def unset_error(unset: UnsetVariable) -> SettingsError:
     """Return the error of a variable that is not set."""
     name = unset.variable
     default = "" if is_secret(name) else f", or write ${{{name}:-default}}"
@@ -52,14 +52,14 @@ def unset_error(unset: Unset) -> SettingsError:
 class Deferred(SettingsSection):
     """A section whose variables must be set only when it is used."""
 
-    _unset: tuple[Unset, ...] = PrivateAttr(default=())
+    _unset: tuple[UnsetVariable, ...] = PrivateAttr(default=())
 
     @property
-    def unset(self) -> tuple[Unset, ...]:
+    def unset(self) -> tuple[UnsetVariable, ...]:
         """Variables that are not set; their keys hold the reference as written."""
         return self._unset
 
-    def lacking(self, unset: Sequence[Unset]) -> Self:
+    def lacking(self, unset: Sequence[UnsetVariable]) -> Self:
         """Return a copy with variables that are not set."""
         if not unset:
             return self

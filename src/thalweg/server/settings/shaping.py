@@ -49,7 +49,7 @@ def deerflow() -> DeerFlow:
 
 
 @dataclass(slots=True)
-class Shaping:
+class FileShaper:
     """A file while it is brought into shape, and what was found on the way."""
 
     root: Node
@@ -96,13 +96,13 @@ class Shaping:
         return [key for key in unknown if self.is_deerflows or not nearly(key, known)]
 
 
-def shaped(root: Node) -> Shaping:
+def shaped(root: Node) -> FileShaper:
     """Bring a file into shape."""
     theirs = deerflow()
     known = {*Settings.model_fields, *theirs.absent, *theirs.moved_from, *_CHANGES}
     empty = [key for key, node in root.keys.items() if node.value is None and key in known]
     is_deerflows = not theirs.absent.keys().isdisjoint(root.keys)
-    shaping = Shaping(root.lacking(*empty), is_deerflows)
+    shaping = FileShaper(root.lacking(*empty), is_deerflows)
     for section, change in _CHANGES.items():
         if section in shaping.root.keys:
             change(shaping)
@@ -114,7 +114,7 @@ def shaped(root: Node) -> Shaping:
     return shaping
 
 
-def _drop_foreign(shaping: Shaping, theirs: DeerFlow, known: Collection[str]) -> None:
+def _drop_foreign(shaping: FileShaper, theirs: DeerFlow, known: Collection[str]) -> None:
     """Remove what only DeerFlow has, with a notice for each key or section."""
     for section in (*theirs.shared, *theirs.moved_from):
         node = shaping.root.keys.get(section, Node({}, shaping.root.place))
@@ -135,14 +135,14 @@ def _fields_of(section: str) -> Collection[str]:
     return kind.model_fields if isinstance(kind, type) and issubclass(kind, SettingsSection) else ()
 
 
-def _offload(shaping: Shaping) -> None:
+def _offload(shaping: FileShaper) -> None:
     """`offload` and `pricing` may be at the top of the file or in `summarization`."""
     for key in ("offload", "pricing"):
         if (node := shaping.take(key)) is not None:
             shaping.put(node, "summarization", key)
 
 
-def _checkpointer(shaping: Shaping) -> None:
+def _checkpointer(shaping: FileShaper) -> None:
     """Use one address of PostgreSQL: that of `database` before this one."""
     node = shaping.take("checkpointer")
     if node is None:
@@ -155,7 +155,7 @@ def _checkpointer(shaping: Shaping) -> None:
         shaping.notices.append(taken_as(address, "storage.url"))
 
 
-def _database(shaping: Shaping) -> None:
+def _database(shaping: FileShaper) -> None:
     backend = shaping.take("database", "backend")
     if backend is None:
         return
@@ -168,7 +168,7 @@ def _database(shaping: Shaping) -> None:
         shaping.notices.append(no_effect(left, f"the backend is {backend.value}"))
 
 
-def _memory(shaping: Shaping) -> None:
+def _memory(shaping: FileShaper) -> None:
     inner = shaping.take("memory", "backend_config")
     for key, node in inner.keys.items() if inner is not None else ():
         if node.value is not None and node.value != "":
@@ -189,7 +189,7 @@ def _memory(shaping: Shaping) -> None:
         shaping.notices.append(no_effect(path, why))
 
 
-def _commands(shaping: Shaping) -> None:
+def _commands(shaping: FileShaper) -> None:
     """Remove what allows commands elsewhere: here `sandbox.use` alone does."""
     for path in (("agent", "shell"), ("sandbox", "allow_host_bash")):
         node = shaping.take(*path)
@@ -201,12 +201,12 @@ def _commands(shaping: Shaping) -> None:
         shaping.notices.append(no_effect(use, "use bubblewrap, docker or podman"))
 
 
-def _skills(shaping: Shaping) -> None:
+def _skills(shaping: FileShaper) -> None:
     if (path := shaping.take("skills", "path")) is not None:
         shaping.put(Node((path,), path.place), "skills", "paths")
 
 
-def _subagents(shaping: Shaping) -> None:
+def _subagents(shaping: FileShaper) -> None:
     """DeerFlow has overrides and agents of one's own in two mappings; here it is one list."""
     listed: list[Node] = []
     places = []
@@ -227,21 +227,21 @@ def _subagents(shaping: Shaping) -> None:
         shaping.put(Node(tuple(listed), places[0]), "subagents", "agents")
 
 
-def _subagent(shaping: Shaping, node: Node) -> Node:
+def _subagent(shaping: FileShaper, node: Node) -> Node:
     model = node.keys.get("model")
     if model is not None and model.value == "inherit":
         node = node.lacking("model")
     return shaping.drop(node, shaping.foreign_keys(node, SubagentSettings.model_fields))
 
 
-def _models(shaping: Shaping) -> None:
+def _models(shaping: FileShaper) -> None:
     for index, node in enumerate(shaping.root.keys["models"].items):
         if node.keys:
             model = _model(shaping, node)
             shaping.root = shaping.root.put(("models", index), model)
 
 
-def _model(shaping: Shaping, node: Node) -> Node:
+def _model(shaping: FileShaper, node: Node) -> Node:
     keys = node.keys
     for old, new in (("context_window", "window"), ("max_tokens", "max_output")):
         if old in keys and new in keys:
@@ -264,7 +264,7 @@ def _model(shaping: Shaping, node: Node) -> Node:
     return shaping.drop(node, deerflow().not_of_models)
 
 
-def _prices(shaping: Shaping, model: Node, prices: Node) -> None:
+def _prices(shaping: FileShaper, model: Node, prices: Node) -> None:
     """Convert prices per million tokens to multiples of the input price."""
     named = model.keys.get("model") or model.keys.get("name")
     base = prices.keys.get("input_per_million")
@@ -288,7 +288,7 @@ def _prices(shaping: Shaping, model: Node, prices: Node) -> None:
     shaping.notices.append(taken_as(prices, f"pricing.models[{named.value!r}]"))
 
 
-def _tools(shaping: Shaping) -> None:
+def _tools(shaping: FileShaper) -> None:
     tools = shaping.root.keys["tools"]
     theirs = [node for node in tools.items if deerflow().owns(node.keys.get("use"))]
     for node in theirs:

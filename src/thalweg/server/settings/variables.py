@@ -14,7 +14,7 @@ _INSIDE = re.compile(r"([A-Za-z_]\w*)(?::-(.*))?", re.ASCII | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class SubstitutedText:
     """A text with its variables substituted."""
 
     text: str
@@ -24,7 +24,7 @@ class Filled:
     """What is wrong with a reference; empty when nothing is."""
 
 
-def filled(text: str, environ: Mapping[str, str]) -> Filled:
+def filled(text: str, environ: Mapping[str, str]) -> SubstitutedText:
     """Substitute variables in a text. An empty variable counts as not set.
 
     Example:
@@ -56,7 +56,9 @@ def filled(text: str, environ: Mapping[str, str]) -> Filled:
     problem = f"{problems[0]!r} is no variable" if problems else ""
     # Half a text would be neither what was written nor what was meant.
     done = text if unset or problem else put_in
-    return Filled(done, tuple(dict.fromkeys(variables)), tuple(dict.fromkeys(unset)), problem)
+    return SubstitutedText(
+        done, tuple(dict.fromkeys(variables)), tuple(dict.fromkeys(unset)), problem
+    )
 
 
 def escaped(text: str) -> str:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from thalweg.engine.sections import KeyPath, SettingsSection, nearest, refuse
 from thalweg.engine.settings import ContextPolicy
 from thalweg.memory.facts.settings import MemorySettings
-from thalweg.server.settings.fixed import Fixed
+from thalweg.server.settings.fixed import FrozenMapping
 from thalweg.server.settings.parts import Distinct
 from thalweg.server.settings.sections.agents import AgentSettings, SkillsSettings, SubagentsSettings
 from thalweg.server.settings.sections.gateway import GatewaySettings
@@ -22,7 +22,7 @@ _WITH_PROVIDER = re.compile(r"[a-z][\w-]*:.+")
 
 
 def _fixed(given: Mapping[str, McpServer]) -> Mapping[str, McpServer]:
-    return Fixed(given)
+    return FrozenMapping(given)
 
 
 class Settings(SettingsSection):

@@ -22,11 +22,11 @@ from thalweg.testing.strict.exchange import (
     PLAIN,
     Answer,
     ExchangeTokens,
+    ModelTraits,
     Object,
     Reply,
     RequestProblem,
     Tool,
-    Traits,
     WireName,
 )
 from thalweg.testing.strict.rules.anthropic import problems
@@ -68,7 +68,7 @@ class AnthropicDialect:
         self,
         body: Object,
         headers: Mapping[str, str] = NO_HEADERS,
-        traits: Traits = PLAIN,
+        traits: ModelTraits = PLAIN,
     ) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens.
 
@@ -80,7 +80,7 @@ class AnthropicDialect:
         found += [*binding_problems(body, headers), *forced_problems(body)]
         return found if drops(body) else [*found, *(one.problem for one in unbound(body))]
 
-    def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
+    def dropped(self, body: Object, traits: ModelTraits) -> tuple[str, ...]:
         """Return the paths of what is dropped from a valid body before the model sees it.
 
         See `StrictDialect.dropped`.

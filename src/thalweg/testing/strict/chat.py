@@ -21,11 +21,11 @@ from thalweg.testing.strict.exchange import (
     PLAIN,
     Answer,
     ExchangeTokens,
+    ModelTraits,
     Object,
     Reply,
     RequestProblem,
     Tool,
-    Traits,
     WireName,
 )
 from thalweg.testing.strict.rules.chat import problems
@@ -56,7 +56,7 @@ class ChatDialect:
         """Refuse a body for its size; see `StrictDialect.too_large`."""
         return too_large()
 
-    def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
+    def dropped(self, body: Object, traits: ModelTraits) -> tuple[str, ...]:
         """Return the paths of what is dropped from a valid body before the model sees it.
 
         See `StrictDialect.dropped`.
@@ -68,7 +68,7 @@ class ChatDialect:
         self,
         body: Object,
         headers: Mapping[str, str] = NO_HEADERS,
-        traits: Traits = PLAIN,
+        traits: ModelTraits = PLAIN,
     ) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens.
 

@@ -9,11 +9,11 @@ from thalweg.testing.strict.counting import CountedPiece, Measured
 from thalweg.testing.strict.exchange import (
     Answer,
     ExchangeTokens,
+    ModelTraits,
     Object,
     Reply,
     RequestProblem,
     Tool,
-    Traits,
     WireName,
 )
 
@@ -40,12 +40,12 @@ class StrictDialect(Protocol):
         ...
 
     def problems(
-        self, body: Object, headers: Mapping[str, str] = ..., traits: Traits = ...
+        self, body: Object, headers: Mapping[str, str] = ..., traits: ModelTraits = ...
     ) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens."""
         ...
 
-    def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
+    def dropped(self, body: Object, traits: ModelTraits) -> tuple[str, ...]:
         """Return the paths of what is dropped from a valid body before the model sees it."""
         ...
 

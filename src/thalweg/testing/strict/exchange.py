@@ -77,7 +77,7 @@ Script = Callable[[Request], Answer]
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class ModelTraits:
     """Rules that hold for some of a provider's models."""
 
     binds: bool = False
@@ -87,7 +87,7 @@ class Traits:
     """Whether system messages are allowed among the others (Anthropic)."""
 
 
-PLAIN = Traits()
+PLAIN = ModelTraits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Reply:
     spent: ExchangeTokens
     uid: str
     """Unique to this reply; the ids in it are made of it."""
-    traits: Traits = Traits()
+    traits: ModelTraits = ModelTraits()
 
     def call_id(self, number: int) -> str:
         """Return the id of the n-th call, without a provider's prefix."""

@@ -20,11 +20,11 @@ from thalweg.testing.strict.exchange import (
     PLAIN,
     Answer,
     ExchangeTokens,
+    ModelTraits,
     Object,
     Reply,
     RequestProblem,
     Tool,
-    Traits,
     WireName,
 )
 from thalweg.testing.strict.rules.gemini import problems
@@ -76,7 +76,7 @@ class GeminiDialect:
         return RequestProblem(f"Request payload size exceeds the limit: {self.body_bytes} bytes.")
 
     def problems(
-        self, body: Object, headers: Mapping[str, str] = NO_HEADERS, traits: Traits = PLAIN
+        self, body: Object, headers: Mapping[str, str] = NO_HEADERS, traits: ModelTraits = PLAIN
     ) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens.
 
@@ -85,7 +85,7 @@ class GeminiDialect:
         del headers, traits
         return problems(body)
 
-    def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
+    def dropped(self, body: Object, traits: ModelTraits) -> tuple[str, ...]:
         """Return the paths of what is dropped from a valid body before the model sees it.
 
         See `StrictDialect.dropped`.

@@ -21,13 +21,13 @@ from thalweg.testing.strict.dialect import StrictDialect, written
 from thalweg.testing.strict.exchange import (
     Answer,
     ExchangeTokens,
+    ModelTraits,
     Object,
     Reply,
     Request,
     RequestProblem,
     Script,
     Seen,
-    Traits,
     WireName,
 )
 from thalweg.testing.strict.faults import FaultName, Faults, InjectedFault, problem_of
@@ -190,12 +190,12 @@ class StrictProvider:
         window = model.window if model.window is not None else self.window
         return window, model.inflation if model.inflation is not None else self.inflation
 
-    def _traits(self, body: Object) -> Traits:
+    def _traits(self, body: Object) -> ModelTraits:
         name = str(body.get("model", ""))
         model = self.models.get(name, Model())
         binds = binds_thinking(name) if model.binds is None else model.binds
         takes = _takes_system(name) if model.takes_system is None else model.takes_system
-        return Traits(binds, takes)
+        return ModelTraits(binds, takes)
 
     def _measure(self, dialect: StrictDialect, body: Object) -> Measured:
         return self._meter.measure(dialect.pieces(body), self._setting(body)[1])

@@ -22,11 +22,11 @@ from thalweg.testing.strict.exchange import (
     PLAIN,
     Answer,
     ExchangeTokens,
+    ModelTraits,
     Object,
     Reply,
     RequestProblem,
     Tool,
-    Traits,
     WireName,
 )
 from thalweg.testing.strict.rules.openai_problems import (
@@ -35,7 +35,7 @@ from thalweg.testing.strict.rules.openai_problems import (
     missing_key,
     too_large,
 )
-from thalweg.testing.strict.rules.responses import Issued, problems
+from thalweg.testing.strict.rules.responses import IssuedItems, problems
 from thalweg.testing.strict.rules.responses_items import is_of_model, kind_of
 from thalweg.testing.strict.sealing import opened, sealed
 
@@ -50,7 +50,7 @@ class ResponsesDialect:
     body_bytes = BODY_BYTES
 
     def __init__(self) -> None:
-        self._issued = Issued()
+        self._issued = IssuedItems()
 
     def missing_key(self, headers: Mapping[str, str]) -> RequestProblem | None:
         """Return the problem of a request without the headers that its client always sends.
@@ -63,7 +63,7 @@ class ResponsesDialect:
         """Refuse a body for its size; see `StrictDialect.too_large`."""
         return too_large()
 
-    def dropped(self, body: Object, traits: Traits) -> tuple[str, ...]:
+    def dropped(self, body: Object, traits: ModelTraits) -> tuple[str, ...]:
         """Return the paths of what is dropped from a valid body before the model sees it.
 
         See `StrictDialect.dropped`.
@@ -75,7 +75,7 @@ class ResponsesDialect:
         self,
         body: Object,
         headers: Mapping[str, str] = NO_HEADERS,
-        traits: Traits = PLAIN,
+        traits: ModelTraits = PLAIN,
     ) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens.
 

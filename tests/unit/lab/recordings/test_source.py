@@ -8,7 +8,7 @@ import pytest
 from thalweg.errors import RecordingError
 from thalweg.lab.recordings.source import (
     DEEPEST,
-    Broken,
+    BrokenLine,
     RecordedFile,
     RecordedRow,
     open_source,
@@ -47,14 +47,18 @@ def test_values_glued_on_one_line_are_all_read() -> None:
 def test_the_rest_of_a_line_that_breaks_off_is_kept() -> None:
     source = take_apart("a", '{"a": 1}{"b": \n{"c": 3}\n')
 
-    assert source.lines == (RecordedRow(0, {"a": 1}), Broken(0, '{"b":'), RecordedRow(1, {"c": 3}))
+    assert source.lines == (
+        RecordedRow(0, {"a": 1}),
+        BrokenLine(0, '{"b":'),
+        RecordedRow(1, {"c": 3}),
+    )
     assert _codes(source) == [(0, "broken_json")]
 
 
 def test_a_file_that_breaks_off_says_so() -> None:
     source = take_apart("a", '{"a": 1}\n{"b": "never en')
 
-    assert source.lines[1] == Broken(1, '{"b": "never en')
+    assert source.lines[1] == BrokenLine(1, '{"b": "never en')
     assert _codes(source) == [(1, "truncated_line")]
 
 
@@ -90,7 +94,7 @@ def test_a_row_nested_too_deeply_to_be_written_again_is_kept_as_text() -> None:
 
     source = take_apart("a", f"{deep}\n{fine}\n")
 
-    assert source.lines[0] == Broken(0, deep)
+    assert source.lines[0] == BrokenLine(0, deep)
     assert isinstance(source.lines[1], RecordedRow)
     assert _codes(source) == [(0, "nested_too_deeply")]
 
@@ -101,7 +105,7 @@ def test_a_document_nested_too_deeply_is_taken_as_lines() -> None:
     source = take_apart("a", deep)
 
     assert source.document is None
-    assert [type(line) for line in source.lines] == [Broken, Broken]
+    assert [type(line) for line in source.lines] == [BrokenLine, BrokenLine]
 
 
 def test_a_document_over_several_lines_is_one_value() -> None:

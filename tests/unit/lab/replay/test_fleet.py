@@ -8,7 +8,7 @@ import pytest
 
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
-from thalweg.lab.replay.fleet import FleetOutcome, Order, replay_all
+from thalweg.lab.replay.fleet import FleetOutcome, ReplayOrder, replay_all
 
 POLICIES = ("thalweg", "none")
 
@@ -25,9 +25,9 @@ def write(path: Path, *, turns: int = 3, system: str = "") -> Path:
     return path
 
 
-def an_order(*paths: Path, window: int = 4_000) -> Order:
+def an_order(*paths: Path, window: int = 4_000) -> ReplayOrder:
     """Order a replay of these."""
-    return Order(paths, POLICIES, Budget(window=window), (TARIFFS["anthropic"],))
+    return ReplayOrder(paths, POLICIES, Budget(window=window), (TARIFFS["anthropic"],))
 
 
 def names(outcome: FleetOutcome) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
 from thalweg.lab.recordings.base import Recording
-from thalweg.lab.replay.fleet import Order, replay_one
+from thalweg.lab.replay.fleet import ReplayOrder, replay_one
 from thalweg.lab.replay.oracle.base import Oracle
 from thalweg.lab.replay.oracle.bounds import Hindsight
 from thalweg.lab.replay.questions import Questions
@@ -112,7 +112,7 @@ def test_a_thread_without_a_call_costs_nothing() -> None:
 @cache
 def sample_runs(tariff: str) -> dict[str, ReplayRun]:
     """Replay the sample under every policy."""
-    order = Order((sample_path(),), POLICIES, Budget(window=128_000), (TARIFFS[tariff],))
+    order = ReplayOrder((sample_path(),), POLICIES, Budget(window=128_000), (TARIFFS[tariff],))
     runs, failures = replay_one(sample_path(), order)
     assert failures == []
     return {run.policy: run for run in runs}
@@ -159,7 +159,7 @@ def test_regret_is_what_a_run_costs_above_the_best() -> None:
 def test_nobody_costs_less_on_recorded_threads(name: str, window: int) -> None:
     """The set bound binds every policy on what others recorded, in a small window, too."""
     (path,) = (RECORDED / "trajectories").glob(f"{name}.jsonl*")
-    order = Order((path,), POLICIES, Budget(window=window), (TARIFFS["openai"],))
+    order = ReplayOrder((path,), POLICIES, Budget(window=window), (TARIFFS["openai"],))
     runs, failures = replay_one(path, order)
     assert len(runs) + len(failures) == len(POLICIES)
     for run in runs:

@@ -18,7 +18,7 @@ from thalweg.engine.transcript import as_text
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import RecordingError
 from thalweg.lab.recordings.base import Recording
-from thalweg.lab.replay.fleet import Order, replay_all
+from thalweg.lab.replay.fleet import ReplayOrder, replay_all
 from thalweg.lab.replay.sources import find_threads, questions_about, read_thread
 from thalweg.lab.replay.subject import ReplaySubject, subject_of, terms_of
 from thalweg.lab.replay.workloads import TURNS, WORKLOADS, scripted
@@ -225,7 +225,7 @@ def test_workloads_stand_beside_files(tmp_path: Path) -> None:
 
 def test_a_workload_is_replayed_like_a_file() -> None:
     """Valid, never over the window, and nothing lost."""
-    order = Order(
+    order = ReplayOrder(
         (Path("scripted:small"),), ("thalweg",), Budget(window=128_000), (TARIFFS["openai"],)
     )
     [run] = replay_all(order, workers=1).runs

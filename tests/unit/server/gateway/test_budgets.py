@@ -10,7 +10,7 @@ from tests.unit.server.gateway.asking import ask, echo
 
 from thalweg.server.api.usage import Usage
 from thalweg.server.app.performing.watching import ModelCalled
-from thalweg.server.gateway.authentication import Door, KeyLock, Keys
+from thalweg.server.gateway.authentication import AuthenticationMiddleware, KeyLock, Keys
 from thalweg.server.gateway.budgets import Budgets, Rate, RequestBudget
 from thalweg.server.gateway.problems import GatewayRefusal
 from thalweg.server.gateway.rules import rules_of
@@ -152,7 +152,7 @@ def test_a_request_over_the_rate_is_answered_before_its_body_is_read() -> None:
 
     rules = Rules()
     rules.lock = lock
-    application = Door(RequestBudget(echo, budgets), lambda: rules)
+    application = AuthenticationMiddleware(RequestBudget(echo, budgets), lambda: rules)
     headers = {"authorization": "Bearer k", "content-type": "application/json"}
 
     assert ask(application, method="POST", headers=headers, parts=[b"{}"]).status == 200

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
-from thalweg.server.models.local.calls import HeldBack, read_calls, with_calls
+from thalweg.server.models.local.calls import ChunkBuffer, read_calls, with_calls
 from thalweg.server.models.local.chat import with_one_tool
 
 names = st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
@@ -27,7 +27,7 @@ def chunks(text: str, cuts: list[int]) -> list[ChatGenerationChunk]:
     return [ChatGenerationChunk(message=AIMessageChunk(content=piece)) for piece in pieces]
 
 
-def heard(held: HeldBack, stream: list[ChatGenerationChunk]) -> AIMessageChunk:
+def heard(held: ChunkBuffer, stream: list[ChatGenerationChunk]) -> AIMessageChunk:
     told = [out for chunk in stream for out in held.take(chunk)] + list(held.end())
     whole = AIMessageChunk(content="")
     for chunk in told:
@@ -55,7 +55,7 @@ def test_words_without_a_call_stay_as_they_are(text: str) -> None:
 def test_a_stream_without_a_call_is_passed_on_to_the_letter(
     text: str, cuts: list[int], *, is_offered: bool
 ) -> None:
-    whole = heard(HeldBack(is_offered=is_offered), chunks(text, cuts))
+    whole = heard(ChunkBuffer(is_offered=is_offered), chunks(text, cuts))
 
     assert whole.text == text or whole.tool_calls
 
@@ -64,14 +64,14 @@ def test_a_stream_without_a_call_is_passed_on_to_the_letter(
 def test_a_stream_that_is_a_call_becomes_one_and_says_nothing(
     made: list[tuple[str, dict[str, object]]], cuts: list[int]
 ) -> None:
-    whole = heard(HeldBack(is_offered=True), chunks(written(made), cuts))
+    whole = heard(ChunkBuffer(is_offered=True), chunks(written(made), cuts))
 
     assert [(call["name"], call["args"]) for call in whole.tool_calls] == made
     assert whole.text == ""
 
 
 def test_nothing_is_held_back_where_no_tool_is_offered() -> None:
-    held = HeldBack(is_offered=False)
+    held = ChunkBuffer(is_offered=False)
     (told,) = held.take(ChatGenerationChunk(message=AIMessageChunk(content='{"a": 1}')))
 
     assert told.text == '{"a": 1}'

@@ -31,7 +31,7 @@ _AIM = re.compile(r"I want to ([^.]+? so that [^.]+)\.")
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class DriftGoal:
     """A user's goal, and its purpose."""
 
     act: str
@@ -41,13 +41,17 @@ class Aim:
 
 
 _AIMS = (
-    Aim(
+    DriftGoal(
         "move the reading room downstairs", "visitors in wheelchairs can reach it", ("wheelchair",)
     ),
-    Aim("plant a hedge along the yard", "the children are safe from the traffic", ("traffic",)),
-    Aim("record the songs of old fishermen", "their dialect is not lost", ("dialect",)),
-    Aim("open the baths on Sunday mornings", "night nurses can swim after work", ("nurse",)),
-    Aim("paint the roof of the depot white", "the sorters suffer less from the heat", ("heat",)),
+    DriftGoal(
+        "plant a hedge along the yard", "the children are safe from the traffic", ("traffic",)
+    ),
+    DriftGoal("record the songs of old fishermen", "their dialect is not lost", ("dialect",)),
+    DriftGoal("open the baths on Sunday mornings", "night nurses can swim after work", ("nurse",)),
+    DriftGoal(
+        "paint the roof of the depot white", "the sorters suffer less from the heat", ("heat",)
+    ),
 )
 
 
@@ -55,14 +59,14 @@ _AIMS = (
 class Drift:
     """A goal that is stated once, and asked for long after."""
 
-    aims: tuple[Aim, ...]
+    aims: tuple[DriftGoal, ...]
     """The last of them is valid."""
     tools: tuple[BaseTool, ...] = ()
     system_prompt: str = "You are an assistant who plans with the user. Answer in short sentences."
     gist: tuple[str, ...] = (_AIM.pattern,)
 
     @property
-    def aim(self) -> Aim:
+    def aim(self) -> DriftGoal:
         """The user's final goal."""
         return self.aims[-1]
 

@@ -67,7 +67,7 @@ permit; `literal` reads only references in the context; `forgetful` never search
 summaries of only the newest lines."""
 
 
-class Mind(OfflineModel):
+class CaseModel(OfflineModel):
     """Answers by the rules of its case, within its window.
 
     Its answer depends only on the request, with one exception: it stops a fruitless search even if

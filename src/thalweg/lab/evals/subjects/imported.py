@@ -33,7 +33,7 @@ OFFERS = "offers"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class CompiledSubject:
     """A compiled graph: it has its own model and tools, and is used unchanged."""
 
     name: str
@@ -84,7 +84,7 @@ async def _result(made: Any) -> object:  # noqa: ANN401 (an awaitable of anythin
     return await made
 
 
-def imported(name: str) -> Given | GraphFactory:
+def imported(name: str) -> CompiledSubject | GraphFactory:
     """Return the subject for an import path; see `found_at`.
 
     Raises:
@@ -92,7 +92,7 @@ def imported(name: str) -> Given | GraphFactory:
     """
     found = found_at(name)
     if isinstance(found, PregelProtocol | StateGraph) or not callable(found):
-        return Given(name, as_graph(name, found))
+        return CompiledSubject(name, as_graph(name, found))
     return _made_by(name, found)
 
 

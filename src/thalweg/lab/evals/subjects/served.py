@@ -24,7 +24,7 @@ _MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class RemoteSubject:
     """An agent at a URL, which receives the whole conversation, unmanaged on this side."""
 
     name: str
@@ -53,7 +53,7 @@ def is_address(name: str) -> bool:
     return _ADDRESS.fullmatch(name) is not None
 
 
-def served(name: str) -> Served:
+def served(name: str) -> RemoteSubject:
     """Return the subject for `http://host/v1` or `NAME@http://host/v1`.
 
     Raises:
@@ -63,7 +63,7 @@ def served(name: str) -> Served:
     if found is None:
         raise ConfigError(name, "this is no URL", "write NAME@http://host/v1")
     url = found[2].rstrip("/")
-    return Served(name, found[1] or _first_model(name, url), url)
+    return RemoteSubject(name, found[1] or _first_model(name, url), url)
 
 
 def _first_model(name: str, url: str) -> str:

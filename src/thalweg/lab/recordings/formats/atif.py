@@ -13,7 +13,7 @@ from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.lab.recordings.base import Recording, SessionInfo
 from thalweg.lab.recordings.rows import LogFormat, Recorded, as_recording, as_str, odd_row
-from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile
+from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "atif"
@@ -57,7 +57,7 @@ def _session(document: JsonObject) -> SessionInfo:
     return SessionInfo(id=as_str(document.get("session_id")), model=model)
 
 
-def _items(index: int, step: object, notes: list[Note]) -> Iterator[Recorded | Broken]:
+def _items(index: int, step: object, notes: list[Note]) -> Iterator[Recorded | BrokenLine]:
     role = _ROLES.get(as_str(step.get("source"))) if isinstance(step, dict) else None
     if not isinstance(step, dict) or role is None:
         yield odd_row(index, step, notes)

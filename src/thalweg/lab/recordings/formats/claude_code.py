@@ -23,7 +23,7 @@ from thalweg.lab.recordings.rows import (
     summary_note,
     who_wrote,
 )
-from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile, RecordedRow
+from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile, RecordedRow
 
 NAME = "claude-code"
 
@@ -82,7 +82,7 @@ class _ClaudeSession:
 
     notes: list[Note]
     of_subagent: bool = False
-    items: list[Recorded | Broken] = field(default_factory=list)
+    items: list[Recorded | BrokenLine] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     open_id: str = ""
     """Id of the model message that further rows may continue."""
@@ -95,8 +95,8 @@ class _ClaudeSession:
     info: SessionInfo = field(default_factory=SessionInfo)
     compactions: list[RecordedCompaction] = field(default_factory=list)
 
-    def take(self, row: RecordedRow | Broken) -> None:
-        if isinstance(row, Broken):
+    def take(self, row: RecordedRow | BrokenLine) -> None:
+        if isinstance(row, BrokenLine):
             self.items.append(row)
         elif not isinstance(row.value, dict) or not isinstance(row.value.get("type"), str):
             self.items.append(odd_row(row.line, row.value, self.notes))

@@ -21,7 +21,7 @@ from thalweg.lab.recordings.rows import (
     summary_note,
     who_wrote,
 )
-from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile, RecordedRow
+from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile, RecordedRow
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "codex"
@@ -80,7 +80,7 @@ class _CodexSession:
     """The rows processed so far."""
 
     notes: list[Note]
-    items: list[Recorded | Broken] = field(default_factory=list)
+    items: list[Recorded | BrokenLine] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     answer_at: int = -1
     """Index in `items` at which the model's last answer begins; -1 before the first."""
@@ -88,8 +88,8 @@ class _CodexSession:
     info: SessionInfo = field(default_factory=SessionInfo)
     compactions: list[RecordedCompaction] = field(default_factory=list)
 
-    def take(self, row: RecordedRow | Broken) -> None:
-        if isinstance(row, Broken):
+    def take(self, row: RecordedRow | BrokenLine) -> None:
+        if isinstance(row, BrokenLine):
             self.items.append(row)
             return
         value = row.value

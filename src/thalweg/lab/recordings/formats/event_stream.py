@@ -9,7 +9,7 @@ from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.lab.recordings.base import Recording
 from thalweg.lab.recordings.rows import LogFormat, Recorded, as_str, pairing_notes, through_wire
-from thalweg.lab.recordings.source import NOTED_CHARS, Broken, JsonObject, RecordedFile
+from thalweg.lab.recordings.source import NOTED_CHARS, BrokenLine, JsonObject, RecordedFile
 
 NAME = "event-stream"
 
@@ -27,14 +27,14 @@ def detect(source: RecordedFile) -> bool:
 def read(source: RecordedFile) -> Recording:
     """Return the recording; each message is at the position of its first chunk."""
     notes: list[Note] = []
-    growing: dict[str, _Growing] = {}
+    growing: dict[str, _PartialMessage] = {}
     for line, name, data in _events(source.text, notes):
         if data is None or name not in _CHUNKS | {_RESULT}:
             continue
         message_id = as_str(data.get("id"))
         key = f"{line} result" if name == _RESULT else message_id or f"{line}"
-        growing.setdefault(key, _Growing(line, message_id)).grow(name, data)
-    items: list[Recorded | Broken] = [message.item() for message in growing.values()]
+        growing.setdefault(key, _PartialMessage(line, message_id)).grow(name, data)
+    items: list[Recorded | BrokenLine] = [message.item() for message in growing.values()]
     messages, read_notes = through_wire(OpenAIChatWire().read, items)
     notes = [*source.file_notes, *notes, *read_notes, *pairing_notes(messages)]
     return Recording(source.name, NAME, tuple(messages), tuple(notes))
@@ -62,7 +62,7 @@ def _object(text: str) -> JsonObject | None:
 
 
 @dataclass(slots=True)
-class _Growing:
+class _PartialMessage:
     """A message that is being assembled from chunks."""
 
     line: int

@@ -17,7 +17,7 @@ from thalweg.lab.recordings.rows import (
     as_str,
     odd_row,
 )
-from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile, RecordedRow
+from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile, RecordedRow
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "gemini-cli"
@@ -45,8 +45,8 @@ def _rows(source: RecordedFile) -> list[tuple[int, Any]]:
     return []
 
 
-def _value(line: RecordedRow | Broken) -> object:
-    return line if isinstance(line, Broken) else line.value
+def _value(line: RecordedRow | BrokenLine) -> object:
+    return line if isinstance(line, BrokenLine) else line.value
 
 
 def read(source: RecordedFile) -> Recording:
@@ -54,7 +54,7 @@ def read(source: RecordedFile) -> Recording:
 
     A message that is written several times, as it grows, keeps its first position.
     """
-    items: dict[object, list[Recorded | Broken]] = {}
+    items: dict[object, list[Recorded | BrokenLine]] = {}
     skipped: Counter[str] = Counter()
     notes = list(source.notes)
     for index, row in _rows(source):
@@ -63,7 +63,7 @@ def read(source: RecordedFile) -> Recording:
         elif isinstance(row, dict):
             skipped[as_str(row.get("type")) or "header or change"] += 1
         else:
-            items[index] = [row if isinstance(row, Broken) else odd_row(index, row, notes)]
+            items[index] = [row if isinstance(row, BrokenLine) else odd_row(index, row, notes)]
     told = [item for group in items.values() for item in group]
     return as_recording(
         source.name,

@@ -17,7 +17,7 @@ from thalweg.lab.recordings.rows import (
     as_str,
     odd_row,
 )
-from thalweg.lab.recordings.source import Broken, RecordedFile
+from thalweg.lab.recordings.source import BrokenLine, RecordedFile
 
 NAME = "langgraph"
 
@@ -35,12 +35,12 @@ def read(source: RecordedFile) -> Recording:
     """Return the recording of the longest list; `Message.line` is the index in it, or its line."""
     threads = _threads(source)
     notes = list(source.notes)
-    items: list[Recorded | Broken] = []
+    items: list[Recorded | BrokenLine] = []
     for index, raw in max(threads, key=len):
         if isinstance(raw, dict):
             items.append(Recorded(index, raw))
         else:
-            items.append(raw if isinstance(raw, Broken) else odd_row(index, raw, notes))
+            items.append(raw if isinstance(raw, BrokenLine) else odd_row(index, raw, notes))
     others = Counter({"other states": len(threads) - 1} if threads[1:] else {})
     return as_recording(
         source.name,
@@ -61,7 +61,9 @@ def _threads(source: RecordedFile) -> list[_Thread]:
     document = source.document
     rows = [row.value for row in source.objects]
     if document is None and _is_thread(rows):
-        return [[(row.line, row if isinstance(row, Broken) else row.value) for row in source.lines]]
+        return [
+            [(row.line, row if isinstance(row, BrokenLine) else row.value) for row in source.lines]
+        ]
     if document is None or (isinstance(document, list) and not _is_thread(document)):
         return list(_of_states(document or rows))
     return list(_of_states([document]))

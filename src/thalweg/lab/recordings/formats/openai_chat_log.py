@@ -17,7 +17,7 @@ from thalweg.lab.recordings.rows import (
     through_wire,
     who_wrote,
 )
-from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile, RecordedRow
+from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile, RecordedRow
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "openai-chat-log"
@@ -45,9 +45,9 @@ def detect(source: RecordedFile) -> bool:
 def read(source: RecordedFile) -> Recording:
     """Return the recording of every message line, without the recorded agent's summaries."""
     notes: list[Note] = list(source.notes)
-    items: list[Recorded | Broken] = []
+    items: list[Recorded | BrokenLine] = []
     for row in source.lines:
-        if isinstance(row, Broken):
+        if isinstance(row, BrokenLine):
             items.append(row)
         elif _is_summary(row):
             notes.append(summary_note(row.line, len(str(row.value.get("content")))))
@@ -69,7 +69,7 @@ def _is_summary(row: RecordedRow) -> bool:
     return bool(beside.get("is_compact_summary") or beside.get("compaction"))
 
 
-def _item(row: RecordedRow, notes: list[Note]) -> Recorded | Broken:
+def _item(row: RecordedRow, notes: list[Note]) -> Recorded | BrokenLine:
     if not is_chat_message(row.value):
         return odd_row(row.line, row.value, notes)
     beside = _recorder_notes(row)

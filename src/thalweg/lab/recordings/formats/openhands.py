@@ -23,7 +23,7 @@ from thalweg.lab.recordings.rows import (
     odd_row,
     summary_note,
 )
-from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile
+from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "openhands"
@@ -71,7 +71,7 @@ class _EventStream:
     """The events processed so far."""
 
     notes: list[Note] = field(default_factory=list)
-    items: list[Recorded | Broken] = field(default_factory=list)
+    items: list[Recorded | BrokenLine] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     responses: set[str] = field(default_factory=set)
     """Ids of the processed model messages."""

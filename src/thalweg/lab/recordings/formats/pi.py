@@ -21,7 +21,7 @@ from thalweg.lab.recordings.rows import (
     odd_row,
     summary_note,
 )
-from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile, RecordedRow
+from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile, RecordedRow
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "pi"
@@ -64,14 +64,14 @@ class _PiSession:
     """The rows processed so far."""
 
     notes: list[Note]
-    items: list[Recorded | Broken] = field(default_factory=list)
+    items: list[Recorded | BrokenLine] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     parents: set[str] = field(default_factory=set)
     info: SessionInfo = field(default_factory=SessionInfo)
     compactions: list[RecordedCompaction] = field(default_factory=list)
 
-    def take(self, row: RecordedRow | Broken) -> None:
-        if isinstance(row, Broken):
+    def take(self, row: RecordedRow | BrokenLine) -> None:
+        if isinstance(row, BrokenLine):
             self.items.append(row)
             return
         value = row.value

@@ -18,7 +18,7 @@ from thalweg.lab.recordings.rows import (
     pairing_notes,
     through_wire,
 )
-from thalweg.lab.recordings.source import Broken, JsonObject, RecordedFile
+from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile
 
 NAME = "swe-agent"
 
@@ -38,7 +38,7 @@ def detect(source: RecordedFile) -> bool:
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording of the chat; observations in user messages are marked as injected."""
-    items: list[Recorded | Broken] = []
+    items: list[Recorded | BrokenLine] = []
     notes = list(source.notes)
     answered = False
     for index, entry in enumerate(_history(source.document)):

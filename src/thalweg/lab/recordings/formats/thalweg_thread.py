@@ -12,7 +12,7 @@ from thalweg.archive.threads.thread_export import NAME
 from thalweg.engine.entries import Message, Role, message_from_json
 from thalweg.lab.recordings.base import Recording
 from thalweg.lab.recordings.rows import LogFormat, broken_message, left_out, odd_row, pairing_notes
-from thalweg.lab.recordings.source import Broken, RecordedFile
+from thalweg.lab.recordings.source import BrokenLine, RecordedFile
 
 _ROLES = frozenset(get_args(Role))
 
@@ -29,7 +29,7 @@ def read(source: RecordedFile) -> Recording:
     messages: list[Message] = []
     heads: Counter[str] = Counter()
     for row in source.lines:
-        if isinstance(row, Broken):
+        if isinstance(row, BrokenLine):
             messages.append(broken_message(row))
         elif isinstance(row.value, dict) and row.value.get("thalweg") == NAME:
             heads["heads"] += 1

@@ -15,7 +15,13 @@ from thalweg.errors import PeerError
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
 from thalweg.lab.replay.contestants.conversation import Conversation, blocks_of, without_chance
 from thalweg.lab.replay.contestants.layout import RequestChecker, ThreadLayout
-from thalweg.lab.replay.contestants.loop import PROVIDER, Loop, ReplayedModel, Results, SentMessages
+from thalweg.lab.replay.contestants.loop import (
+    PROVIDER,
+    AgentLoop,
+    ReplayedModel,
+    Results,
+    SentMessages,
+)
 from thalweg.lab.replay.contestants.stopwatch import Stopwatch
 from thalweg.lab.replay.peers import SUMMARY_TOKENS, stand_in
 
@@ -76,7 +82,7 @@ class AgentContestant(Contestant):
     count: Counter = field(default_factory=exact_counter)
     layout: ThreadLayout = field(init=False)
     talk: Conversation = field(init=False)
-    loop: Loop | None = None
+    loop: AgentLoop | None = None
     _checker: RequestChecker = field(default_factory=RequestChecker)
     _results: Results = field(default_factory=Results)
     _systems: list[WindowItem] = field(default_factory=list)
@@ -131,14 +137,14 @@ class AgentContestant(Contestant):
             raise PeerError("rested", "the agent asked its model nothing")
         return sent
 
-    def _began(self) -> Loop:
+    def _began(self) -> AgentLoop:
         text = "\n\n".join(item.message.text for item in self._systems)
         thread: Any = {"configurable": {"thread_id": "replay"}, "recursion_limit": STEPS}
 
         def start(messages: Sequence[AnyMessage]) -> object:
             return agent.invoke({"messages": [*messages]}, thread, durability="exit")
 
-        loop = Loop(start, self._results)
+        loop = AgentLoop(start, self._results)
         model = ReplayedModel(
             ask=loop.ask, summarize=self._summarize, profile={"max_input_tokens": self.window}
         )

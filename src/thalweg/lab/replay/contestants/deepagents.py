@@ -17,7 +17,7 @@ from deepagents.middleware.summarization import (
 from thalweg.archive import Archive, ThreadKey
 from thalweg.lab.replay.contestants.agent import AgentContestant, PeerSetting
 from thalweg.lab.replay.contestants.conversation import blocks_of
-from thalweg.lab.replay.contestants.shelf import Shelf
+from thalweg.lab.replay.contestants.shelf import ReferenceArchive
 
 
 def deep_agent(
@@ -49,7 +49,7 @@ def deep_agent(
             checkpointer=setting.saver,
         )
 
-    return AgentContestant(make, window, DeepFiles(folder, Shelf(archive, key)))
+    return AgentContestant(make, window, DeepFiles(folder, ReferenceArchive(archive, key)))
 
 
 def _acting_at(share: float, setting: PeerSetting, backend: FilesystemBackend) -> Any:  # noqa: ANN401
@@ -72,7 +72,7 @@ class DeepFiles:
     """The history files and large results in the backend of a deep agent."""
 
     folder: "TemporaryDirectory[str]"
-    shelf: Shelf
+    shelf: ReferenceArchive
     _read: dict[Path, int] = field(default_factory=dict)
     """Files, and the number of characters already read of each."""
     _blocks: set[str] = field(default_factory=set)

@@ -20,7 +20,7 @@ from thalweg.engine.window.window import WindowItem
 from thalweg.engine.wires.fields import arguments_object
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest
 from thalweg.lab.replay.contestants.layout import RequestChecker, ThreadLayout
-from thalweg.lab.replay.contestants.shelf import Shelf
+from thalweg.lab.replay.contestants.shelf import ReferenceArchive
 from thalweg.lab.replay.contestants.stopwatch import Stopwatch
 
 SWITCHES: Mapping[str, str] = {
@@ -62,7 +62,7 @@ class Headroom(Contestant):
 
     window: int
     """Tokens of the model's window, as passed to Headroom."""
-    shelf: Shelf
+    shelf: ReferenceArchive
     """Where the texts are searched that it keeps."""
     is_frozen: bool = False
     """Whether it continues with the messages as sent, marked as cached (`frozen_message_count`). By

@@ -8,7 +8,7 @@ from typing import Literal
 from thalweg.archive import Archive, ThreadKey
 from thalweg.errors import ConfigError
 from thalweg.lab.replay.contestants.base import Contestant
-from thalweg.lab.replay.contestants.shelf import Shelf
+from thalweg.lab.replay.contestants.shelf import ReferenceArchive
 
 PREFIX = "peer:"
 INSTALL = "uv sync --group arena"
@@ -51,7 +51,7 @@ def _strands(way: Literal["sliding", "summarizing", "auto"]) -> Callable[[PeerSt
     def begin(place: PeerStorage) -> Contestant:
         from thalweg.lab.replay.contestants.strands import Strands  # noqa: PLC0415 (may be absent)
 
-        return Strands(way, place.window, place.share, Shelf(place.archive, place.key))
+        return Strands(way, place.window, place.share, ReferenceArchive(place.archive, place.key))
 
     return begin
 
@@ -60,7 +60,9 @@ def _headroom(*, is_frozen: bool) -> Callable[[PeerStorage], Contestant]:
     def begin(place: PeerStorage) -> Contestant:
         from thalweg.lab.replay.contestants.headroom import Headroom  # noqa: PLC0415 (may be absent)
 
-        return Headroom(place.window, Shelf(place.archive, place.key), is_frozen=is_frozen)
+        return Headroom(
+            place.window, ReferenceArchive(place.archive, place.key), is_frozen=is_frozen
+        )
 
     return begin
 

@@ -31,7 +31,7 @@ class SentMessages:
     tools: Sequence[Any]
 
 
-class Over(BaseException):
+class AgentEnded(BaseException):
     """Ends the agent: no answer will follow."""
 
 
@@ -102,7 +102,7 @@ class Results(AgentMiddleware[Any, Any, Any]):
 
 
 @dataclass(slots=True)
-class Loop:
+class AgentLoop:
     """One agent and its thread."""
 
     start: Callable[[Sequence[AnyMessage]], object]
@@ -122,7 +122,7 @@ class Loop:
         self._asked.put(sent)
         answer = self._answers.get()
         if answer is None:
-            raise Over
+            raise AgentEnded
         return answer
 
     def run(self, messages: Sequence[AnyMessage]) -> SentMessages | None:
@@ -142,7 +142,7 @@ class Loop:
         outcome: BaseException | None = None
         try:
             self.start(messages)
-        except Over:
+        except AgentEnded:
             return
         except Exception as error:  # noqa: BLE001 (handed to who waits for it)
             outcome = error

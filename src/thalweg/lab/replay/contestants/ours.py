@@ -27,7 +27,7 @@ _NAMED = re.compile(r"(?m)^#(\d+) ")
 
 
 @dataclass(slots=True)
-class Ours(Contestant):
+class ThalwegContestant(Contestant):
     """One thread in our engine, with its archive."""
 
     policy: Policy

@@ -9,7 +9,7 @@ from thalweg.lab.replay.questions import RECALL_TOKENS
 
 
 @dataclass(slots=True)
-class Shelf:
+class ReferenceArchive:
     """Texts in an archive of ours, one message each.
 
     Other systems write files that a model can read; how well a model would search those is unknown.

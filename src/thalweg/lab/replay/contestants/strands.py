@@ -33,7 +33,7 @@ from thalweg.engine.tokens import Counter, count_json, exact_counter
 from thalweg.engine.window.window import WindowItem
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
 from thalweg.lab.replay.contestants.layout import RequestChecker, ThreadLayout
-from thalweg.lab.replay.contestants.shelf import Shelf
+from thalweg.lab.replay.contestants.shelf import ReferenceArchive
 from thalweg.lab.replay.contestants.stopwatch import Stopwatch
 from thalweg.lab.replay.contestants.strands_blocks import BlockMap, StrandsMessage
 from thalweg.lab.replay.peers import SUMMARY_TOKENS, stand_in
@@ -125,7 +125,7 @@ class Strands(Contestant):
     """Tokens of a request that the model takes."""
     share: float | None
     """Of the window, where the manager acts beforehand; by default, when the model refuses."""
-    shelf: Shelf
+    shelf: ReferenceArchive
     """Where the texts are searched that it keeps."""
     count: Counter = field(default_factory=exact_counter)
     agent: Agent = field(init=False)

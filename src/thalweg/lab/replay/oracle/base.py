@@ -5,7 +5,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class FoldAt:
+class OracleCompaction:
     """One fold of the best schedule."""
 
     call: int
@@ -40,7 +40,7 @@ class Oracle:
     tokens (a quarter of the limit if that is less) whole, reasoning excluded. Larger ones, and
     those of a call whose new messages fill a third of the limit, may be omitted. No message must be
     kept: the bound also holds for a policy that loses the goals."""
-    folds: tuple[FoldAt, ...]
+    folds: tuple[OracleCompaction, ...]
     """Of the best schedule, in order."""
     bounds_arrivals: bool
     """Whether that schedule shows what is too large shortened from its arrival on."""

@@ -9,11 +9,11 @@ from thalweg.engine.entries import Entry
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import MESSAGE_OVERHEAD, Counter, exact_counter
 from thalweg.engine.window.budget import Budget
-from thalweg.lab.replay.oracle.base import FoldAt, Oracle
+from thalweg.lab.replay.oracle.base import Oracle, OracleCompaction
 from thalweg.lab.replay.oracle.folds import CompactionRules, CompactionSchedule, cheapest
 from thalweg.lab.replay.oracle.layout import OracleLayout, lay_out, records_of, trail_of
-from thalweg.lab.replay.oracle.sets import Life, OracleMessage, least_cost
-from thalweg.lab.replay.oracle.trail import Cut, Trail
+from thalweg.lab.replay.oracle.sets import LowestPrices, OracleMessage, least_cost
+from thalweg.lab.replay.oracle.trail import Trail, TrailCut
 from thalweg.lab.replay.uses import LaterUse
 
 ARRIVES = 5_000
@@ -75,12 +75,12 @@ class Hindsight:
             bounds_arrivals=found[0][0].cost > best.cost,
         )
 
-    def _folds(self, schedule: CompactionSchedule, trail: Trail) -> Iterator[FoldAt]:
-        last: Cut | None = None
+    def _folds(self, schedule: CompactionSchedule, trail: Trail) -> Iterator[OracleCompaction]:
+        last: TrailCut | None = None
         for folding in schedule.folds:
             moment, cut = trail.moments[folding.call], trail.cuts[folding.cut]
             behind = (item.position for item in self.layout.items[cut.index :])
-            yield FoldAt(
+            yield OracleCompaction(
                 call=folding.call,
                 position=next(p for p in behind if p >= 0),
                 tail=trail.sums[moment.length] - trail.sums[cut.index],
@@ -97,7 +97,7 @@ class Hindsight:
         for piece in pieces:
             new[piece.call] += piece.least
         is_cold = tuple(position in cold for position, _ in calls)
-        life = Life(tariff, self.trails[0].fixed, tuple(new), is_cold)
+        life = LowestPrices(tariff, self.trails[0].fixed, tuple(new), is_cold)
         return least_cost(pieces, life)
 
     def _pieces(self) -> Iterator[OracleMessage]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.lab.replay.oracle.trail import Cut, Moment, Need, Trail
+from thalweg.lab.replay.oracle.trail import ToolResultUse, Trail, TrailCall, TrailCut
 
 NEVER = float("inf")
 
@@ -40,7 +40,7 @@ class CompactionRules:
         rest = prices.write if tokens >= tariff.minimum else prices.input
         return found * prices.read + (tokens - found) * rest
 
-    def fetch(self, need: Need, tokens: int) -> float:
+    def fetch(self, need: ToolResultUse, tokens: int) -> float:
         """Price one more turn that fetches something back, by a request of so many tokens."""
         prices = self.tariff.prices(tokens)
         return (
@@ -58,7 +58,7 @@ class CompactionRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Folding:
+class ScheduledCompaction:
     """One fold of a schedule."""
 
     call: int
@@ -72,7 +72,7 @@ class CompactionSchedule:
     """Folds, and what the whole recording costs with them."""
 
     cost: float
-    folds: tuple[Folding, ...]
+    folds: tuple[ScheduledCompaction, ...]
 
 
 def cheapest(trail: Trail, rules: CompactionRules) -> CompactionSchedule:
@@ -83,8 +83,8 @@ def cheapest(trail: Trail, rules: CompactionRules) -> CompactionSchedule:
     to have any earlier cut at the call before.
     """
     rooms = [_CutState(None), *(_CutState(cut, k) for k, cut in enumerate(trail.cuts))]
-    rooms[0].ways = [_Way(0.0, None)]
-    before: Moment | None = None
+    rooms[0].ways = [_CutPath(0.0, None)]
+    before: TrailCall | None = None
     for call, moment in enumerate(trail.moments):
         step = _CutStep(trail, rules, call, moment, before)
         step.take(rooms)
@@ -97,12 +97,12 @@ def cheapest(trail: Trail, rules: CompactionRules) -> CompactionSchedule:
 class _Link:
     """The newest fold of a way, and those before it."""
 
-    fold: Folding
+    fold: ScheduledCompaction
     before: "_Link | None"
 
 
 @dataclass(slots=True)
-class _Way:
+class _CutPath:
     """One way to have reached a cut."""
 
     cost: float
@@ -118,10 +118,10 @@ class _Way:
 class _CutState:
     """The state with a certain cut, or with none."""
 
-    cut: Cut | None
+    cut: TrailCut | None
     number: int = -1
     """Of the cut among the trail's."""
-    ways: list[_Way] = field(default_factory=list)
+    ways: list[_CutPath] = field(default_factory=list)
     """Later beginnings after earlier ones, each cheaper than all before it: if a beginning pays for
     a re-fetch, every later one does, so one that is not cheaper now never will be."""
     missed: dict[int, int] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class _CutState:
     def prune(self) -> None:
         """Let go of the ways that are not cheaper than an earlier one."""
         if len(self.ways) > 1:
-            least, kept = NEVER, list[_Way]()
+            least, kept = NEVER, list[_CutPath]()
             for way in self.ways:
                 if way.cost < least:
                     least = way.cost
@@ -145,8 +145,8 @@ class _CutStep:
     trail: Trail
     rules: CompactionRules
     call: int
-    moment: Moment
-    before: Moment | None
+    moment: TrailCall
+    before: TrailCall | None
 
     def take(self, rooms: Sequence[_CutState]) -> None:
         """Charge the call to every way, and begin new ones."""
@@ -164,21 +164,21 @@ class _CutStep:
             else:
                 self._charge(room, size, link)
 
-    def _is_open(self, room: _CutState, size: int, begun: _Way | None, most: int) -> bool:
+    def _is_open(self, room: _CutState, size: int, begun: _CutPath | None, most: int) -> bool:
         return size <= most and (bool(room.ways) or begun is not None)
 
-    def _begun(self, rooms: Sequence[_CutState], sizes: Sequence[int]) -> list[_Way | None]:
+    def _begun(self, rooms: Sequence[_CutState], sizes: Sequence[int]) -> list[_CutPath | None]:
         """Return, for each state, the best compaction into it: its cost before the call itself."""
         only = self._only(sizes)
-        begun: list[_Way | None] = []
-        best: _Way | None = None
+        begun: list[_CutPath | None] = []
+        best: _CutPath | None = None
         for k, (room, size) in enumerate(zip(rooms, sizes, strict=True)):
             allowed = best is not None and only in (None, k)
             begun.append(best if allowed else None)
             if room.ways:
                 cost = room.ways[-1].cost + self.rules.summarizing(size)
                 if best is None or cost < best.cost:
-                    best = _Way(cost, room.ways[-1].last)
+                    best = _CutPath(cost, room.ways[-1].last)
         return begun
 
     def _only(self, sizes: Sequence[int]) -> int | None:
@@ -189,7 +189,7 @@ class _CutStep:
         fitting = (k for k in range(first, len(sizes)) if sizes[k] <= self.rules.limit)
         return next(fitting, len(sizes) - 1)
 
-    def _charge(self, room: _CutState, size: int, begun: _Way | None) -> None:
+    def _charge(self, room: _CutState, size: int, begun: _CutPath | None) -> None:
         cold = self.moment.cold
         if room.ways:
             found = 0 if self.before is None else self.trail.tokens(room.cut, self.before)
@@ -200,8 +200,8 @@ class _CutStep:
             found = 0 if self.before is None else self.trail.fixed
             cost = begun.cost + self.rules.charge(found, size, cold=cold)
             if not room.ways or cost < room.ways[-1].cost:
-                folding = Folding(self.call, room.number)
-                room.ways.append(_Way(cost, _Link(folding, begun.last)))
+                folding = ScheduledCompaction(self.call, room.number)
+                room.ways.append(_CutPath(cost, _Link(folding, begun.last)))
         if self.moment.needs and room.ways:
             self._fetch(room, size)
 
@@ -222,8 +222,8 @@ class _CutStep:
         room.prune()
 
 
-def _folds(way: _Way) -> list[Folding]:
-    folds: list[Folding] = []
+def _folds(way: _CutPath) -> list[ScheduledCompaction]:
+    folds: list[ScheduledCompaction] = []
     link = way.last
     while link is not None:
         folds.append(link.fold)

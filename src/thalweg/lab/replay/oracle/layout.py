@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from thalweg.engine.compaction.plan import plan_arrivals
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.structured_summary import Record, absorb
 from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.entries import Entry
 from thalweg.engine.tokens import Counter, measure
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.window import Window, WindowItem, record_message
-from thalweg.lab.replay.oracle.trail import Cut, Moment, Need, Trail, sums_of
+from thalweg.lab.replay.oracle.trail import ToolResultUse, Trail, TrailCall, TrailCut, sums_of
 from thalweg.lab.replay.questions import RECALL_TOKENS
 from thalweg.lab.replay.uses import LaterUse
 
@@ -49,7 +49,7 @@ def lay_out(
         if entry.message.role == "assistant":
             window.settle()
             if bounded:
-                scene = Scene(window, budget, lambda _first, _last: HANDLE, len(calls))
+                scene = PlanningContext(window, budget, lambda _first, _last: HANDLE, len(calls))
                 window.apply(plan_arrivals(scene))
             calls.append((entry.position, len(window.items)))
         window.add(entry)
@@ -104,7 +104,7 @@ def trail_of(
     ]
     starts = [k for k, _ in beside]
 
-    def need(use: LaterUse, length: int) -> Need:
+    def need(use: LaterUse, length: int) -> ToolResultUse:
         said = [k for p in use.said_at if (k := whole.get(p, -1)) < length]
         shown = bisect_right(starts, length - 1)
         if use.identifier:
@@ -113,12 +113,12 @@ def trail_of(
         # nothing takes the leading items away
         if any(0 <= k < layout.head for k in said):
             seen_to = len(layout.items)
-        return Need(
+        return ToolResultUse(
             use.source, seen_to, min(entries[use.source].tokens, RECALL_TOKENS), use.identifier
         )
 
     moments = tuple(
-        Moment(
+        TrailCall(
             position,
             length,
             needs=tuple(need(use, length) for use in uses.get(position, ())),
@@ -127,7 +127,7 @@ def trail_of(
     )
     wanted = {n.identifier for m in moments for n in m.needs if n.identifier}
     cuts = tuple(
-        Cut(
+        TrailCut(
             index,
             measure(record_message(text), count).tokens,
             frozenset(name for name in wanted if name in text),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from thalweg.engine.compaction.hard_limit import squeeze
 from thalweg.engine.compaction.plan import plan_arrivals, plan_fold
-from thalweg.engine.compaction.planning_context import Scene
+from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.policy import Policy
 from thalweg.engine.edits import Edit, Reason
 from thalweg.lab.replay.oracle.base import Oracle
@@ -19,7 +19,7 @@ class Scheduled(Policy):
 
     oracle: Oracle
 
-    def prepare(self, scene: Scene, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield edits before a model call, in batches; see `Policy.prepare`."""
         del cold
         if self.oracle.bounds_arrivals:

@@ -27,7 +27,7 @@ class OracleMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class LowestPrices:
     """Prices of the calls of one recording, as low as any request can have them."""
 
     tariff: Tariff
@@ -67,7 +67,7 @@ def _tiers_from(tariff: Tariff, tokens: int) -> list[Tier]:
     return [tariff.prices(tokens), *(tier for tier in tariff.tiers if tier.above >= tokens)]
 
 
-def least_cost(pieces: Sequence[OracleMessage], life: Life) -> float:
+def least_cost(pieces: Sequence[OracleMessage], life: LowestPrices) -> float:
     """Add up what every message costs at the very least."""
     prices = [life.prices(call) for call in range(len(life.cold))]
     cost = sum(life.fixed * again for again, _ in prices)
@@ -76,7 +76,9 @@ def least_cost(pieces: Sequence[OracleMessage], life: Life) -> float:
     return cost
 
 
-def _needs(piece: OracleMessage, life: Life, prices: Sequence[tuple[float, float]]) -> float:
+def _needs(
+    piece: OracleMessage, life: LowestPrices, prices: Sequence[tuple[float, float]]
+) -> float:
     """Price the cheapest way to have a message when it is wanted.
 
     It is shown, or it is fetched, after which it may be there for good. A cache that still has

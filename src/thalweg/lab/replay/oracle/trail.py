@@ -6,7 +6,7 @@ from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class ToolResultUse:
     """One use of a tool result by a turn."""
 
     source: int
@@ -21,7 +21,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class TrailCall:
     """One model call."""
 
     position: int
@@ -29,11 +29,11 @@ class Moment:
     length: int
     """Items of its request when nothing is folded."""
     cold: bool = False
-    needs: tuple[Need, ...] = ()
+    needs: tuple[ToolResultUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class TrailCut:
     """A place where a compaction may cut, and its structured summary of everything before."""
 
     index: int
@@ -54,11 +54,11 @@ class Trail:
     """How many they are."""
     sums: tuple[int, ...]
     """Tokens of the first i items, for every i."""
-    moments: tuple[Moment, ...]
-    cuts: tuple[Cut, ...]
+    moments: tuple[TrailCall, ...]
+    cuts: tuple[TrailCut, ...]
     """In order. A compaction may use one as soon as an item follows it."""
 
-    def tokens(self, cut: Cut | None, moment: Moment) -> int:
+    def tokens(self, cut: TrailCut | None, moment: TrailCall) -> int:
         """Return the tokens of a call's request after a cut, or without one."""
         if cut is None:
             return self.sums[moment.length]
@@ -69,7 +69,7 @@ class Trail:
         moments = (replace(m, cold=m.position in cold) for m in self.moments)
         return replace(self, moments=tuple(moments))
 
-    def cut_for_tail(self, tail: int, moment: Moment) -> int:
+    def cut_for_tail(self, tail: int, moment: TrailCall) -> int:
         """Return the earliest cut that keeps at most `tail` tokens.
 
         Returns:

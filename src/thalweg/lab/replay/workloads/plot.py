@@ -31,7 +31,7 @@ _DETAILS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StatedFact:
     """A stated fact: a question for it in other words, and the answer."""
 
     question: str
@@ -39,7 +39,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Plot:
+class Scenario:
     """Details and facts of one thread."""
 
     writer: Writer
@@ -60,7 +60,7 @@ class Plot:
         last = SAID_WITHIN * self.turns
         self._facts.extend((int(last * k / len(facts)), fact) for k, fact in enumerate(facts))
 
-    def fact(self, medium: str, turn: int) -> tuple[str, Asked] | None:
+    def fact(self, medium: str, turn: int) -> tuple[str, StatedFact] | None:
         """Return a fact that is due in such a place, with its sentence.
 
         A fact that has waited long is stated in any place.
@@ -75,12 +75,12 @@ class Plot:
             if fits:
                 self._facts.remove((begin, fact))
                 says, asks, answer = self.writer.state(fact)
-                return says, Asked(asks, answer)
+                return says, StatedFact(asks, answer)
         return None
 
-    def plant(self, lines: list[str], medium: str, turn: int) -> list[Asked]:
+    def plant(self, lines: list[str], medium: str, turn: int) -> list[StatedFact]:
         """Put a fact and a detail into the lines of a result, where it is their time."""
-        dice, asked = self.dice, list[Asked]()
+        dice, asked = self.dice, list[StatedFact]()
         if found := self.fact(medium, turn):
             lines.insert(dice.randrange(len(lines) + 1), found[0])
             asked.append(found[1])

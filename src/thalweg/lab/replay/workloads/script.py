@@ -14,7 +14,7 @@ from random import Random
 from thalweg.engine.entries import Message, Role, Text, ToolCall
 from thalweg.lab.replay.questions import Goal, NeedleQuestion
 from thalweg.lab.replay.workloads.phrases import phrases_of
-from thalweg.lab.replay.workloads.plot import Plot
+from thalweg.lab.replay.workloads.plot import Scenario
 from thalweg.lab.replay.workloads.tools import CompletedCall, Pages, Tools
 from thalweg.lab.replay.workloads.writing import Writer
 
@@ -55,7 +55,7 @@ class Script:
     """Random generator for the pace of the thread; texts and actions have generators of their own,
     so that a change of a text or a size does not affect the rest."""
     writer: Writer = field(init=False)
-    plot: Plot = field(init=False)
+    plot: Scenario = field(init=False)
     tools: Tools = field(init=False)
     _now: datetime = datetime(2026, 9, 7, 8, 30, tzinfo=UTC)
     _turn: int = 0
@@ -73,7 +73,7 @@ class Script:
             for what in ("words", "deeds", "pace")
         )
         self.writer = Writer(phrases_of(self.language), words)
-        self.plot = Plot(self.writer, deeds, self.turns)
+        self.plot = Scenario(self.writer, deeds, self.turns)
         self.tools = Tools(self.writer, self.plot, deeds, self.pages)
 
     def write(self) -> None:

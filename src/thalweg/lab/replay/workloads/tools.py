@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from thalweg.lab.replay.workloads.phrases import Medium
-from thalweg.lab.replay.workloads.plot import Asked, Plot
+from thalweg.lab.replay.workloads.plot import Scenario, StatedFact
 from thalweg.lab.replay.workloads.writing import Writer
 
 FILES = 300
@@ -32,7 +32,7 @@ class CompletedCall:
     arguments: dict[str, object]
     result: str
     is_error: bool = False
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[StatedFact, ...] = ()
     """Facts in the result."""
 
 
@@ -40,7 +40,7 @@ class CompletedCall:
 class _File:
     medium: Medium
     lines: list[str]
-    asked: tuple[Asked, ...]
+    asked: tuple[StatedFact, ...]
     """Facts in the file: such a file is shown once, so that its facts appear in one place."""
 
 
@@ -49,7 +49,7 @@ class Tools:
     """A project and what an agent can do to it."""
 
     writer: Writer
-    plot: Plot
+    plot: Scenario
     dice: Random
     pages: Pages
     paths: list[str] = field(init=False)

@@ -16,7 +16,7 @@ from thalweg.memory.facts.values import Statement
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class CitedTurn:
     """The turn that is cited, and what of it a fact may rest on."""
 
     turn: Statement
@@ -49,7 +49,7 @@ class NotOwnError(ValidationRefusedError):
         self.turn = turn
 
 
-def hear(proposal: Proposal, turns: Sequence[Statement]) -> Heard:
+def hear(proposal: Proposal, turns: Sequence[Statement]) -> CitedTurn:
     """Find the turn and the quote in it, or refuse: it is not there, or it is not his own."""
     turn = next((turn for turn in turns if turn.uid == proposal.uid), None)
     if turn is None:
@@ -91,12 +91,12 @@ def _overlap(first: str, second: str) -> int:
     return next((n for n in range(most, 0, -1) if first.endswith(second[:n])), 0)
 
 
-def _at(place: tuple[int, int], turn: Statement, own: str, said: tuple[Clause, ...]) -> Heard:
+def _at(place: tuple[int, int], turn: Statement, own: str, said: tuple[Clause, ...]) -> CitedTurn:
     start, end = place
     inside = [clause for clause in said if clause.start < end and start < clause.end]
     numbers = {clause.sentence for clause in inside}
     quoted = tuple(clause for clause in said if clause.sentence in numbers)
-    return Heard(turn, own, said, quoted, tuple(inside), _sound_part(own, start, end, inside))
+    return CitedTurn(turn, own, said, quoted, tuple(inside), _sound_part(own, start, end, inside))
 
 
 def _sound_part(own: str, start: int, end: int, inside: Sequence[Clause]) -> str:

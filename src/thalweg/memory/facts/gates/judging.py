@@ -21,7 +21,7 @@ from thalweg.memory.facts.gates.contents import (
     clean_content,
     refuse,
 )
-from thalweg.memory.facts.gates.hearing import Heard, NotOwnError, hear, shown
+from thalweg.memory.facts.gates.hearing import CitedTurn, NotOwnError, hear, shown
 from thalweg.memory.facts.gates.letters import WIDE, disguised, folded, hiding, visible
 from thalweg.memory.facts.gates.orders import (
     ADDRESS,
@@ -118,7 +118,9 @@ def _check_confidence(confidence: float, settings: MemorySettings) -> None:
 # -- the two together --------------------------------------------------------------------------
 
 
-def _judged(proposal: Proposal, heard: Heard, turns: Sequence[Statement], updates: str) -> Verdict:
+def _judged(
+    proposal: Proposal, heard: CitedTurn, turns: Sequence[Statement], updates: str
+) -> Verdict:
     trust = _trust(heard.turn)
     if trust < Trust.IMPORT:
         why = f"was learned from {_FROM[trust]}, not from the user"
@@ -134,7 +136,7 @@ def _judged(proposal: Proposal, heard: Heard, turns: Sequence[Statement], update
     return _verdict(decision, doubt or "is the user's own statement", proposal, heard, trust)
 
 
-def _around(heard: Heard, turns: Sequence[Statement], updates: str) -> str:
+def _around(heard: CitedTurn, turns: Sequence[Statement], updates: str) -> str:
     """Return the further texts that a fact may take words from, in addition to its own turn.
 
     These are the user's other turns, questions and lists of options in an answer, and the fact that
@@ -156,7 +158,7 @@ def _offered(answer: str) -> str:
     return " ".join(one for one in found if one.rstrip()[-1:] in "?？" or _OFFER.match(one))
 
 
-def _is_borrowed(content: str, heard: Heard, turns: Sequence[Statement], around: str) -> bool:
+def _is_borrowed(content: str, heard: CitedTurn, turns: Sequence[Statement], around: str) -> bool:
     """Return whether more words of a fact come from elsewhere than from the user's own.
 
     Elsewhere is what an answer states and, where text was withheld from the turn, all that the
@@ -188,7 +190,7 @@ def _holds_others_words(turn: Statement) -> bool:
     return _trust(turn) < Trust.ASSISTANT or MARKER.search(turn.text) is not None
 
 
-def _unstated(content: str, heard: Heard, around: str) -> str:
+def _unstated(content: str, heard: CitedTurn, around: str) -> str:
     """Return why a fact's evidence is a question, supposition, role play or order; else empty.
 
     It does if more words of its content, or a name, are only in such clauses of the turn than in
@@ -242,7 +244,9 @@ _REMEMBER = re.compile(
 )
 
 
-def _doubts(content: str, heard: Heard, turns: Sequence[Statement], around: str) -> Iterator[str]:
+def _doubts(
+    content: str, heard: CitedTurn, turns: Sequence[Statement], around: str
+) -> Iterator[str]:
     """Yield why a fact should wait for the user's review."""
     if new := brings(content, f"{heard.own} {around}", heard.turn.said_at):
         yield f"has {new!r}, which was not said"
@@ -296,7 +300,7 @@ _BEGINNING = 16
 """Letters in which a text in the first person mostly has its first pronoun."""
 
 
-def _doubts_of_subject(content: str, heard: Heard, *, about_answers: bool) -> Iterator[str]:
+def _doubts_of_subject(content: str, heard: CitedTurn, *, about_answers: bool) -> Iterator[str]:
     """Yield why a quote, in which the speaker is not mentioned, may not be about the user."""
     if ADDRESS.search(content):
         yield "has an address of which nothing says that it is the user's"
@@ -312,7 +316,7 @@ def _doubts_of_subject(content: str, heard: Heard, *, about_answers: bool) -> It
         yield "stands in a long text that says nothing of its writer, as pasted ones do"
 
 
-def _rests_on_order(content: str, heard: Heard) -> bool:
+def _rests_on_order(content: str, heard: CitedTurn) -> bool:
     """Return whether a fact has more words of a standing order than of the statement before it."""
     said = heard.sound_quoted
     standing = (at for at, c in enumerate(said) if _is_for_later(c) and not c.first_person)
@@ -328,7 +332,7 @@ def _is_for_later(clause: Clause) -> bool:
     return is_standing(clause.text) and not is_about_answers(clause.text)
 
 
-def _doubts_of_thread(heard: Heard, turns: Sequence[Statement]) -> Iterator[str]:
+def _doubts_of_thread(heard: CitedTurn, turns: Sequence[Statement]) -> Iterator[str]:
     """Look at the turns around: a role taken on before, a joke that is owned up to after."""
     users = [turn for turn in turns if turn.role == "user" and turn.thread == heard.turn.thread]
     played = False
@@ -365,7 +369,7 @@ def _field(text: str) -> str:
 
 
 def _verdict(
-    decision: Decision, why: str, proposal: Proposal, heard: Heard, trust: Trust
+    decision: Decision, why: str, proposal: Proposal, heard: CitedTurn, trust: Trust
 ) -> Verdict:
     turn = heard.turn
     evidence = Evidence(turn.thread, turn.uid, heard.quote, turn.said_at, trust, turn.position)

@@ -58,7 +58,7 @@ class FactCandidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class RequestedRemoval:
     """A known fact that the user asked to have taken out."""
 
     id: FactId
@@ -100,14 +100,14 @@ def removals(
     turns: Sequence[Statement],
     learnable: Collection[str],
     known: Mapping[FactId, Fact],
-) -> list[Removal]:
+) -> list[RequestedRemoval]:
     """List the facts that the user asked, in own words, to have taken out.
 
     A proposal to remove counts where its quote stands in a turn of the user's and shares a word of
     content with the fact.
     """
     own = {turn.uid: turn for turn in turns if turn.uid in learnable and turn.trust == Trust.USER}
-    found: list[Removal] = []
+    found: list[RequestedRemoval] = []
     for proposal in proposals:
         turn, fact = own.get(proposal.uid), known.get(proposal.of)
         if proposal.relation != "remove" or turn is None or fact is None:
@@ -115,7 +115,7 @@ def removals(
         is_said = any(find_quote(proposal.quote, shown(turn.text)))
         named = set(words_of(f"{fact.content} {fact.value}")) & set(words_of(proposal.quote))
         if is_said and named and not fact.protected:
-            found.append(Removal(fact.id, turn.uid))
+            found.append(RequestedRemoval(fact.id, turn.uid))
     return found
 
 
@@ -180,7 +180,7 @@ def plan_learning(
     facts: Sequence[Fact],
     *,
     verdicts: Verdicts | None = None,
-    removed: Sequence[Removal] = (),
+    removed: Sequence[RequestedRemoval] = (),
     asked: Sequence[Fact] = (),
     settled: Collection[FactId] = (),
 ) -> LearningPlan:

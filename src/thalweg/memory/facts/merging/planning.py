@@ -86,7 +86,7 @@ class _FactRelation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Beside:
+class _KnownRelations:
     """What the known facts are to a new one."""
 
     same: list[Fact]
@@ -95,7 +95,7 @@ class _Beside:
     linked: list[Fact]
 
 
-def _sorted_out(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> _Beside:
+def _sorted_out(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> _KnownRelations:
     same: list[Fact] = []
     olds: list[Fact] = []
     links = (fact for fact in facts if fact.id in reading.links)
@@ -111,7 +111,7 @@ def _sorted_out(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> _Be
                 olds.append(fact)
             elif not are_of_two_subjects(fact, new):
                 linked.append(fact)
-    return _Beside(same, olds, linked)
+    return _KnownRelations(same, olds, linked)
 
 
 def _plan_one(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> Iterator[PutFact]:
@@ -138,7 +138,7 @@ def _said(fact: Fact) -> str:
     return fact.observed_at or fact.created_at
 
 
-def _is_same_time(fact: Fact, new: Fact, found: _Beside) -> bool:
+def _is_same_time(fact: Fact, new: Fact, found: _KnownRelations) -> bool:
     """Return whether a fact that says the same did so when the new one was said."""
     if fact.status == "active":
         return True
@@ -177,7 +177,7 @@ def merged(known: Fact, new: Fact) -> Fact:
     )
 
 
-def _merged(held: Fact, new: Fact, found: _Beside) -> Iterator[PutFact]:
+def _merged(held: Fact, new: Fact, found: _KnownRelations) -> Iterator[PutFact]:
     one = merged(held, new)
     if one.status == "expired":
         one = replace(one, status="active")
@@ -193,7 +193,7 @@ def _merged(held: Fact, new: Fact, found: _Beside) -> Iterator[PutFact]:
         yield PutFact(one, "it was said again")
 
 
-def _quarantined(found: _Beside, new: Fact, why: str) -> Iterator[PutFact]:
+def _quarantined(found: _KnownRelations, new: Fact, why: str) -> Iterator[PutFact]:
     """Keep a fact for review; one that waits already and says the same is kept once."""
     for fact in found.same:
         if fact.status == "quarantined" and fact.trust == new.trust:
@@ -222,7 +222,7 @@ def _linked(fact: Fact, others: Iterable[Fact]) -> Fact:
     return replace(fact, related=tuple(ids))
 
 
-def _taken_in(found: _Beside, new: Fact, of: Mapping[FactId, Verdict]) -> Iterator[PutFact]:
+def _taken_in(found: _KnownRelations, new: Fact, of: Mapping[FactId, Verdict]) -> Iterator[PutFact]:
     """Put a new fact beside what is known: before what was said later, after what it updates."""
     stands = {"active", "superseded"}
     about = [fact for fact in found.olds if fact.status in stands and fact.trust <= new.trust]

@@ -101,7 +101,7 @@ class _OpenBlock:
         self._left = budget - count(rendering.opening()) - count(rendering.closing())
         self._days = {""}
         self._headings: dict[str, int] = {}
-        self._told = _Told()
+        self._told = _LineContents()
         self._fates: dict[int, PackedItem] = {}
         self._lines: dict[int, RecallLine] = {}
 
@@ -173,7 +173,7 @@ class _OpenBlock:
         return Packed(text, tokens, tuple(self._fates[one.item.number] for one in ranked), profile)
 
 
-class _Told:
+class _LineContents:
     """What the lines of a block tell."""
 
     def __init__(self) -> None:

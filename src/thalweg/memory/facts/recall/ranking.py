@@ -247,7 +247,7 @@ def rank(
         near: Which were said near each other.
         stale: Quotes from turns, by `Statement.uid`, that facts rest on which hold no more.
     """
-    circle = _Circle(scale, {item.number: item for item in items}, near, stale)
+    circle = _ReadItems(scale, {item.number: item for item in items}, near, stale)
     scored = []
     for item in circle.read.values():
         features = circle.features(item)
@@ -258,7 +258,7 @@ def rank(
     return [Ranked(circle.read[number], features) for *_, number, features in scored]
 
 
-class _Circle:
+class _ReadItems:
     """The items that were read, and what they say of each other."""
 
     def __init__(

@@ -61,7 +61,7 @@ def read_calls(text: str) -> tuple[str, list[tuple[str, dict[str, Any]]]]:
 
 
 @dataclass(slots=True)
-class HeldBack:
+class ChunkBuffer:
     """Buffers the chunks of a stream that may be a call until that is certain."""
 
     is_offered: bool

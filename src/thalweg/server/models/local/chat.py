@@ -18,9 +18,9 @@ from pydantic import PrivateAttr
 from thalweg.engine.extras import install_command
 from thalweg.errors import ConfigError, MissingExtraError
 from thalweg.server.models.compatible import CompatibleChat
-from thalweg.server.models.local.calls import HeldBack, with_calls
+from thalweg.server.models.local.calls import ChunkBuffer, with_calls
 from thalweg.server.models.local.gguf import Gguf, read_gguf
-from thalweg.server.models.local.process import Load, ModelProcess, host_of
+from thalweg.server.models.local.process import ModelLoad, ModelProcess, host_of
 from thalweg.server.models.local.serving import ADDRESS, AsyncLocalTransport, LocalTransport
 from thalweg.server.settings import ModelSettings
 
@@ -65,7 +65,7 @@ class LocalChat(CompatibleChat):
         gguf, options = read_gguf(path), settings.arguments()
         window = settings.window or min(gguf.context or LOCAL_WINDOW, LOCAL_WINDOW)
         _validate_window(where, gguf, window)
-        load = Load(
+        load = ModelLoad(
             path=path,
             window=window,
             threads=int(options.pop("threads", 0) or _cores()),
@@ -144,13 +144,13 @@ class LocalChat(CompatibleChat):
         return with_calls(super()._create_chat_result(response, generation_info))
 
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:  # noqa: ANN401 (of LangChain's method)
-        held = HeldBack(is_offered=bool(kwargs.get("tools")))
+        held = ChunkBuffer(is_offered=bool(kwargs.get("tools")))
         for chunk in super()._stream(*args, **kwargs):
             yield from held.take(chunk)
         yield from held.end()
 
     async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:  # noqa: ANN401 (of LangChain's method)
-        held = HeldBack(is_offered=bool(kwargs.get("tools")))
+        held = ChunkBuffer(is_offered=bool(kwargs.get("tools")))
         async for chunk in super()._astream(*args, **kwargs):
             for ready in held.take(chunk):
                 yield ready

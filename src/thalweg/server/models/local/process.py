@@ -22,7 +22,7 @@ CACHE_MIB: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class ModelLoad:
     """What is loaded, and how."""
 
     path: Path
@@ -44,7 +44,7 @@ class ModelServer:
 class ModelProcess:
     """The process of one model. Safe to share between threads; a fork starts its own."""
 
-    def __init__(self, load: Load) -> None:
+    def __init__(self, load: ModelLoad) -> None:
         self.load = load
         self._lock = Lock()
         self._process: subprocess.Popen[str] | None = None
@@ -114,7 +114,7 @@ def _spawn(errors: IO[str]) -> subprocess.Popen[str]:
     )
 
 
-def _ask(process: "subprocess.Popen[str]", load: Load, key: str) -> dict[str, str]:
+def _ask(process: "subprocess.Popen[str]", load: ModelLoad, key: str) -> dict[str, str]:
     """Send the process its task, and wait until the model is loaded."""
     if process.stdin is None or process.stdout is None:  # never: both are pipes
         return {}
@@ -134,7 +134,7 @@ def _ask(process: "subprocess.Popen[str]", load: Load, key: str) -> dict[str, st
     return answer
 
 
-def _refusal(load: Load, problem: str, errors: str) -> ConfigError:
+def _refusal(load: ModelLoad, problem: str, errors: str) -> ConfigError:
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     if any("No module named 'xllamacpp'" in line for line in lines):
         problem = "the package xllamacpp is not installed"
@@ -158,9 +158,9 @@ def _let_go(process: "subprocess.Popen[str]") -> None:
 
 
 @cache
-def _hosts() -> dict[Load, ModelProcess]:
+def _hosts() -> dict[ModelLoad, ModelProcess]:
     """Hold the hosts of this process."""
-    hosts: dict[Load, ModelProcess] = {}
+    hosts: dict[ModelLoad, ModelProcess] = {}
 
     def end_all() -> None:
         for host in hosts.values():
@@ -176,6 +176,6 @@ def _hosts() -> dict[Load, ModelProcess]:
     return hosts
 
 
-def host_of(load: Load) -> ModelProcess:
+def host_of(load: ModelLoad) -> ModelProcess:
     """Find the host of a model; the same for everybody who loads it alike."""
     return _hosts().setdefault(load, ModelProcess(load))

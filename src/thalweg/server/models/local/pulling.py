@@ -27,7 +27,7 @@ Progress = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
+class FetchedModel:
     """A model that was fetched."""
 
     path: Path
@@ -42,7 +42,7 @@ def pull(
     *,
     sha256: str = "",
     progress: Progress = lambda _done, _whole: None,
-) -> Pulled:
+) -> FetchedModel:
     """Download a model, and verify it before it becomes available.
 
     An interrupted download from a server is resumed the next time.
@@ -64,7 +64,7 @@ def pull(
     if path.exists():
         known = models.origin(name)
         if known is not None and wanted and known.sha256 == wanted:
-            return Pulled(path, known, read_gguf(path))
+            return FetchedModel(path, known, read_gguf(path))
         mend = f"take another name, or first: thalweg model remove {path.stem}"
         raise ConfigError("name", f"there is a model {path.stem!r}", mend)
     address = as_address(where)
@@ -215,7 +215,9 @@ def _copy(part: _PartialFile, where: Sequence[str]) -> None:
             part.write(stream, whole)
 
 
-def _keep(part: _PartialFile, models: ModelFolder, name: str, wanted: str, source: str) -> Pulled:
+def _keep(
+    part: _PartialFile, models: ModelFolder, name: str, wanted: str, source: str
+) -> FetchedModel:
     """Verify the download, and rename it to the model."""
     found = part.digest.hexdigest()
     if wanted and found != wanted:
@@ -242,4 +244,4 @@ def _keep(part: _PartialFile, models: ModelFolder, name: str, wanted: str, sourc
     part.path.replace(path)
     models.note(name, origin)
     part.note.unlink(missing_ok=True)
-    return Pulled(path, origin, gguf)
+    return FetchedModel(path, origin, gguf)

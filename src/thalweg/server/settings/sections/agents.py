@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, PositiveFloat, PositiveInt, model_validator
 
 from thalweg.engine.sections import SettingsSection, refuse
-from thalweg.server.settings.fixed import Fixed, Options
+from thalweg.server.settings.fixed import FrozenMapping, Options
 from thalweg.server.settings.parts import Distinct, Name
 
 GENERAL_PURPOSE = "general-purpose"
@@ -32,7 +32,9 @@ class AgentSettings(SettingsSection):
     profile: Literal["auto", "full", "small"] = "auto"
     """Size of its instructions and tools: `small` for a model with a short window, `auto` by the
     window."""
-    interrupt_on: Annotated[Options, BeforeValidator(_by_name)] = Field(default=Fixed[object]())
+    interrupt_on: Annotated[Options, BeforeValidator(_by_name)] = Field(
+        default=FrozenMapping[object]()
+    )
     """Tools whose calls wait for a person: a list, or `{execute: true}`."""
 
 

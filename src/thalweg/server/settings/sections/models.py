@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, PositiveInt, model_validator
 
 from thalweg.engine.sections import refuse
-from thalweg.server.settings.fixed import Fixed, Options, thawed
+from thalweg.server.settings.fixed import FrozenMapping, Options, thawed
 from thalweg.server.settings.parts import Import, Name, Open, Secret
 
 
@@ -47,7 +47,7 @@ class ModelSettings(Open):
     """Whether it can think before it answers."""
     supports_vision: bool = False
     """Whether it can be shown images."""
-    options: Options = Field(default=Fixed[object]())
+    options: Options = Field(default=FrozenMapping[object]())
     """Other arguments of its constructor: `temperature`, `timeout`, `max_retries`, … They may
     be keys of the model itself, too."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr, model_validator
 
 from thalweg.engine.sections import SettingsSection, refuse
-from thalweg.server.settings.fixed import Fixed, Options, Secrets
+from thalweg.server.settings.fixed import FrozenMapping, Options, Secrets
 from thalweg.server.settings.parts import Import, Name
 
 
@@ -32,7 +32,7 @@ class SandboxSettings(SettingsSection):
     """MiB of memory that a command and its children may use; not on the `host`."""
     processes: PositiveInt = 256
     """Processes that a command may have at once; not on the `host`."""
-    env: Secrets = Field(default=Fixed[SecretStr]())
+    env: Secrets = Field(default=FrozenMapping[SecretStr]())
     """Variables of commands besides PATH, HOME and LANG. Nothing else of this process's own
     environment is passed on."""
     read_only: tuple[Name, ...] = ()
@@ -43,7 +43,7 @@ class SandboxSettings(SettingsSection):
     """Of `custom`: `module:attribute`, called with an owner, a thread's id and `options` by name.
     It returns a sandbox as deepagents has them (`SandboxBackendProtocol`): of Daytona, Modal,
     Runloop or your own. Limits, network and environment are its business."""
-    options: Options = Field(default=Fixed[object]())
+    options: Options = Field(default=FrozenMapping[object]())
     """What `factory` is called with as well."""
     folder: Annotated[Name, AfterValidator(_validate_folder)] = "/workspace"
     """Of `custom`: where the thread's files are in the sandbox."""

@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, SecretStr, model_validator
 
 from thalweg.engine.sections import SettingsSection, refuse
-from thalweg.server.settings.fixed import Fixed, Options, Secrets, thawed
+from thalweg.server.settings.fixed import FrozenMapping, Options, Secrets, thawed
 from thalweg.server.settings.parts import Deferred, Import, Name, Open
 
 
@@ -25,7 +25,7 @@ class ToolSettings(Open):
     """The group it belongs to, of `tool_groups`."""
     use: Import
     """Where it is: `module:attribute`, a LangChain tool or a function with a docstring."""
-    options: Options = Field(default=Fixed[object]())
+    options: Options = Field(default=FrozenMapping[object]())
     """Arguments for it, where the attribute is a class or takes any. They may be keys of
     the tool itself, too."""
 
@@ -45,13 +45,13 @@ class McpServer(Deferred):
     """What to start, without its arguments."""
     args: tuple[str, ...] = Field(default=(), repr=False)
     """Arguments of the command."""
-    env: Secrets = Field(default=Fixed[SecretStr]())
+    env: Secrets = Field(default=FrozenMapping[SecretStr]())
     """Variables of the command besides the usual few, such as PATH."""
     url: Name | None = Field(default=None, repr=False)
     """Where it listens, when it is running already."""
     transport: Literal["stdio", "streamable_http", "sse", "websocket"] | None = None
     """The protocol: `stdio` to a command and `streamable_http` to an address by default."""
-    headers: Secrets = Field(default=Fixed[SecretStr]())
+    headers: Secrets = Field(default=FrozenMapping[SecretStr]())
     """Headers of every request to its address."""
 
     @model_validator(mode="after")

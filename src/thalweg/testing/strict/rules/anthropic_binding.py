@@ -31,7 +31,7 @@ _MISSING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Unbound:
+class UnboundReasoning:
     """A block of reasoning that is not in the place where it was produced."""
 
     path: str
@@ -55,7 +55,7 @@ def bound_signature(text: str, body: Object) -> str:
     return bound(text, walk.digest, walk.previous)
 
 
-def unbound(body: Object) -> list[Unbound]:
+def unbound(body: Object) -> list[UnboundReasoning]:
     """List the blocks of a well-formed body that are bound to another conversation."""
     return _Walk.over(body).found
 
@@ -107,7 +107,7 @@ class _Walk:
         self._hash = sha256()
         self._role = ""
         self.previous = "0"
-        self.found: list[Unbound] = []
+        self.found: list[UnboundReasoning] = []
         self._put(content_blocks(body.get("system")))
         self._put(body.get("tools") or [])
 
@@ -144,9 +144,9 @@ class _Walk:
         signed = str(block.get("signature") or block.get("data") or "")
         prefix, previous = bonds(signed)
         if prefix != self.digest:
-            self.found.append(Unbound(path, _CHANGED))
+            self.found.append(UnboundReasoning(path, _CHANGED))
         elif self.previous not in ("0", previous):
-            self.found.append(Unbound(path, _MISSING))
+            self.found.append(UnboundReasoning(path, _MISSING))
         else:
             self.previous = _short(signed)
             return

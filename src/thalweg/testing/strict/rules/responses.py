@@ -15,7 +15,7 @@ from thalweg.testing.strict.rules.responses_items import is_of_model, item_probl
 
 
 @dataclass(slots=True)
-class Issued:
+class IssuedItems:
     """Ids of the items that this provider issued and has stored."""
 
     follower: dict[str, str] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Issued:
             self.unstored.add(reasoning)
 
 
-def problems(body: Object, issued: Issued) -> Iterator[RequestProblem]:
+def problems(body: Object, issued: IssuedItems) -> Iterator[RequestProblem]:
     """List what is wrong with a request; its order only if each item is well formed."""
     if not isinstance(body.get("model"), str):
         yield missing("model")
@@ -69,7 +69,7 @@ def _parameters(body: Object) -> Iterator[RequestProblem]:
             yield from function_name(f"tools[{n}].name", tool.get("name"))
 
 
-def _order(items: list[Object], issued: Issued) -> Iterator[RequestProblem]:
+def _order(items: list[Object], issued: IssuedItems) -> Iterator[RequestProblem]:
     if not items:
         yield empty_array("input")
     yield from _duplicates(items)
@@ -98,7 +98,7 @@ def _duplicates(items: list[Object]) -> Iterator[RequestProblem]:
             calls.add(call)
 
 
-def _reasoning(items: list[Object], issued: Issued) -> Iterator[RequestProblem]:
+def _reasoning(items: list[Object], issued: IssuedItems) -> Iterator[RequestProblem]:
     for item, after in pairwise([*items, {}]):
         if kind_of(item) != "reasoning":
             continue
