@@ -41,7 +41,10 @@ def take_up(live: LiveFiles, configurable: Mapping[str, Any], call: AgentCall) -
 
 
 def leave_note(
-    live: LiveFiles, author: FileClient, configurable: Mapping[str, Any], delta: Any
+    live: LiveFiles,
+    author: FileClient,
+    configurable: Mapping[str, Any],
+    delta: Any,  # noqa: ANN401 (what LangGraph stores)
 ) -> None:
     """Keep what a subagent changed, since it is interrupted and its parent's step not done."""
     loop = loop_of(configurable)

@@ -231,7 +231,7 @@ def harm_of(subject: ReplaySubject, contestant: Contestant, cold: frozenset[int]
     Args:
         subject: The recording.
         contestant: The context manager; new.
-        cold: Positions of the turns whose cache had expired, see `Terms`.
+        cold: Positions of the turns whose cache had expired, see `TariffTerms`.
 
     Raises:
         WindowExceededError: The part that cannot be compacted exceeds the window.

@@ -71,7 +71,7 @@ class RunRecord:
     last_seq: int = 0
     cancel_asked: bool = False
     worker: str = ""
-    """The process that performs it, by the name that its `Presence` has."""
+    """The process that performs it, by the name that its `Liveness` has."""
 
 
 @dataclass(frozen=True, slots=True)
