@@ -1,17 +1,20 @@
 """Results for people: a table of probes and subjects, what failed, a request that shows it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from rich.table import Table
 from rich.text import Text
 
+from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.transcript import printable
 from thalweg.lab.evals.base import Verdict
+from thalweg.lab.evals.candidates import SCRIPTED
 from thalweg.lab.evals.plan import in_words
 from thalweg.lab.evals.results import Result, TrialTokens
 from thalweg.lab.evals.runner import Played
-from thalweg.lab.evals.statistics import rate
+from thalweg.lab.evals.spending import spent
+from thalweg.lab.evals.statistics import difference, rate
 from thalweg.lab.evals.trace import Request, TracedMessage
 
 T = TypeVar("T")
@@ -49,7 +52,39 @@ def _table(model: str, results: Sequence[Result]) -> Table:
     if len(triggers) > 1:
         for trigger in triggers:
             add(in_words(trigger), [one for one in results if one.key.trigger == trigger])
+    if len(subjects) > 1:
+        for name, figure, form in _FIGURES:
+            told = [
+                _mean([r for r in results if r.key.subject == s], figure, form) for s in subjects
+            ]
+            if any(told):
+                table.add_row(Text(name), *told, style="dim")
     return table
+
+
+def _simulated(result: Result) -> float:
+    """Return the cost of a scripted model's trial, with a simulated cache; 0 for any other model.
+
+    The unit is an uncached input token.
+    """
+    is_scripted = result.key.model.startswith(SCRIPTED)
+    return spent(result.trace, TARIFFS["anthropic"]).cost if is_scripted else 0.0
+
+
+_FIGURES: tuple[tuple[str, Callable[[Result], float], str], ...] = (
+    ("tokens sent in a trial", lambda result: float(result.tokens.input), "{:,.0f}"),
+    ("cost of a trial in dollars", lambda result: result.cost or 0.0, "{:.4f}"),
+    ("cost of a trial, simulated", _simulated, "{:,.0f}"),
+)
+
+
+def _mean(results: Sequence[Result], figure: Callable[[Result], float], form: str) -> str:
+    """Format the mean over the tried trials with its interval; empty where all are 0."""
+    found = difference((figure(one), 0.0) for one in results if one.verdict != "not offered")
+    if not found.value:
+        return ""
+    mean, low, high = map(form.format, (found.value, found.low, found.high))
+    return f"{mean} ({low}-{high})"
 
 
 def cell(results: Sequence[Result]) -> Text:

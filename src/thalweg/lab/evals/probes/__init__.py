@@ -18,6 +18,7 @@ from thalweg.lab.evals.probes import (
     premature,
     recall_use,
     tool_pairs,
+    work,
 )
 
 PROBES: dict[str, Probe] = {
@@ -39,6 +40,7 @@ PROBES: dict[str, Probe] = {
         premature,
         recall_use,
         tool_pairs,
+        work,
     )
 }
 """All probes, by name."""
