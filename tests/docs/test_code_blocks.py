@@ -12,9 +12,21 @@ from tests.docs.pages import Block, blocks
 from tests.e2e.chat_gateway import Gateway
 from tests.e2e.test_chat_terminal import SETTINGS, served
 from thalweg.server.settings.loading import examine_text
+from thalweg.testing.strict import StrictProvider
 
 LANGUAGES = {"python", "yaml", "json", "sh", "text", "sql"}
 GATEWAY = "http://127.0.0.1:8001"
+
+
+def provider_variables(url: str) -> dict[str, str]:
+    """Return the environment in which the clients of the providers reach another address."""
+    keys = dict.fromkeys(("ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY"), "key")
+    bases = {
+        "ANTHROPIC_BASE_URL": url,
+        "GOOGLE_GEMINI_BASE_URL": url,
+        "OPENAI_BASE_URL": f"{url}/v1",
+    }
+    return {**keys, **bases}
 
 
 def test_every_block_names_a_language_that_is_tested() -> None:
@@ -34,10 +46,15 @@ def test_python_runs_and_prints_what_it_says(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Unchanged, its asserts included, in an empty folder; a client finds a gateway."""
+    """In an empty folder, asserts included; a client finds a gateway, a model its provider."""
     monkeypatch.chdir(tmp_path)
     code = block.code
     with ExitStack() as stack:
+        if block.page.startswith("docs/providers/"):
+            url = stack.enter_context(StrictProvider(window=1_000_000)).anthropic_url
+            for name, value in provider_variables(url).items():
+                monkeypatch.setenv(name, value)
+            code = re.sub(r"https?://[\w.:]+/v1", f"{url}/v1", code)
         if "ThalwegClient\n" in code:
             Path("config.yaml").write_text(SETTINGS)
             code = code.replace(GATEWAY, stack.enter_context(served(Gateway(pace_s=0.0))))
