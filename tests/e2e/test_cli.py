@@ -164,26 +164,6 @@ def test_without_a_command_the_help_is_shown() -> None:
     assert "Commands:" in done.stdout + done.stderr
 
 
-def test_doctor_finds_nothing_wrong_here(tmp_path: Path) -> None:
-    """Or these tests would not run."""
-    done = thalweg("doctor", cwd=tmp_path, HOME=str(tmp_path))
-
-    assert done.returncode == 0
-    assert f"ok   home: {tmp_path / '.thalweg'} can be made and written" in done.stdout
-    assert "FAIL" not in done.stdout
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_doctor_says_how_to_mend_a_home_that_cannot_be_written(tmp_path: Path) -> None:
-    """Here a file is in its way."""
-    (tmp_path / "file").touch()
-    done = thalweg("doctor", THALWEG_HOME=str(tmp_path / "file" / "home"))
-
-    assert done.returncode == 2
-    assert "FAIL home:" in done.stdout
-    assert "set THALWEG_HOME" in done.stdout
-
-
 # Without a PATH.
 
 
