@@ -15,7 +15,7 @@ class ThreadOverview:
     thread: str
     length: int
     """Messages in its log."""
-    turns: int
+    model_calls: int
     newest: TurnRecord | None
     """The newest turn; `None` if the thread has no journal."""
 
@@ -27,7 +27,9 @@ def known_threads(archive: Archive, owner: str) -> list[ThreadOverview]:
         key = ThreadKey(owner, thread)
         count = archive.turn_count(key)
         newest = read_page(archive, key, count - 1) if count else None
-        found.append(ThreadOverview(thread, archive.length(key), count, newest))
+        found.append(
+            ThreadOverview(thread, archive.length(key), newest.turn if newest else 0, newest)
+        )
     return found
 
 

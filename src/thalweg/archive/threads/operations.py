@@ -42,6 +42,8 @@ class OperationResult:
     """Tokens of the resulting request, before the next plan."""
     limit: int
     """Tokens it may fill, if recorded in the journal; else 0."""
+    changed: bool = True
+    """Whether a turn was added; `False` where there was nothing to compact."""
 
     @property
     def fits(self) -> bool:
@@ -110,7 +112,9 @@ def compact(
     _commit_each(engine, settle)
     edits = [edit for batch in batches for edit in batch]
     if not edits:
-        return OperationResult(number, newest.line.last, engine.window.tokens, newest.limit)
+        return OperationResult(
+            number, newest.line.last, engine.window.tokens, newest.limit, changed=False
+        )
 
     def deed() -> _ManualOperation:
         if page_at(archive, key)[0] != number:

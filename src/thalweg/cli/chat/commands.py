@@ -78,6 +78,8 @@ def _compact(desk: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
     done = desk.client.compact_thread(desk.status.thread)
     desk.status = replace(desk.status, tokens=done.tokens, limit=done.limit)
+    if not done.changed:
+        return text.done("nothing to compact: every message is still needed", done)
     return text.done("compacted", done)
 
 
@@ -122,15 +124,15 @@ def _undo(desk: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
     done = desk.client.undo_compaction(desk.status.thread)
     desk.status = replace(desk.status, tokens=done.tokens, limit=done.limit)
-    return text.done(f"the compaction of turn {done.about} is undone", done)
+    return text.done(f"the compaction of record {done.about} is undone", done)
 
 
 def _rewind(desk: CommandContext, rest: str) -> list[PrintedLine]:
     if not rest.isdecimal():
-        raise ConfigError("/rewind", f"{rest!r} is no turn", "/history and /context name turns")
+        raise ConfigError("/rewind", f"{rest!r} is no number", "/context names the record")
     done = desk.client.rewind_thread(desk.status.thread, int(rest))
     desk.status = replace(desk.status, tokens=done.tokens, limit=done.limit)
-    return text.done(f"back at turn {done.about}", done)
+    return text.done(f"back at record {done.about}", done)
 
 
 def _model(desk: CommandContext, rest: str) -> list[PrintedLine]:
@@ -203,16 +205,17 @@ COMMANDS: Mapping[str, Command] = {
     for each in (
         Command("help", "", "show this", _help),
         Command("compact", "", "compact the context now; nothing is lost", _compact),
-        Command("context", "[SECTION|TURN|edits]", "show what the model is sent", _context),
+        Command("context", "[SECTION|RECORD|edits]", "show what the model is sent", _context),
         Command("memory", "[WORDS|forget WORDS|MODE]", "show, search or forget", _memory),
         Command("undo", "", "undo the newest compaction", _undo),
-        Command("rewind", "TURN", "go back to how the thread stood", _rewind),
+        Command("rewind", "RECORD", "go back to how the thread stood", _rewind),
         Command("model", "[NAME]", "show the models, or change the one that answers", _model),
         Command("threads", "[WORDS]", "list threads", _threads),
         Command("thread", "ID", "go to another thread", _thread),
         Command("new", "", "begin a new thread", _new),
         Command("history", "[COUNT]", "show what was said", _history),
         Command("usage", "", "show tokens and money", _usage),
+        Command("cost", "", "the same", _usage),
         Command("upload", "PATH", "send a file to the agent", _upload),
         Command("files", "", "list files sent and made", _files),
         Command("export", "[PATH]", "write the thread to a file", _export),

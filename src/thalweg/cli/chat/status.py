@@ -6,6 +6,8 @@ from thalweg.client.runs import MemoryMode
 from thalweg.server.api.usage import Usage
 
 NOTHING = Usage()
+NO_PRICE = "price unknown"
+"""The cost of calls of a model without a published price, or on a machine of one's own."""
 _CENT = 0.01
 _THOUSAND, _MILLION = 1_000, 1_000_000
 
@@ -73,7 +75,7 @@ def status_line(status: Status, width: int) -> str:
         (3, status.thread),
         (0, _window(status)),
         (2, _tokens(spent)),
-        (1, "" if spent.cost is None else money(spent.cost, spent.currency)),
+        (1, _cost(spent)),
         (4, f"memory {status.memory}"),
     ]
     for least in (5, 4, 3, 2, 1):
@@ -95,6 +97,12 @@ def _tokens(spent: Usage) -> str:
         return ""
     cached = f" ({short(spent.cached_tokens)} cached)" if spent.cached_tokens else ""
     return f"in {short(spent.input_tokens)}{cached}, out {short(spent.output_tokens)}"
+
+
+def _cost(spent: Usage) -> str:
+    if spent.cost is None:
+        return NO_PRICE if spent.calls else ""
+    return money(spent.cost, spent.currency)
 
 
 def short(number: int) -> str:

@@ -285,7 +285,7 @@ def _arguments(written: str) -> str:
 
 def _figures(detail: dict[str, Any]) -> str:
     parts = [
-        _many(detail.get("turn"), "turn"),
+        _many(detail.get("turn"), "model call"),
         _many(detail.get("tokens"), "token"),
         f"{detail['seconds']:.0f} s" if isinstance(detail.get("seconds"), int | float) else "",
         str(detail.get("tool") or ""),

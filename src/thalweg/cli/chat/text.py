@@ -6,7 +6,7 @@ from datetime import datetime
 
 from thalweg.cli.chat.approvals import Action
 from thalweg.cli.chat.lines import Kind, PrintedLine
-from thalweg.cli.chat.status import money
+from thalweg.cli.chat.status import NO_PRICE, money
 from thalweg.cli.layout import columns, count
 from thalweg.server.api.catalogue import Models
 from thalweg.server.api.files import Artifacts, Uploads
@@ -55,7 +55,7 @@ def threads(listed: Threads, current: str) -> list[PrintedLine]:
             "*" if thread.id == current else " ",
             thread.id,
             f"{thread.updated.astimezone():%Y-%m-%d %H:%M}",
-            count(thread.turns, "turn"),
+            count(thread.model_calls, "model call"),
             _left(thread.title) + (" (running)" if thread.run else ""),
         )
         for thread in listed.items
@@ -100,7 +100,7 @@ def _item(item: HistoryItem) -> Iterator[PrintedLine]:
 def context(request: Context) -> list[PrintedLine]:
     """Show the sections of the newest request."""
     head = (
-        f"turn {request.turn}, {request.model}: {request.tokens:,} of {request.limit:,} tokens "
+        f"record {request.turn}, {request.model}: {request.tokens:,} of {request.limit:,} tokens "
         f"(the window has {request.window:,})"
     )
     most = max(request.sections.values(), default=0)
@@ -119,7 +119,7 @@ def context(request: Context) -> list[PrintedLine]:
         for one in request.additions
     )
     listed = ["besides messages and tools:", *beside] if beside else []
-    more = "/context NAME shows one of them, /context TURN an earlier request"
+    more = "/context NAME shows one of them, /context RECORD an earlier request"
     return told(
         head,
         *rows,
@@ -157,7 +157,7 @@ def _tool_text(tool: Mapping[str, object]) -> str:
 
 def turn(one: Turn) -> list[PrintedLine]:
     """Show the decisions before one request."""
-    head = f"turn {one.turn} ({one.kind}), {one.tokens:,} of {one.limit:,} tokens"
+    head = f"record {one.turn} ({one.kind}), {one.tokens:,} of {one.limit:,} tokens"
     rows = columns(
         (
             edit.kind,
@@ -233,7 +233,7 @@ def _saved(amount: float, currency: str) -> list[str]:
 
 
 def _spent(name: str, use: Usage) -> tuple[str, ...]:
-    cost = "" if use.cost is None else money(use.cost, use.currency)
+    cost = NO_PRICE if use.cost is None else money(use.cost, use.currency)
     numbers = (use.calls, use.input_tokens, use.cached_tokens, use.output_tokens)
     return (name, *(f"{number:,}" for number in numbers), cost)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from thalweg.cli.doctor import storage
-from thalweg.cli.doctor.finding import Finding
+from thalweg.cli.doctor.finding import Finding, State
 from thalweg.cli.doctor.machine import without_password
 from thalweg.errors import ConfigError, ThalwegError
 from thalweg.server.settings.sections.gateway import is_loopback
@@ -73,7 +73,7 @@ def _models(settings: "Settings") -> Iterator[Finding]:
         try:
             model = model_by_name(name, settings)
         except ConfigError as error:
-            state = "broken" if name in used else "off"
+            state: State = "broken" if name in used else "off"
             yield Finding(what, error.problem, error.mend, state)
             continue
         address = _address(model)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from thalweg.backends.bubblewrap import check_bubblewrap
-from thalweg.cli.doctor.finding import Finding
+from thalweg.cli.doctor.finding import Finding, State
 from thalweg.cli.layout import count
 from thalweg.engine.extras import EXTRAS, install_command
 from thalweg.engine.tokens import exact_counter
@@ -18,7 +18,7 @@ from thalweg.errors import ConfigError, ThalwegError
 from thalweg.lab.recordings.sessions import coding_sessions
 from thalweg.recorder.installing import pick_hosts, plan_install
 from thalweg.recorder.place import recorder_home
-from thalweg.server.models import Offer
+from thalweg.server.models import AvailableModel
 from thalweg.server.models.providers import PROVIDERS, key_of
 
 LEAST_SQLITE: Final = (3, 35)
@@ -85,7 +85,7 @@ def _is_there(module: str) -> bool:
         return False
 
 
-def models(offers: tuple[Offer, ...]) -> Iterator[Finding]:
+def models(offers: tuple[AvailableModel, ...]) -> Iterator[Finding]:
     """Report keys, servers that listen and files that were pulled."""
     keys = {one.title: key for one in PROVIDERS if (key := key_of(one))}
     if keys:
@@ -94,7 +94,7 @@ def models(offers: tuple[Offer, ...]) -> Iterator[Finding]:
         fix = f"export {PROVIDERS[0].keys[0]}=…"
         yield Finding("keys", "no provider's key is set", fix, "off")
     for offer in offers:
-        state = "ok" if offer.is_ready else "off"
+        state: State = "ok" if offer.is_ready else "off"
         yield Finding(f"model {offer.name}", offer.what, offer.missing, state)
     if not offers:
         seen = "no key, no server that listens, no model file"

@@ -28,7 +28,7 @@ def plain_thread(known: ThreadOverview) -> dict[str, Any]:
     return {
         "thread": known.thread,
         "messages": known.length,
-        "turns": known.turns,
+        "model_calls": known.model_calls,
         "tokens": sum(newest.tokens.values()) if newest else None,
         "model": newest.model if newest else None,
         "at": _time(newest.at) if newest else None,

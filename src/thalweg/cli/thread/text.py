@@ -26,7 +26,7 @@ from thalweg.engine.transcript import as_text, printable, speaker
 QUOTED_CHARS = 60
 """How much of pinned words or a note a line of a table shows."""
 _one_line = partial(one_line, most=QUOTED_CHARS)
-_THREADS = "messages  turns     tokens  last turn         thread"
+_THREADS = "messages  calls     tokens  last request      thread"
 _TURNS = "  turn  kind    when                tokens      limit   reported  model"
 WIDTH = 80
 """Columns of a line of a table."""
@@ -57,7 +57,7 @@ def tell_threads(threads: Sequence[ThreadOverview], zone: tzinfo | None = UTC) -
         tokens = f"{sum(newest.tokens.values()):,}" if newest else "-"
         when = _when(newest.at, zone) if newest else "-"
         name = printable(known.thread)
-        yield f"{known.length:>8,}  {known.turns:>5,}  {tokens:>9}  {when:<16}  {name}"
+        yield f"{known.length:>8,}  {known.model_calls:>5,}  {tokens:>9}  {when:<16}  {name}"
 
 
 def tell_turns(

@@ -74,7 +74,8 @@ class Thread(Shape):
     created: Moment
     updated: Moment
     messages: int = 0
-    turns: int = 0
+    model_calls: int = 0
+    """Requests to the model that answered in it."""
     run: str | None = None
     """The run under way."""
 
@@ -190,6 +191,8 @@ class Done(Shape):
     """The turn or message that it changed."""
     tokens: int
     limit: int
+    changed: bool = True
+    """Whether the thread changed; `false` where there was nothing to compact."""
 
 
 class DeletedThread(Shape):

@@ -28,11 +28,17 @@ class Prices:
         self._pricing = policy.pricing
 
     def tariff(self, model: str) -> Tariff | None:
-        """Return the prices of a model, as `provider:name`; `None` if unknown."""
+        """Return the prices of a model, as `provider:name`; `None` if unknown.
+
+        Prices that the engine assumes to decide when to compact are none: those of an unknown
+        model, and the time that a model takes on a machine of one's own.
+        """
         provider, _, name = model.partition(":")
         found = tariff_for(provider, name)
-        tariff = self._pricing.over(found.tariff)
-        return None if found.by == "nobody" and tariff == found.tariff else tariff
+        tariff = self._pricing.of(provider, name).tariff
+        is_assumed = found.by == "nobody" or found.tariff.unit != "USD"
+        is_set = (tariff.name, tariff.base) != (found.tariff.name, found.tariff.base)
+        return None if is_assumed and not is_set else tariff
 
     def usage(self, spent: AuxiliaryUsage) -> Usage:
         """Price what was spent on one model."""

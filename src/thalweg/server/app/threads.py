@@ -8,9 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
-from thalweg.archive import ThreadKey
+from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads import OperationResult as Entered
 from thalweg.archive.threads import context_at, export, history, pin, rewind, turns, undo, unpin
+from thalweg.archive.threads.journal import read_page
 from thalweg.archive.threads.thread_history import newest_said
 from thalweg.errors import BusyError, ConfigError, NoSuchThreadError
 from thalweg.memory import Scope
@@ -356,9 +357,9 @@ class TenantThreads:
 
     async def _shown(self, row: ThreadRow) -> Thread:
         key, archive = ThreadKey(self._owner, row.thread), self._parts.archive
-        length, count = await self._ask(lambda: (archive.length(key), archive.turn_count(key)))
+        length, calls = await self._ask(lambda: (archive.length(key), _model_calls(archive, key)))
         run = await self._under_way(row.thread)
-        return thread_view(row, messages=length, turns=count, run=run)
+        return thread_view(row, messages=length, model_calls=calls, run=run)
 
     def _saver(self) -> "OwnSaver":
         return self._parts.checkpoints.of(self._owner)
@@ -397,3 +398,8 @@ _LEFT_WITHOUT_ERASURE = (
 )
 _TIMES_END = 2**63
 """No time has a larger number; databases fail over larger ones."""
+
+
+def _model_calls(archive: Archive, key: ThreadKey) -> int:
+    count = archive.turn_count(key)
+    return read_page(archive, key, count - 1).turn if count else 0

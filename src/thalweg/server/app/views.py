@@ -33,7 +33,7 @@ def moment(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def thread_view(row: ThreadRow, *, messages: int, turns: int, run: str | None) -> Thread:
+def thread_view(row: ThreadRow, *, messages: int, model_calls: int, run: str | None) -> Thread:
     """Show a thread at a glance."""
     return Thread(
         id=row.thread,
@@ -41,7 +41,7 @@ def thread_view(row: ThreadRow, *, messages: int, turns: int, run: str | None) -
         created=moment(row.created),
         updated=moment(row.updated),
         messages=messages,
-        turns=turns,
+        model_calls=model_calls,
         run=run,
     )
 
@@ -149,7 +149,9 @@ def addition_view(one: Listed) -> AdditionView:
 
 def done_view(done: Entered) -> Done:
     """Show what a hand did."""
-    return Done(turn=done.turn, about=done.about, tokens=done.tokens, limit=done.limit)
+    return Done(
+        turn=done.turn, about=done.about, tokens=done.tokens, limit=done.limit, changed=done.changed
+    )
 
 
 def todos_view(given: object) -> tuple[Todo, ...]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
+from langchain_core.language_models.base import LangSmithParams
 from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -11,6 +13,7 @@ from pydantic import Field
 
 from thalweg.engine.tokens import count_json, exact_counter, measure
 from thalweg.engine.wires.langchain import LangChainWire
+from thalweg.server.settings.sections.gateway import is_loopback
 
 
 class CompatibleChat(ChatOpenAI):
@@ -22,6 +25,16 @@ class CompatibleChat(ChatOpenAI):
     """
 
     stream_usage: bool | None = Field(default=True)
+
+    def _get_ls_params(
+        self,
+        stop: list[str] | None = None,
+        **kwargs: Any,  # noqa: ANN401 (of LangChain's method)
+    ) -> LangSmithParams:
+        """Name a server on this machine as such: prices of OpenAI do not apply to it."""
+        params = super()._get_ls_params(stop, **kwargs)
+        host = urlsplit(self.openai_api_base or "").hostname or ""
+        return {**params, "ls_provider": "self-hosted"} if is_loopback(host) else params
 
     def get_token_ids(self, text: str) -> list[int]:
         """Number the tokens of a text; the numbers mean nothing, there are as many as tokens."""

@@ -4,8 +4,10 @@ import re
 
 from thalweg.errors import ThalwegError
 from thalweg.server.api.problems import Problem
+from thalweg.server.app.performing.malformed import unreadable_answer
 
 MOST_CHARS = 1_000
+_SAID_CHARS = 120
 _SECRETS = re.compile(
     r"(?i)(?P<name>\b(?:api[-_ ]?key|authorization|token|password|secret)['\"]?\s*[:=]\s*"
     r"(?:bearer\s+)?['\"]?|\bbearer\s+)(?P<value>[\w.\-+/=*]{6,})"
@@ -36,6 +38,11 @@ def problem_of(error: BaseException, model: str = "") -> Problem:
     if not _UNREACHED.isdisjoint(each.__name__ for each in type(error).__mro__):
         detail = f"the provider of model {model!r} cannot be reached{_address(error)} ({said})"
         return _problem("model.unavailable", f"{detail}: try again, or check base_url", status=502)
+    if (host := unreadable_answer(error)) is not None:
+        place = f"the server of model {model!r}{f' at {host}' if host else ''}"
+        detail = f"{place} sent an answer that is none of a chat model ({said[:_SAID_CHARS]})"
+        mend = "check base_url, and that no proxy or sign-in page answers in its place"
+        return _problem("model.malformed", f"{detail}: {mend}", status=502)
     return _problem("run.failed", f"{kind}: {said}")
 
 
