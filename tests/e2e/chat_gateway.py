@@ -125,7 +125,7 @@ class Gateway:
         title = said[0][1] if said else ""
         run = self.current.get(thread)
         return Thread(
-            id=thread, title=title, created=NOW, updated=NOW, turns=len(said) // 2, run=run
+            id=thread, title=title, created=NOW, updated=NOW, model_calls=len(said) // 2, run=run
         )
 
     async def follow(self, run: str, after: int) -> AsyncIterator[str]:

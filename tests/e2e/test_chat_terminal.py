@@ -69,7 +69,7 @@ def test_an_answer_streams_and_what_the_agent_does_stays_in_order(tmp_path: Path
             "• memory told 2 facts and 1 earlier turn in 140 tokens",
             "I look at the map.",
             "✓ read_file(path=/maps/elbe.txt): Elbe 1094 km Havel 334 km",
-            "✓ surveyor completed: 3 turns, 2,700 tokens, 3 s",
+            "✓ surveyor completed: 3 model calls, 2,700 tokens, 3 s",
             "≈ context 12,400 → 4,100 of 16,000 tokens (1 evict, 1 fold): 77% of the window",
             "Rivers",
             f"Three of them meet here, {FIRST}, and the",

@@ -6,7 +6,7 @@ from tests.unit.archive.threads.driver import KEY, Driver
 from thalweg.archive import Logged, ThreadKey, TurnRow, open_archive
 from thalweg.archive.threads.contexts import context_at
 from thalweg.archive.threads.finding import find_thread, known_threads
-from thalweg.archive.threads.operations import pin, rewind, undo, unpin
+from thalweg.archive.threads.operations import compact, pin, rewind, undo, unpin
 from thalweg.archive.threads.thread_export import export
 from thalweg.archive.threads.thread_history import history, turns
 from thalweg.engine.edits import Fold
@@ -108,7 +108,7 @@ def test_a_thread_is_found_by_its_name_and_owner() -> None:
     driver = Driver()
     driver.ask("Count.")
     ours, theirs = known_threads(driver.archive, "local"), known_threads(driver.archive, "bob")
-    assert [(one.thread, one.turns, one.length) for one in ours] == [("t1", 2, 3)]
+    assert [(one.thread, one.model_calls, one.length) for one in ours] == [("t1", 2, 3)]
     assert theirs == []
 
     assert find_thread(driver.archive, "local", "t1") == KEY
@@ -117,3 +117,12 @@ def test_a_thread_is_found_by_its_name_and_owner() -> None:
     with pytest.raises(ArchiveError, match="`thalweg thread list`"):
         find_thread(driver.archive, "bob", "t1")
     assert ThreadKey("bob", "t1") != KEY
+
+
+def test_where_nothing_can_be_compacted_the_thread_does_not_change() -> None:
+    driver = Driver()
+    driver.ask("Count.")
+    before = driver.archive.turn_count(KEY)
+
+    assert not compact(driver.archive, KEY).changed
+    assert driver.archive.turn_count(KEY) == before

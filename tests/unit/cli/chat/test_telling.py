@@ -92,9 +92,11 @@ def test_a_subagent_is_one_line_and_its_tools_are_none() -> None:
         ToolCompleted(call="d", name="grep", caller="c"),
     ):
         assert telling.hear(event) == []
-    assert telling.now() == [PrintedLine("subagent", "… scout: 2 turns, 1,200 tokens, 3 s, grep")]
+    assert telling.now() == [
+        PrintedLine("subagent", "… scout: 2 model calls, 1,200 tokens, 3 s, grep")
+    ]
     end = SubagentEvent(kind="task_timed_out", task="c", subagent="scout", detail={"turn": 9})
-    assert telling.hear(end) == [PrintedLine("failure", "✗ scout timed out: 9 turns")]
+    assert telling.hear(end) == [PrintedLine("failure", "✗ scout timed out: 9 model calls")]
     assert telling.hear(ToolCompleted(call="c", name="task", text="nothing")) == []
 
 

@@ -10,6 +10,7 @@ from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 
 from thalweg.server.api.problems import Problem
 from thalweg.server.app.performing.problems import problem_of
@@ -65,13 +66,14 @@ def server() -> Iterator[Server]:
 
 
 def made(client: str, port: int) -> BaseChatModel:
+    key = SecretStr("x")
     address = f"http://me:secret-word@127.0.0.1:{port}"
     if client == "anthropic":
         return ChatAnthropic(
-            model_name="m", api_key="x", base_url=address, max_retries=0, timeout=None, stop=None
+            model_name="m", api_key=key, base_url=address, max_retries=0, timeout=None, stop=None
         )
     kind = ChatOpenAI if client == "openai" else CompatibleChat
-    return kind(model="m", api_key="x", base_url=f"{address}/v1", max_retries=0)
+    return kind(model="m", api_key=key, base_url=f"{address}/v1", max_retries=0)
 
 
 async def asked(model: BaseChatModel, *, streams: bool) -> Problem:
