@@ -21,7 +21,7 @@ from thalweg.engine.compaction.thresholds import Kind, Threshold, Thresholds, is
 from thalweg.engine.pricing.overrides import Pricing
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.sections import SettingsSection, refuse
-from thalweg.engine.window.budget import MIN_LIMIT, Budget
+from thalweg.engine.window.budget import AMOUNTS, MIN_LIMIT, Amounts, Budget, Cost
 from thalweg.errors import ConfigError
 
 Size = Threshold | tuple[Kind, float]
@@ -60,14 +60,28 @@ class _Read:
 class Offload(SettingsSection):
     """Content that is offloaded to the archive on arrival, and the preview that replaces it."""
 
-    result_tokens: PositiveInt = 20_000
-    """A larger tool result is replaced by a preview (a quarter of the window if that is less)."""
-    input_tokens: PositiveInt = 20_000
+    result_tokens: PositiveInt | None = None
+    """A larger tool result is replaced by a preview (a quarter of the window if that is less); by
+    default the size that `cost` sets."""
+    listing_tokens: PositiveInt | None = None
+    """The same for the results of commands and searches: logs and listings. By default
+    `result_tokens` where that is set, else the size that `cost` sets."""
+    input_tokens: PositiveInt | None = None
     """The tool calls of a message of the model that is larger are replaced by references (a quarter
     of the window if that is less). A user's message above both this and a quarter of the window is
-    replaced by an excerpt."""
+    replaced by an excerpt. By default the size that `cost` sets."""
     preview_lines: PositiveInt = 10
     """Lines of plain text that a preview shows, from head and tail together."""
+
+    def over(self, amounts: Amounts) -> Amounts:
+        """Return amounts with the sizes that are set here in their place."""
+        result = self.result_tokens
+        own = {
+            "result_tokens": result,
+            "listing_tokens": self.listing_tokens or result,
+            "input_tokens": self.input_tokens,
+        }
+        return amounts.model_copy(update={name: size for name, size in own.items() if size})
 
 
 class ContextPolicy(SettingsSection):
@@ -114,6 +128,9 @@ class ContextPolicy(SettingsSection):
     (Anthropic; your own are kept, and the provider's limit is respected), and OpenAI receives a
     key that groups requests. A cached prefix lasts five minutes, or an hour if `pricing` names
     such a tariff."""
+    cost: Cost = "balanced"
+    """How much stays in a request. `frugal` keeps least and fetches most; `careful` keeps most;
+    `balanced` keeps what pays. Sizes that are set themselves (`offload`, `keep`) win."""
     offload: Offload = Field(default_factory=Offload)
     pricing: Pricing = Field(default_factory=Pricing)
 
@@ -174,9 +191,8 @@ class ContextPolicy(SettingsSection):
             return Budget(
                 window=window,
                 max_output=output,
-                result_tokens=self.offload.result_tokens,
-                input_tokens=self.offload.input_tokens,
                 preview_lines=self.offload.preview_lines,
+                **self.offload.over(AMOUNTS[self.cost]).model_dump(),
             )
         except ValidationError as error:
             problem = error.errors()[0]["msg"].removeprefix("Value error, ")

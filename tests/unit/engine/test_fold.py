@@ -59,6 +59,25 @@ def test_a_request_full_of_constraints_costs_the_others_neither_place_nor_constr
     assert all(f"Request {n}: don't rename part {n}." in text for n in range(20))
 
 
+def test_requests_stay_verbatim_in_a_small_summary_that_may_widen() -> None:
+    """The amount for the other sections does not decide what a person's words are worth."""
+    talk = [
+        m
+        for n in range(30)
+        for m in (
+            user(f"In part {n} the colour is {n} shades darker. " * 10 + f"End of part {n}."),
+            call(f"c{n}", "Bash", f'{{"command": "make part{n}"}}'),
+            result(f"c{n}", f"part {n} made"),
+        )
+    ]
+    record = absorb(Record(), entries(*talk))
+    text = render(record, handle=HANDLE, budget=1_500, count=quick_count, widest=9_000)
+
+    assert all(f"End of part {n}." in text for n in range(30))
+    assert "make part29" in text
+    assert quick_count(text) <= 9_000
+
+
 def test_an_error_that_was_mended_is_open_no_more() -> None:
     """The latest run of the same command counts."""
     bash = '{"command": "pytest -q"}'

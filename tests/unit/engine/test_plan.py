@@ -37,6 +37,20 @@ def test_only_results_that_are_too_large_are_bounded_at_arrival() -> None:
     assert [e.position for e in plan_arrivals(s)] == [3]
 
 
+@pytest.mark.parametrize(
+    ("tool", "is_cut"), [("Bash", True), ("Grep", True), ("Read", False), ("WebFetch", False)]
+)
+def test_a_log_arrives_as_a_preview_and_what_was_asked_for_by_name_whole(
+    tool: str, *, is_cut: bool
+) -> None:
+    """Of recorded reads a third are edited later, while the model still sees them."""
+    asked = call("a", tool, '{"file_path": "a.py"}')
+    lines = "\n".join(f"{n:04d} of the build" for n in range(1_500))
+    s = scene(user("Go"), asked, result("a", lines), window=200_000)
+
+    assert bool(plan_arrivals(s)) == is_cut
+
+
 def test_reasoning_goes_when_a_person_spoke_after_its_loop() -> None:
     """Only the loop that still runs keeps it; messages never shown are left alone."""
     thought = Thinking("hm " * 50, "sig", '{"anthropic":{}}')

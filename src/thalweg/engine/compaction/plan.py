@@ -15,6 +15,8 @@ from thalweg.engine.window.window import record_message
 
 RECALL = "recall"
 """The tool that reads removed content. Its results are already bounded."""
+LISTINGS = frozenset({"run", "search"})
+"""Actions whose results are logs and listings."""
 REPORT_CHARS = 40_000
 """Characters above which a subagent's report arrives as an excerpt, in any window."""
 
@@ -30,7 +32,9 @@ def plan_arrivals(scene: PlanningContext) -> list[Rewrite]:
 
 def _bounded(scene: PlanningContext, entry: Entry) -> Iterator[Rewrite]:
     budget, message = scene.budget, entry.message
-    most = {"tool": budget.result, "assistant": budget.arguments, "user": budget.request}
+    is_listing = entry.answers is not None and entry.answers.action in LISTINGS
+    result = budget.listing if is_listing else budget.result
+    most = {"tool": result, "assistant": budget.arguments, "user": budget.request}
     is_report = entry.answers is not None and entry.answers.action == "delegate"
     is_long_report = is_report and len(message.text) > REPORT_CHARS
     if entry.tokens <= most.get(message.role, entry.tokens) and not is_long_report:

@@ -50,10 +50,9 @@ def render(
     planned = _sections(record)
     least = [section.least(room, count) for section in planned]
     reserved = sum(map(_tokens, least))
-    rooms = (
-        min(int(room * REQUESTS_SHARE), room - reserved),
-        max(room, widest - frame - named) - reserved,
-    )
+    others = max(reserved, int(room * (1 - REQUESTS_SHARE)))
+    most = max(room, widest - frame - named) - others
+    rooms = min(max(int(room * REQUESTS_SHARE), REQUESTS_TOKENS), most), most
     requests = _requests(record, handle, rooms, count, pins)
     said = "\n".join(requests)
     pinned = [f"#{pin.position} {pin.text}" for pin in pins if pin.text not in said]
@@ -63,7 +62,7 @@ def render(
     if written := _summaries(record, budget, count):
         sections.append(("Summary", [written]))
     sections += open_ones
-    room -= sum(count(line) + 1 for line in (*requests, *pinned))
+    room = max(room - sum(count(line) + 1 for line in (*requests, *pinned)), others)
     needed = _needed_after(planned, room, count)
     for section, own, later in zip(planned, least, needed, strict=True):
         reserved -= _tokens(own)
@@ -97,6 +96,8 @@ FRAME_TOKENS = 24
 """Tokens of the fence and the headings."""
 REQUESTS_SHARE = 0.8
 """Share of the budget that the requests may fill, before the rest is considered."""
+REQUESTS_TOKENS = 6_400
+"""Tokens that the requests may fill in any budget, if its widest form permits."""
 SKILLS_SHARE = 0.2
 """Share of the budget for names of skills: they precede the requests, which can be short."""
 OBLIGATIONS_SHARE = 0.15

@@ -1,37 +1,63 @@
 """How much of a model's window a thread may fill, and how its parts share it."""
 
-from typing import Self
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
 from thalweg.engine.tokens import Calibration
 
+Cost = Literal["frugal", "balanced", "careful"]
+"""A preset of amounts."""
 
-class Budget(BaseModel):
+
+class Amounts(BaseModel):
+    """How much stays in a request, in tokens; the defaults are those of `balanced`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tail_tokens: PositiveInt = 1_500
+    """Tokens of newest messages kept verbatim after a compaction, if the window permits."""
+    record_tokens: PositiveInt = 2_500
+    """Most tokens of a structured summary, unless the user's requests need more."""
+    result_tokens: PositiveInt = 20_000
+    """A larger tool result is replaced by a preview on arrival (a quarter of the limit if smaller).
+    """
+    listing_tokens: PositiveInt = 2_000
+    """The same for results of commands and searches: logs and listings, of which a few lines
+    matter. What the model asked for by name (a file, a page) has `result_tokens`."""
+    input_tokens: PositiveInt = 20_000
+    """Larger arguments of the model are replaced by a reference on arrival (a quarter of the limit
+    if smaller). A user's message is, if it is above both."""
+
+
+AMOUNTS: Mapping[Cost, Amounts] = MappingProxyType(
+    {
+        "frugal": Amounts(tail_tokens=1_000, record_tokens=2_000, result_tokens=10_000),
+        "balanced": Amounts(),
+        "careful": Amounts(tail_tokens=8_000, record_tokens=8_000, listing_tokens=20_000),
+    }
+)
+"""The presets. Measured on recorded sessions, see docs/arena.md: of the cost of `careful`,
+`balanced` has about two thirds."""
+
+
+class Budget(Amounts):
     """Limits of one request. Every count is in tokens of the model in use.
 
     Example:
         >>> budget = Budget(window=200_000)
         >>> budget.limit, budget.tail(fixed=5_000)
-        (191808, 8000)
+        (191808, 1500)
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     window: PositiveInt
     """Tokens the model accepts, its answer included."""
     max_output: NonNegativeInt | None = None
     """Tokens reserved for the answer; by default an eighth of the window, at most 8,192."""
-    tail_tokens: PositiveInt = 8_000
-    """Tokens of newest messages kept verbatim after a compaction, if the window permits."""
     tail_share: float = Field(default=0.3, gt=0, le=0.5)
     """Share of the limit that the tail may fill in a small window."""
-    result_tokens: PositiveInt = 20_000
-    """A larger tool result is replaced by a preview on arrival (a quarter of the limit if smaller).
-    """
-    input_tokens: PositiveInt = 20_000
-    """Larger arguments of the model are replaced by a reference on arrival (a quarter of the limit
-    if smaller). A user's message is, if it is above both."""
     preview_lines: PositiveInt = 10
     """Lines of plain text that a preview shows, from head and tail together."""
     max_bytes: PositiveInt = 15_000_000
@@ -39,8 +65,6 @@ class Budget(BaseModel):
     write a byte of text as two."""
     max_media: NonNegativeInt = 100
     """Images and documents in one request (Anthropic: 100)."""
-    record_tokens: PositiveInt = 8_000
-    """Most tokens of a structured summary."""
     record_share: float = Field(default=0.28, gt=0, le=0.5)
     """Share of the limit that a structured summary may fill."""
 
@@ -80,7 +104,7 @@ class Budget(BaseModel):
 
     def widest_record(self, fixed: int) -> int:
         """Return the most tokens of a structured summary if the user's constraints need them."""
-        most = min(3 * self.record_tokens, int((self.limit - fixed) * MOST_RECORD_SHARE))
+        most = min(WIDEST_RECORD, int((self.limit - fixed) * MOST_RECORD_SHARE))
         return max(most, self.record(fixed))
 
     def skills(self, fixed: int) -> int:
@@ -91,6 +115,11 @@ class Budget(BaseModel):
     def result(self) -> int:
         """Tokens above which a tool result is replaced by a preview when it arrives."""
         return min(self.result_tokens, self.limit // 4)
+
+    @property
+    def listing(self) -> int:
+        """Tokens above which a log or a listing is replaced by a preview when it arrives."""
+        return min(self.listing_tokens, self.result)
 
     @property
     def arguments(self) -> int:
@@ -137,6 +166,8 @@ class Budget(BaseModel):
 
 LEAST_RECORD, MOST_RECORD_SHARE = 2_500, 0.38
 """Tokens of a structured summary that may exceed its share, and the largest share."""
+WIDEST_RECORD = 24_000
+"""Most tokens of a structured summary if the user's constraints need them."""
 REPORT = 4_000
 """Tokens of the excerpt of a report that is too large, in a large window."""
 SKILLS_SHARE = 0.1

@@ -8,7 +8,7 @@ from thalweg.engine.compaction.thresholds import Threshold, Thresholds
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.sections import choices
 from thalweg.engine.tokens import exact_counter
-from thalweg.engine.window.budget import Budget
+from thalweg.engine.window.budget import AMOUNTS, Budget, Cost
 from thalweg.errors import ConfigError
 from thalweg.lab.replay.contestants.base import Contestant
 from thalweg.lab.replay.contestants.installed import INSTALLED, PREFIX, PeerStorage, check_installed
@@ -19,6 +19,8 @@ from thalweg.lab.replay.recorded import RECORDED
 
 OURS: dict[str, Callable[[Tariff], Policy]] = {
     "thalweg": lambda tariff: RentOrBuy(tariff, summarizes=True),
+    "thalweg-frugal": lambda tariff: RentOrBuy(tariff, summarizes=True),
+    "thalweg-careful": lambda tariff: RentOrBuy(tariff, summarizes=True),
     "thalweg-record": RentOrBuy,
     "deepagents": lambda _: DEEPAGENTS,
     "deerflow": lambda _: DEERFLOW,
@@ -30,6 +32,8 @@ FIXED = ("thalweg", *(name for name, peer in INSTALLED.items() if peer.has_trigg
 """Those that take a fixed trigger instead of their own: `thalweg@0.5`."""
 ORACLE = "oracle"
 """Our engine, folding as is best in hindsight."""
+PRESETS: dict[str, Cost] = {"thalweg-frugal": "frugal", "thalweg-careful": "careful"}
+"""Those with other amounts than the default's."""
 POLICIES: tuple[str, ...] = (*OURS, *INSTALLED, ORACLE, RECORDED)
 """Names of all policies."""
 
@@ -92,10 +96,11 @@ def contestant_named(
         check_installed(base)
         return INSTALLED[base].begin(PeerStorage(budget.window, share, archive, key))
     count = exact_counter()
-    summarizer = FillerSummarizer(tariff, count) if base == "thalweg" else None
-    return ThalwegContestant(
-        policy_named(name, tariff, budget), budget, archive, key, summarizer, count
-    )
+    if base in PRESETS:
+        budget = budget.model_copy(update=AMOUNTS[PRESETS[base]].model_dump())
+    summarizer = FillerSummarizer(tariff, count) if base in {"thalweg", *PRESETS} else None
+    policy = policy_named(name, tariff, budget)
+    return ThalwegContestant(policy, budget, archive, key, summarizer, count)
 
 
 def is_peer(name: str) -> bool:

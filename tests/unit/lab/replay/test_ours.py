@@ -9,7 +9,7 @@ from thalweg.lab.replay.contestants.summaries import SUMMARY_TOKENS
 from thalweg.lab.replay.results import ReplayRun
 
 WINDOW = 20_000
-NEVER_CACHED = Tariff(name="never", read=2.0, write=1.0, minimum=1)
+NEVER_CACHED = Tariff(name="never", read=4.0, write=1.0, minimum=1)
 
 
 def thread(turns: int = 60, words: int = 400) -> list[Message]:
@@ -40,7 +40,7 @@ def test_each_fold_is_summarized_and_the_summary_stands_in_the_record() -> None:
 
 def test_nothing_of_it_leaves_unread() -> None:
     """Each message that was folded, a model was shown."""
-    run = replayed(thread(), "thalweg", WINDOW, tariff=FLAT)
+    run = replayed(thread(), "thalweg-careful", WINDOW, tariff=FLAT)
 
     assert run.evicted_tokens > 10_000
     assert run.unread_evicted_tokens == 0

@@ -18,6 +18,8 @@ def test_these_names_are_known() -> None:
     """They stand in documents and scripts."""
     assert POLICIES == (
         "thalweg",
+        "thalweg-frugal",
+        "thalweg-careful",
         "thalweg-record",
         "deepagents",
         "deerflow",
