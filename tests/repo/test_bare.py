@@ -35,7 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("", ""),
     "config check": ("", ""),
     "config show": ("", ""),
-    "config init": ("other.yaml", ""),
+    "config init": ("other.yaml --model openai:x", ""),
     "model pull": ("x --from nothing.gguf", ""),
     "model list": ("", ""),
     "model remove": ("x --yes", ""),

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thalweg.cli.config_start import init
 from thalweg.cli.layout import count
 from thalweg.cli.printing import AsJson, print_json, print_lines, tell
-from thalweg.errors import ConfigError, SettingsError
+from thalweg.errors import SettingsError
 
 if TYPE_CHECKING:
     from thalweg.server.settings.loading import SettingsReport
@@ -91,26 +92,7 @@ def show(
         print_lines([f"# {named}: nothing is set; --defaults shows what holds"])
 
 
-@config.command(short_help="Write a configuration to start with.")
-def init(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file.")] = Path("config.yaml"),
-    *,
-    force: Annotated[bool, typer.Option("--force", help="Write over one that is there.")] = False,
-) -> None:
-    """Write a config.yaml with every setting in it, as a comment with its default."""
-    from thalweg.server.settings.starting import starting_file  # noqa: PLC0415
-
-    try:
-        with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
-            file.write(starting_file())
-    except FileExistsError:
-        problem, mend = "it is there already", "name another file, or write over it with --force"
-        raise ConfigError(str(path), problem, mend) from None
-    print_lines([f"{path}: written; edit it, then run: thalweg config check{_argument(path)}"])
-
-
-def _argument(path: Path) -> str:
-    return "" if path == Path("config.yaml") else f" {path}"
+config.command("init", short_help="Write a configuration to start with.")(init)
 
 
 def _looked_at(

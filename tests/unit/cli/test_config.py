@@ -12,7 +12,7 @@ from thalweg.cli.app import app
 from thalweg.errors import ConfigError, SettingsError
 from thalweg.server.settings import Settings
 from thalweg.server.settings.loading import examine_text
-from thalweg.server.settings.starting import starting_file
+from thalweg.server.settings.starting import SANDBOXES, short_file, starting_file
 
 GOOD = """\
 models:
@@ -177,20 +177,53 @@ def test_what_cannot_be_used_is_not_shown() -> None:
 
 
 def test_a_file_to_start_with_is_written_once() -> None:
-    ended = run("init")
+    ended = run("init", "--all")
     assert ended.stdout == "config.yaml: written; edit it, then run: thalweg config check\n"
     assert run("check").exit_code == 0
     assert "config.yaml is good" in run("check").stdout
 
     write("memory: {max_facts: 3}")
-    again = run("init")
+    again = run("init", "--all")
     assert isinstance(again.exception, ConfigError)
     assert str(again.exception) == (
-        "config.yaml: it is there already; name another file, or write over it with --force"
+        "config.yaml: the file exists already; name another file, or overwrite it with --force"
     )
     assert Path("config.yaml").read_text(encoding="utf-8") == "memory: {max_facts: 3}"
-    assert run("init", "--force").exit_code == 0
+    assert run("init", "--all", "--force").exit_code == 0
     assert Path("config.yaml").read_text(encoding="utf-8") == starting_file()
+
+
+@pytest.mark.parametrize(
+    "model", ["anthropic:claude-sonnet-4-6", "openai:a b@http://h:1/v1", "local:#x.gguf"]
+)
+@pytest.mark.parametrize("sandbox", SANDBOXES)
+@pytest.mark.parametrize("memory", [True, False])
+def test_ten_lines_hold_three_decisions(model: str, sandbox: str, *, memory: bool) -> None:
+    text = short_file(model=model, sandbox=sandbox, memory=memory)
+    assert text.count("\n") <= 10
+
+    settings = examine_text(text.encode(), "c", {}).unless_wrong()
+    assert settings.default_model == model
+    assert (settings.sandbox.use, settings.memory.enabled) == (sandbox, memory)
+
+
+def test_without_a_terminal_nothing_is_asked() -> None:
+    ended = run("init")
+    assert isinstance(ended.exception, ConfigError)
+    assert "give --model" in str(ended.exception)
+    assert not Path("config.yaml").exists()
+
+    ended = run("init", "--model", "openai:x", "--sandbox", "bublewrap")
+    assert "did you mean 'bubblewrap'" in str(ended.exception)
+
+    ended = run("init", "--model", "qwen")
+    assert "there is no model 'qwen'" in str(ended.exception)
+    assert not Path("config.yaml").exists()
+
+    ended = run("init", "--model", "nobody:x", "--no-memory")
+    assert ended.exit_code == 0
+    assert "first: " in ended.stdout
+    assert "memory off" in run("check").stdout
 
 
 def test_a_file_to_start_with_changes_nothing_and_every_line_of_it_may_be_used() -> None:

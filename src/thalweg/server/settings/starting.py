@@ -1,4 +1,4 @@
-"""The file that a user starts with: every setting with its default, as a comment."""
+"""The files that a user starts with: three decisions, or every setting with its default."""
 
 from collections.abc import Iterator
 from textwrap import wrap
@@ -42,8 +42,38 @@ _INLINE = (Threshold,)
 """Sections that are written on one line."""
 _NAME = "everything"
 """What the example of a mapping is called."""
+SANDBOXES = ("none", "bubblewrap", "docker", "podman", "host")
+"""Values of `sandbox.use` that need no other setting."""
 _REPEATED = ("pricing.models", "pricing.tiers")
 """Sections whose keys are just above: they have no example."""
+
+
+_SHORT = """\
+# Settings of Thalweg. Check them: thalweg config check; see what works: thalweg doctor
+agent:
+  model: {model}
+sandbox:
+  use: {sandbox}  # where commands of the agent run: {places}
+memory:
+  enabled: {memory}
+# Every setting with its default: thalweg config init --all everything.yaml
+"""
+
+
+def short_file(*, model: str, sandbox: str, memory: bool) -> str:
+    """Return a configuration with three decisions and nothing else.
+
+    Args:
+        model: The model that answers, as `thalweg chat --model` takes it.
+        sandbox: Where commands run; one of `SANDBOXES`.
+        memory: Whether facts are remembered.
+    """
+    return _SHORT.format(
+        model=inline(model),
+        sandbox=sandbox,
+        places=", ".join(SANDBOXES),
+        memory="true" if memory else "false",
+    )
 
 
 def starting_file() -> str:
