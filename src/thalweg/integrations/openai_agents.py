@@ -1,0 +1,164 @@
+"""`ThalwegSession`: an endless thread for an agent of OpenAI's Agents SDK."""
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+from os import PathLike
+from typing import Any
+
+from agents import (
+    Agent,
+    FunctionTool,
+    ModelResponse,
+    RunConfig,
+    RunContextWrapper,
+    RunHooks,
+    SessionSettings,
+    TResponseInputItem,
+)
+from agents.memory.session import SessionABC
+from agents.run import CallModelData, ModelInputData
+from agents.tool_context import ToolContext
+
+from thalweg.archive import RECALL_TOOL, Archive
+from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.tokens import Counter
+from thalweg.engine.wires.fields import from_json
+from thalweg.engine.wires.openai_responses import OpenAIResponsesWire
+from thalweg.integrations.slot import EngineSlot, HostCall
+
+_WIRE = OpenAIResponsesWire()
+
+
+class ThalwegSession(SessionABC):
+    """A session of the Agents SDK whose requests fit the model's window, with nothing lost.
+
+    As the runner's `session`, it stores the conversation in the archive; as `run_config`, it
+    replaces the input of each model call by the view of the engine. Give the agent
+    `session.recall_tool`, so that it can read what a compaction removed.
+
+    Args:
+        session_id: The thread's id.
+        policy: As for `ContextMiddleware`.
+        archive: As for `EngineSlot`.
+        owner: The owner of the thread.
+        model: `provider:name` of the model, whose window and prices decide; by default the model
+            of the agent, of the provider `openai`.
+        window: Tokens the model accepts; by default those of our table.
+        token_counter: As for `ContextMiddleware`.
+
+    Example:
+        >>> session = ThalwegSession("t1", archive=":memory:", model="openai:gpt-5.1")
+        >>> asyncio.run(session.add_items([{"role": "user", "content": "hello"}]))
+        >>> asyncio.run(session.get_items())
+        [{'role': 'user', 'content': 'hello'}]
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        policy: ContextPolicy | Mapping[str, object] | None = None,
+        *,
+        archive: Archive | str | PathLike[str] | None = None,
+        owner: str = "local",
+        model: str = "",
+        window: int | None = None,
+        token_counter: Counter | None = None,
+    ) -> None:
+        self.session_id = session_id
+        self.session_settings: SessionSettings | None = None
+        self.slot = EngineSlot(policy, archive=archive, owner=owner, token_counter=token_counter)
+        self.model = model
+        self.window = window
+        self.recall_tool = FunctionTool(
+            name=RECALL_TOOL["name"],
+            description=RECALL_TOOL["description"],
+            params_json_schema=RECALL_TOOL["parameters"],
+            on_invoke_tool=self._recall,
+            strict_json_schema=False,
+        )
+        self.hooks = _Hooks(self)
+        """Hooks of a run: they pass the provider's token counts to the engine."""
+        self._items: list[TResponseInputItem] | None = None
+        """The items of the conversation that were read or added last."""
+
+    @property
+    def run_config(self) -> RunConfig:
+        """A config of a run whose model calls get the view of this session's thread."""
+        return RunConfig(call_model_input_filter=self.filter_input)
+
+    async def filter_input(self, data: CallModelData[Any]) -> ModelInputData:
+        """Log the input of a model call, and return its view; a `call_model_input_filter`.
+
+        Raises:
+            WindowExceededError: What cannot be compacted is larger than the model's window.
+        """
+        said, _ = _WIRE.read(data.model_data.input)
+        system = data.model_data.instructions or ""
+        tools = [
+            {"name": t.name, "description": t.description, "parameters": t.params_json_schema}
+            for t in data.agent.tools
+            if isinstance(t, FunctionTool)
+        ]
+        call = HostCall(self._model(data.agent), _WIRE.name, self.window, system, tools)
+        view = await asyncio.to_thread(self.slot.view, self.session_id, said, call)
+        return ModelInputData(input=_WIRE.write(view), instructions=data.model_data.instructions)
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """Return the items of the conversation, or the newest `limit` of them."""
+        self._items = _WIRE.write(await asyncio.to_thread(self.slot.messages, self.session_id))
+        first = 0 if limit is None else max(0, len(self._items) - limit)
+        return self._items[first:]
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Append items to the log. Those that a model call has logged already are skipped."""
+        known = await self.get_items() if self._items is None else self._items
+        self._items = [*known, *items]
+        said, _ = _WIRE.read(self._items)
+        await asyncio.to_thread(self.slot.log, self.session_id, said)
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Remove the newest item from the conversation and return it; the log keeps it."""
+        items = [*await self.get_items()]
+        if not items:
+            return None
+        newest = items.pop()
+        self._items, (said, _) = items, _WIRE.read(items)
+        await asyncio.to_thread(self.slot.log, self.session_id, said, removes=True)
+        return newest
+
+    async def clear_session(self) -> None:
+        """Delete the thread, its log included."""
+        self._items = None
+        await asyncio.to_thread(self.slot.delete, self.session_id)
+
+    def close(self) -> None:
+        """Close the archive if it was opened here."""
+        self.slot.close()
+
+    def _model(self, agent: Agent[Any]) -> str:
+        if self.model:
+            return self.model
+        named = agent.model if isinstance(agent.model, str) else getattr(agent.model, "model", "")
+        return f"openai:{named}"
+
+    async def _recall(self, context: ToolContext[Any], arguments: str) -> str:
+        del context
+        asked = from_json(arguments)
+        known = asked if isinstance(asked, dict) else {"query": arguments}
+        return await asyncio.to_thread(partial(self.slot.recall, self.session_id, **known))
+
+
+class _Hooks(RunHooks[Any]):
+    """Reports the usage of each model call to the engine, which calibrates its counts."""
+
+    def __init__(self, session: ThalwegSession) -> None:
+        self._session = session
+
+    async def on_llm_end(
+        self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse
+    ) -> None:
+        """Observe the input tokens that the provider reports."""
+        del context
+        session, model = self._session, self._session._model(agent)  # noqa: SLF001 (its other half)
+        session.slot.observe(session.session_id, model, response.usage.input_tokens)
