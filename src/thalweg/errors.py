@@ -255,7 +255,7 @@ class SummaryError(ContextError):
 
     def __str__(self) -> str:
         wrote = f": {self.text[:80]!r}" if self.text else ""
-        return f"the model gave no usable summary: {self.problem}{wrote}"
+        return f"the model returned no usable summary: {self.problem}{wrote}"
 
 
 class WindowExceededError(ContextError):
@@ -279,7 +279,7 @@ class WindowExceededError(ContextError):
         parts = ", ".join(self.irreducible)
         return (
             f"the smallest context needs {self.needed} tokens and {self.window} fit; "
-            f"what cannot shrink: {parts}; use a larger window or shorten these"
+            f"parts that cannot shrink: {parts}; use a larger window or shorten these"
         )
 
 
@@ -346,11 +346,13 @@ class RejectedRequestError(ContextError):
         self.thread = thread
 
     def __str__(self) -> str:
-        tried = f"sent again with {self.tried}" if self.tried else "nothing in it could be changed"
+        tried = (
+            f"sent again with {self.tried}" if self.tried else "no change could make it acceptable"
+        )
         return (
             f"{self.model or 'the model'} refused the request ({self.status}): "
-            f"{self.said[:300]!r}; {tried}; the next message is sent without what was refused; "
-            f"to see the request: thalweg thread show {self.thread} --context"
+            f"{self.said[:300]!r}; {tried}; the next request omits what was refused; "
+            f"to see this request: thalweg thread show {self.thread} --context"
         )
 
 
@@ -390,7 +392,7 @@ class NoSuchFactError(MemoryStoreError):
         self.fact = fact
 
     def __str__(self) -> str:
-        return f"no fact {self.fact!r} in this memory; copy an id as it is listed"
+        return f"no fact {self.fact!r} in this memory; copy an id from the list"
 
 
 class NoSuchOperationError(MemoryStoreError):
@@ -408,8 +410,8 @@ class NoSuchOperationError(MemoryStoreError):
 
     def __str__(self) -> str:
         return (
-            f"no change {self.operation} in this memory that could be undone; "
-            "copy a number as the history lists it"
+            f"no change {self.operation} in this memory that can be undone; "
+            "copy a number from the history"
         )
 
 
@@ -467,7 +469,7 @@ class StaleWriteError(MemoryStoreError):
         self.problem = problem
 
     def __str__(self) -> str:
-        return f"the memory was changed meanwhile: {self.problem}; read it again and try again"
+        return f"the memory changed in the meantime: {self.problem}; read it and try again"
 
 
 class MemoryOffError(MemoryStoreError):
@@ -486,7 +488,7 @@ class MemoryOffError(MemoryStoreError):
         self.mend = mend
 
     def __str__(self) -> str:
-        return f"memory does not take this: {self.where}; {self.mend}"
+        return f"memory rejects this: {self.where}; {self.mend}"
 
 
 class RunError(ThalwegError):
@@ -530,7 +532,7 @@ class AnswerError(RunError):
         self.mend = mend
 
     def __str__(self) -> str:
-        return f"the answer cannot be taken: {self.problem}; {self.mend}"
+        return f"the answer is invalid: {self.problem}; {self.mend}"
 
 
 class NoSuchRunError(RunError):
@@ -564,7 +566,7 @@ class RunExistsError(RunError):
         self.run = run
 
     def __str__(self) -> str:
-        return f"there is a run {self.run!r} already; give a new one an id of its own"
+        return f"run {self.run!r} exists already; use another id"
 
 
 class ClaimLostError(RunError):
@@ -583,7 +585,10 @@ class ClaimLostError(RunError):
         self.attempt = attempt
 
     def __str__(self) -> str:
-        return f"claim {self.attempt} on run {self.run} is void: it was claimed again, or has ended"
+        return (
+            f"claim {self.attempt} on run {self.run} is invalid: "
+            "another process claimed the run, or it has ended"
+        )
 
 
 class NoSuchThreadError(ThalwegError):
@@ -617,7 +622,7 @@ class ThreadExistsError(ThalwegError):
         self.thread = thread
 
     def __str__(self) -> str:
-        return f"there is a thread {self.thread!r} already; choose another id, or leave it out"
+        return f"thread {self.thread!r} exists already; choose another id, or omit it"
 
 
 class NoSuchModelError(ThalwegError):
@@ -745,7 +750,7 @@ class HandleError(ArchiveError):
         self.handle = handle
 
     def __str__(self) -> str:
-        return f"no handle {self.handle!r} in this thread; copy it as the context shows it"
+        return f"no handle {self.handle!r} in this thread; copy it from the context"
 
 
 class RangeError(ArchiveError):
@@ -787,7 +792,7 @@ class ConflictError(ArchiveError):
     def __str__(self) -> str:
         return (
             f"thread {self.thread!r} has {self.found} messages, not {self.expected}: "
-            "someone else wrote first; read them and append again"
+            "another writer appended first; read them and append again"
         )
 
 
@@ -811,9 +816,9 @@ class LostThreadError(ArchiveError):
     def __str__(self) -> str:
         older = "older messages" if self.released < 0 else f"{self.released} older messages"
         return (
-            f"thread {self.thread!r}: {older} left the state for an archive that does not have "
-            f"this thread's journal here; name that archive (archive=…) or restore it, or go on "
-            f"with the {self.messages} messages of the state alone: "
+            f"thread {self.thread!r}: {older} are in another archive; this one has no journal of "
+            f"the thread. Name that archive (archive=…) or restore it, or continue with the "
+            f"{self.messages} messages of the state alone: "
             'update_state(config, {"thalweg_turn": ""}, as_node="model")'
         )
 

@@ -181,7 +181,7 @@ def test_a_database_locked_for_too_long_is_told(tmp_path: Path) -> None:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
 
-        with pytest.raises(StorageError, match="another process holds it"):
+        with pytest.raises(StorageError, match="another process has locked it"):
             archive.append(KEY, [said("two")])
         assert archive.length(KEY) == 1
 
@@ -205,7 +205,7 @@ def test_a_process_beside_one_that_changed_the_tables_is_to_be_restarted(
     path = tmp_path / "thalweg.db"
     with SqliteArchive(path) as archive, sqlite3.connect(path, isolation_level=None) as newer:
         newer.execute(change)
-        with pytest.raises(StorageError, match="another version changed them") as caught:
+        with pytest.raises(StorageError, match="another version migrated them") as caught:
             archive.append(KEY, [said("one")])
     newer.close()
 

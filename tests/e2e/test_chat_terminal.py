@@ -98,7 +98,7 @@ def test_ctrl_c_stops_an_answer_clears_a_line_and_twice_leaves(tmp_path: Path) -
         terminal.say("slow please")
         terminal.until_seen("word word word")
         terminal.key("ctrl-c")
-        terminal.until_seen("stopped; the thread stays")
+        terminal.until_seen("stopped; the thread is as after")
         terminal.until_asked()
         assert len(gateway.cancelled) == 1
         terminal.type("half a line")
@@ -106,7 +106,7 @@ def test_ctrl_c_stops_an_answer_clears_a_line_and_twice_leaves(tmp_path: Path) -
         terminal.key("ctrl-c")
         terminal.until_asked()
         terminal.key("ctrl-c")
-        terminal.until_seen("Ctrl-C again leaves")
+        terminal.until_seen("Ctrl-C again quits")
         terminal.key("ctrl-c")
         assert terminal.wait() == 0
         assert [asked.message for asked in gateway.asked] == ["slow please"]

@@ -427,7 +427,7 @@ def test_what_a_window_cannot_shrink_is_named(tmp_path: Path) -> None:
     done = here("replay", path, "--window", "4000", "--policy", "thalweg,none")
 
     sentence = told_in_one_sentence(done)
-    assert "what cannot shrink: system 50" in sentence
+    assert "parts that cannot shrink: system 50" in sentence
     assert sentence.endswith("use a larger window or shorten these")
     assert done.stdout.splitlines()[1].split()[:2] == ["a", "none"]
 

@@ -54,7 +54,7 @@ def test_tables_are_made_by_one_role_and_served_by_another(
         assert "Nothing was changed" in printed.stderr
         after = db("status", url=serving)
         assert after.returncode == 0, after.stdout
-        assert "may not make tables" in after.stdout
+        assert "may not create tables" in after.stdout
         with open_archive(serving) as archive:
             archive.append(ThreadKey("ada", "t"), [Logged(Message("user", (Text("hello"),)))])
         with psycopg.connect(serving) as raw:
@@ -70,7 +70,7 @@ def test_a_superuser_is_told_that_nothing_holds_it_back(served: Served) -> None:
     """Plainly, and with exit code 2."""
     told = db("status", url=served.admin)
     assert told.returncode == 2
-    assert "row-level security does not hold it back" in told.stdout
+    assert "row-level security does not apply to it" in told.stdout
     plain = json.loads(db("status", "--json", url=served.url).stdout)
     assert plain["held"]
     assert plain["bare"] == plain["problems"] == []
@@ -83,7 +83,7 @@ def test_a_table_without_a_wall_is_named(served: Served) -> None:
         owner.execute("ALTER TABLE memory_fact NO FORCE ROW LEVEL SECURITY")
     told = db("status", url=served.url)
     assert told.returncode == 2
-    assert "no wall around the rows of owners: memory_fact" in told.stdout
+    assert "no row-level security on these tables: memory_fact" in told.stdout
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_table_without_a_wall_is_named(served: Served) -> None:
     [
         (("status",), "no database is named"),
         (("upgrade", "--url", "postgresql://ada:hunter2@127.0.0.1:1/db"), "cannot be reached"),
-        (("upgrade", "--url", "sqlite:///x"), "cannot be read"),
+        (("upgrade", "--url", "sqlite:///x"), "cannot be parsed"),
     ],
 )
 def test_what_is_wrong_is_one_sentence_without_a_password(

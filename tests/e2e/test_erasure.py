@@ -82,12 +82,12 @@ def test_what_could_not_be_erased_is_said(tmp_path: Path) -> None:
         one.execute("PRAGMA journal_mode = WAL")
         one.execute("CREATE TABLE words (word TEXT)")
         one.execute("INSERT INTO words VALUES (?)", (WORD,))
-        assert "not written anew" in erase_file(path, most_bytes=1)
+        assert "not rewritten" in erase_file(path, most_bytes=1)
         one.execute("BEGIN")
         one.execute("SELECT * FROM words").fetchall()
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("DELETE FROM words")
-        assert "reader is in the way" in erase_file(path)
+        assert "reader prevents truncation" in erase_file(path)
         one.execute("COMMIT")
         assert erase_file(path) == ""
     assert holding(tmp_path, WORD) == []

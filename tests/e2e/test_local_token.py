@@ -52,7 +52,7 @@ def test_a_token_is_made_once_and_found_by_clients(
             assert client.list_threads().items == ()
         with (
             ThalwegClient(url, key="wrong") as client,
-            pytest.raises(ClientError, match="opens nothing"),
+            pytest.raises(ClientError, match="is unknown here"),
         ):
             client.list_threads()
         monkeypatch.chdir("/")
@@ -90,5 +90,5 @@ def test_a_file_that_holds_no_token_is_refused(tmp_path: Path, text: str) -> Non
     path = ensure_token(tmp_path).path
     path.write_text(text)
 
-    with pytest.raises(ConfigError, match="holds no token"):
+    with pytest.raises(ConfigError, match="has no token"):
         find_token(tmp_path)

@@ -124,7 +124,7 @@ def test_several_changes_are_undone_at_once(run: Run) -> None:
 
 def test_what_is_cleared_is_out_and_comes_back(run: Run, tmp_path: Path) -> None:
     run("add", "User prefers tea")
-    assert "nobody is there to be asked" in fails(tmp_path, "clear")
+    assert "there is no terminal to ask in" in fails(tmp_path, "clear")
     assert "Would change:" in run("clear", "--dry-run")
     run("clear", "--yes")
     assert here("memory", "show", cwd=tmp_path).stderr == "Nothing is remembered here.\n"
@@ -136,7 +136,7 @@ def test_what_is_forgotten_is_in_no_file(run: Run, tmp_path: Path) -> None:
     """Told before and after; without a word of it where nobody may read it any more."""
     (name,) = shown(run("add", "User hides the key under the third flowerpot"))
     run("add", "User prefers tea")
-    assert "nobody is there to be asked" in fails(tmp_path, "forget", name)
+    assert "there is no terminal to ask in" in fails(tmp_path, "forget", name)
     dry = run("forget", name, "--dry-run")
     assert dry.startswith("Would forget 1 fact,")
     assert "third flowerpot" in dry
@@ -145,7 +145,7 @@ def test_what_is_forgotten_is_in_no_file(run: Run, tmp_path: Path) -> None:
     for file in tmp_path.rglob("*"):
         assert not file.is_file() or b"flowerpot" not in file.read_bytes(), file
     assert list(shown(run("show")).values()) == ["User prefers tea"]
-    assert "what it did was forgotten" in run("history")
+    assert "its content was forgotten" in run("history")
     assert as_json(run("forget", "--everything", "--yes", "--json"))["dry_run"] is False
 
 
@@ -175,7 +175,7 @@ def test_a_person_is_asked_before_anything_is_forgotten(
         out, _ = command.communicate(timeout=120)
     os.close(person)
     os.close(terminal)
-    assert "Forget all this for good?" in out
+    assert "Forget all this permanently?" in out
     assert command.returncode == (0 if answer == "y" else 2)
     with open_memory(tmp_path / ".thalweg" / "thalweg.db") as store:
         assert len(store.facts(Scope("local"))) == left
@@ -239,7 +239,7 @@ def test_the_document_beside_a_memory_is_edited_by_hand(run: Run, tmp_path: Path
     assert list(shown(run("show")).values()) == ["User prefers ale"]
     document.write_text(document.read_text().replace("ale", "rum"))
     assert "memory.json was edited by hand" in run("reload")
-    assert here("memory", "reload", cwd=tmp_path).stderr == "Nothing was edited since.\n"
+    assert here("memory", "reload", cwd=tmp_path).stderr == "There are no edits.\n"
 
     document.write_text(document.read_text()[:-4])
     done = here("memory", "show", cwd=tmp_path)

@@ -126,7 +126,7 @@ def test_a_fact_that_the_user_asks_to_forget_is_in_no_later_request(store: Memor
     assert "Ghent" not in ada.requests[-1]
     assert "oboe" in ada.requests[-1]
     operation = next(
-        one for one in ada.memory.history() if "the user asked for it" in str(one.changes)
+        one for one in ada.memory.history() if "the user requested it" in str(one.changes)
     )
     ada.memory.undo(operation.id)
     assert any("Ghent" in fact.content for fact in ada.memory.facts())

@@ -39,7 +39,7 @@ def test_a_model_is_pulled_listed_and_removed(tiny: Path) -> None:
 
     pulled = said("pull", "small", "--from", str(tiny))
     assert "small: Tiny, Q4_K_M, 0.00 GB, context 2,048, does not call tools well" in pulled
-    assert "no hash was given; it is " in pulled
+    assert "no hash was passed; it is " in pulled
     assert "thalweg chat --model local:small" in pulled
     assert "local:small  Tiny, Q4_K_M" in said("list")
 
@@ -51,7 +51,7 @@ def test_a_model_is_pulled_listed_and_removed(tiny: Path) -> None:
 
 def test_nothing_is_removed_unasked(tiny: Path) -> None:
     said("pull", "small", "--from", str(tiny))
-    with pytest.raises(ConfigError, match="nobody is there to be asked"):
+    with pytest.raises(ConfigError, match="there is no terminal to ask in"):
         said("remove", "small")
 
     assert "local:small" in said("list")

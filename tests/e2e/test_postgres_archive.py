@@ -124,7 +124,7 @@ def test_a_thread_locked_for_too_long_is_told(postgres_url: str) -> None:
         other.execute("BEGIN")
         other.execute("SELECT 1 FROM archive_thread FOR UPDATE")
 
-        with pytest.raises(StorageError, match="another process holds it"):
+        with pytest.raises(StorageError, match="another process has locked it"):
             archive.append(KEY, [said("two")])
         assert archive.length(KEY) == 1
         assert archive.append(ThreadKey("ada", "t2"), [said("elsewhere")]) == 1
@@ -255,7 +255,7 @@ def test_a_process_beside_one_that_changed_the_tables_is_to_be_restarted(
     """A newer version migrates while an older one runs: the server's log explains nothing."""
     with PostgresArchive(postgres_url) as archive, raw(postgres_url) as newer:
         newer.execute(change)
-        with pytest.raises(StorageError, match="another version changed them") as caught:
+        with pytest.raises(StorageError, match="another version migrated them") as caught:
             archive.append(KEY, [said("one")])
 
     assert "restart this process" in str(caught.value)

@@ -303,7 +303,7 @@ def broken(*written: str | None, name: str = "look", **more: Any) -> AIMessage: 
         (broken("{", name="lock"), "There is no tool of that name; the tools are: "),
         (
             broken('{"path": "a', response_metadata={"finish_reason": "length"}),
-            "reached its limit and the arguments break off after 11 characters",
+            "reached its limit and the arguments end after 11 characters",
         ),
     ],
 )

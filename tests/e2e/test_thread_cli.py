@@ -220,7 +220,7 @@ def test_what_is_wrong_is_told_in_one_sentence(place: Path, tmp_path: Path) -> N
         "owner 'bob' has no thread": ["show", "t1", "--owner", "bob", *at],
         "no turn 99": ["rewind", "t1", "--turn", "99", *at],
         "has no turn -1": ["show", "t1", "--turn", "-1", *at],
-        "holds no compaction that stands": ["undo", "t1", "--turn", "0", *at],
+        "has no active compaction": ["undo", "t1", "--turn", "0", *at],
         "has no turns": ["show", f"plain {ESCAPES}", "--context", *at],
         "no handle": ["read", "t1", "nope", *at],
         "is no range": ["read", "t1", "nope", "--lines", "3:4", *at],

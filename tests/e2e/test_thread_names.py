@@ -157,7 +157,7 @@ def test_a_copied_checkpoint_does_not_name_a_turn_of_the_copy(
 
     said = ["t 0", "answer 0", "t 1", "answer 2", "t 2", "answer 4"]
     assert asked(model) == [*said, "go on"]
-    assert "left by another thread" in caplog.text
+    assert "belongs to another thread" in caplog.text
 
 
 def test_a_mark_is_read_by_its_own_thread_alone() -> None:

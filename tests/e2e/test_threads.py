@@ -466,7 +466,9 @@ def test_a_state_whose_older_messages_are_lost_is_an_error_that_says_what_to_do(
         archive.delete(key())
 
         agent = agent_with(model, ContextMiddleware(PRICED, archive=archive), checkpointer=saver)
-        with pytest.raises(LostThreadError, match="2 older messages left the state") as error:
+        with pytest.raises(
+            LostThreadError, match="2 older messages are in another archive"
+        ) as error:
             agent.invoke(user("third"), at())
         assert "update_state(config, {" in str(error.value)
         assert len(model.requests) == 2

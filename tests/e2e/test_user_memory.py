@@ -254,7 +254,7 @@ def test_a_store_that_fails_costs_the_memory_and_not_the_run(
     talk = Talk(store)
     store.is_down = True
     assert talk.say("Which tea do I like?") == "Which tea do I like?"
-    assert "goes on without its memory" in caplog.text
+    assert "continues without its memory" in caplog.text
     store.is_down = False
     assert "green tea" in talk.say("Which tea do I like?")
 

@@ -110,7 +110,7 @@ def test_a_parent_that_gets_what_its_subagent_read_fails(
     score = _score(variant, tmp_path)
 
     assert score.verdict == "failed"
-    assert "which only the subagent read, stands before the agent" in score.why
+    assert "which only the subagent read, is in the agent's context" in score.why
     assert score.request is not None
 
 
@@ -135,7 +135,7 @@ def test_a_parent_that_gets_the_messages_of_its_subagent_fails(
     score = _score(ONE, tmp_path)
 
     assert score.verdict == "failed"
-    assert "a call that the subagent made stands before the agent" in score.why
+    assert "a call of the subagent is in the agent's context" in score.why
 
 
 def test_a_report_that_is_cut_off_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

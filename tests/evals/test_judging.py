@@ -62,7 +62,7 @@ def test_a_quote_that_stands_there_makes_a_word_count() -> None:
 def test_words_that_stand_nowhere_do_not_count_and_are_asked_for_once_more() -> None:
     judge, sent = judge_of(says("for the good of all"), says("the children are safe"))
     assert judge.verdict("?", TEXTS).passed
-    assert "the quote stands in none of the texts" in sent[1]
+    assert "the quote is in none of the texts" in sent[1]
     stubborn, _ = judge_of(says("for the good of all"), says("for the good of all"))
     score = stubborn.verdict("?", TEXTS).score()
     assert (score.verdict, score.judged) == ("untested", True)

@@ -42,7 +42,7 @@ def test_an_agent_with_a_model_of_its_own_is_evaluated_with_it() -> None:
         )
         [result] = evaluate(wanted).results
         notes = prepare(wanted).notes
-        with pytest.raises(ConfigError, match="the prices of an agent's own model are not known"):
+        with pytest.raises(ConfigError, match="the prices of an agent's own model are unknown"):
             prepare(Evaluation(subjects=(f"clerk@{provider.openai_url}",), probes=(), budget=1.0))
 
     assert (result.verdict, result.key.model, result.key.trigger) == ("passed", OWN_MODEL, None)

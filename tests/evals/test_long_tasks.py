@@ -51,7 +51,7 @@ HARMS: list[tuple[str, str, tuple[Break, ...], str]] = [
     ("clarification", "said_once", (goalless, unreadable), "asked back"),
     ("clarification", "changed", (goalless, unreadable), "asked back"),
     ("continuing", "2", (goalless, unreadable), "left out"),
-    ("premature", "2", (unreadable,), "items left, after compaction 1"),
+    ("premature", "2", (unreadable,), "items open, after compaction 1"),
 ]
 
 
@@ -183,7 +183,7 @@ LAMPS = [asks("do_item", station=name) for name in premature.make("2", dice()).s
     ("answers", "request_number", "said"),
     [
         ([*LAMPS, asks("close_order"), DONE], len(LAMPS), "to the end"),
-        ([*LAMPS[:4], DONE], 4, "6 of 10 items left, after compaction 2"),
+        ([*LAMPS[:4], DONE], 4, "6 of 10 items open, after compaction 2"),
         ([*LAMPS[:4], asks("close_order"), *LAMPS[4:], DONE], 4, "the order was closed"),
         ([*LAMPS, DONE], None, "without closing"),
     ],

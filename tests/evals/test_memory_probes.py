@@ -93,7 +93,7 @@ def finds_nothing(store: MemoryStore) -> None:
 def test_a_memory_that_finds_nothing_does_not_recall(variant: str, tmp_path: Path) -> None:
     score, trace = tried(RECALL, variant, tmp_path, subject=Remembering(prepare=finds_nothing))
     assert score.verdict == "failed"
-    assert "the model was not told of" in score.why
+    assert "was not in the other thread's context" in score.why
     assert "<memory>" not in trace.requests[-1].text()
 
 
@@ -111,7 +111,10 @@ def test_where_nothing_is_superseded_the_old_stands_beside_the_new(
     monkeypatch.setattr(recalling, "current", lambda facts, _="", **__: (list(facts), []))
     score, _ = tried(UPDATE, variant, tmp_path)
     assert score.verdict == "failed"
-    assert "as if both held" in score.why or "the newest, was told to the model" in score.why
+    assert (
+        "as if both were valid" in score.why
+        or "the newest, was in the model's context" in score.why
+    )
 
 
 def lets_everything_through(proposal: Proposal, turns: Sequence[Said], **_: object) -> Verdict:
@@ -149,7 +152,7 @@ def test_where_the_gates_are_open_what_a_learner_makes_up_is_told(
     monkeypatch.setattr(lesson, "judge", lets_everything_through)
     score, _ = tried(MAKES_UP, "never_said", tmp_path)
     assert score.verdict == "failed"
-    assert score.why == "what nobody said was made up: 'It is 4711.'"
+    assert score.why == "invented content: 'It is 4711.'"
 
 
 def tells_of_others(store: MemoryStore) -> None:
@@ -177,7 +180,7 @@ def test_what_an_owner_has_forgotten_and_is_kept_is_told(tmp_path: Path) -> None
 
     score, _ = tried(ABSTENTION, "forgotten", tmp_path, subject=Remembering(prepare=keeps))
     assert score.verdict == "failed"
-    assert "was to be forgotten, and was told" in score.why
+    assert "was to be forgotten, and was reported" in score.why
 
 
 # -- graders -----------------------------------------------------------------------------------

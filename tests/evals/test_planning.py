@@ -128,15 +128,15 @@ def test_a_trigger_is_needed_only_where_one_is_forced() -> None:
     ("wanted", "what"),
     [
         (Evaluation(models=("scripted:perfect",)), "--model: there is no 'scripted:perfect'"),
-        (Evaluation(triggers=(1.5,)), "--trigger: 1.5 is no share of the window"),
-        (Evaluation(triggers=(0.0,)), "--trigger: 0 is no share of the window"),
+        (Evaluation(triggers=(1.5,)), "--trigger: 1.5 is not a share of the window"),
+        (Evaluation(triggers=(0.0,)), "--trigger: 0 is not a share of the window"),
         (Evaluation(trials=0), "--trials: 0 is too few"),
         (Evaluation(parallel=0), "--parallel: 0 is too few"),
         (Evaluation(budget=-1.0), "--budget: -1 buys nothing"),
         (Evaluation(subjects=("deepagent",)), "there is no 'deepagent'; did you mean 'deepagents'"),
         (
             Evaluation(models=("openai:mine@http://127.0.0.1:9/v1",), budget=1.0),
-            "--budget: the prices of openai:mine@http://127.0.0.1:9/v1 are not known",
+            "--budget: the prices of openai:mine@http://127.0.0.1:9/v1 are unknown",
         ),
         (
             Evaluation(subjects=(Echo("a"), Echo("a"))),
@@ -158,9 +158,7 @@ def test_what_is_assumed_of_a_model_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 
     notes = prepare(Evaluation(models=("openai:mine@http://127.0.0.1:9/v1",))).notes
 
-    assert [
-        note.partition(" are not known")[0].partition(" is not known")[0] for note in notes
-    ] == [
+    assert [note.partition(" are unknown")[0].partition(" is unknown")[0] for note in notes] == [
         "the window of openai:mine",
         "the prices of openai:mine@http://127.0.0.1:9/v1",
     ]
@@ -172,5 +170,5 @@ def test_a_case_that_no_scripted_model_knows_is_refused() -> None:
     [trial] = prepare(Evaluation(subjects=(Echo(),), probes=(parrot(),))).trials
     assert trial.key == key
 
-    with pytest.raises(ConfigError, match="does not say what a scripted model does in it"):
+    with pytest.raises(ConfigError, match="does not define what a scripted model does"):
         trial.candidate.make(object())  # type: ignore[arg-type]

@@ -62,7 +62,7 @@ def test_it_shows_that_what_was_just_said_is_not_in_the_context(
     result = played("recall_use", "present", trigger=0.1)
 
     assert result.verdict == "failed"
-    assert "had just said no longer stood in the context" in result.why
+    assert "last message was no longer in the context" in result.why
 
 
 def test_it_shows_that_the_archive_finds_what_nobody_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_it_shows_that_the_archive_finds_what_nobody_said(monkeypatch: pytest.Mo
 
     assert asked
     assert result.verdict == "failed"
-    assert "nobody ever said QQ-4711" in result.why
+    assert "there was never QQ-4711" in result.why
 
 
 def _regraded(result: Result, answer: str) -> tuple[str, str]:

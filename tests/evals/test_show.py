@@ -27,5 +27,5 @@ def test_our_agent_passes(case: str, trigger: float) -> None:
     """With a window of 64,000 tokens. Where a judge has the last word, it is all but said."""
     [result] = evaluate(Evaluation(probes=(case,), triggers=(trigger,))).results
 
-    needs_judge = result.why.endswith("only a judge can tell, and none was named")
+    needs_judge = result.why.endswith("only a judge model can grade it, and none was named")
     assert result.verdict == ("untested" if needs_judge else "passed"), result.why

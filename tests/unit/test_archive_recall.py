@@ -86,7 +86,7 @@ def test_words_that_are_given_for_a_handle_are_searched_for(archive: Archive) ->
         ({}, "Give a handle"),
         ({"handle": "nonsense"}, "no handle 'nonsense'"),
         ({"query": "x", "handle": "nonsense"}, "no handle 'nonsense'"),
-        ({"handle": "HANDLE", "lines": [5, 9]}, "lines 5-9 asked for"),
+        ({"handle": "HANDLE", "lines": [5, 9]}, "lines 5-9 are out of range"),
         ({"handle": "HANDLE", "lines": [5]}, "lines takes two whole numbers"),
         ({"handle": "HANDLE", "chars": ["0", "9"]}, "chars takes two whole numbers"),
         ({"handle": "HANDLE", "path": "$"}, "not JSON"),

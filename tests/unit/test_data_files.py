@@ -34,7 +34,7 @@ def test_a_row_with_a_name_that_exists_is_an_error(
 
 
 def test_a_word_that_is_listed_twice_is_an_error() -> None:
-    with pytest.raises(ValueError, match="'b' is listed twice; leave one out"):
+    with pytest.raises(ValueError, match="'b' is listed twice; remove one"):
         distinct(["a", "b", "b"])
-    with pytest.raises(ValueError, match="'b' is listed twice; leave one out"):
+    with pytest.raises(ValueError, match="'b' is listed twice; remove one"):
         by_word([("x", ["a", "b"]), ("y", ["b"])])

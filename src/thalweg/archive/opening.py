@@ -47,7 +47,7 @@ def open_archive(
         return _open_postgres(address, secret)
     kind = f"{scheme}://"
     problem = "there is no such kind of archive"
-    raise ConfigError(kind, problem, "give a path to a SQLite file, or postgresql://…")
+    raise ConfigError(kind, problem, "pass a path to a SQLite file, or postgresql://…")
 
 
 def _open_postgres(url: str, secret: bytes | None) -> Archive:

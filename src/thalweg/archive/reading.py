@@ -50,9 +50,9 @@ def read_piece(
         '2'
     """
     if sum((lines is not None, chars is not None, bool(path))) > 1:
-        raise RangeError(handle, "lines, chars and path exclude each other; ask for one of them")
+        raise RangeError(handle, "lines, chars and path are mutually exclusive; pass one of them")
     if max_chars < 1:
-        raise RangeError(handle, f"max_chars is {max_chars}; ask for at least 1")
+        raise RangeError(handle, f"max_chars is {max_chars}; pass at least 1")
     if path:
         return _first_of(_found(handle, text, path), max_chars)
     start, end = _stretch(handle, text, lines, chars)
@@ -144,7 +144,9 @@ def _stretch(
         first, last = lines
         total = _count_lines(text)
         if not 1 <= first <= min(last, max(total, 1)):
-            raise RangeError(handle, f"lines {first}-{last} asked for; it has lines 1-{total}")
+            raise RangeError(
+                handle, f"lines {first}-{last} are out of range; it has lines 1-{total}"
+            )
         start = _line_start(text, first, 0)
         end = _line_start(text, last - first + 2, start) - 1 if last < total else len(text)
         return start, end
@@ -152,7 +154,7 @@ def _stretch(
         start, end = chars
         if not 0 <= start < end or start > max(len(text) - 1, 0):
             raise RangeError(
-                handle, f"chars {start}-{end} asked for; it has characters 0-{len(text)}"
+                handle, f"chars {start}-{end} are out of range; it has characters 0-{len(text)}"
             )
         return start, min(end, len(text))
     return 0, len(text)
@@ -184,7 +186,7 @@ def _found(handle: str, text: str, path: str) -> str:
         problem = error.args[0] if error.args else type(error).__name__
         raise RangeError(handle, f"the path {path!r} is wrong: {problem}") from None
     if not values:
-        raise RangeError(handle, f"the path {path!r} finds nothing")
+        raise RangeError(handle, f"the path {path!r} matches nothing")
     return "\n".join(map(_as_text, values)) if len(values) > 1 else _as_text(values[0], alone=True)
 
 

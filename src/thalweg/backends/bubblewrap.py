@@ -197,7 +197,7 @@ def _find_bound() -> ProcessGroups | None:
         return None
     groups = find_process_groups()
     if groups is None:
-        problem = "nothing here bounds how many processes a command starts"
+        problem = "the number of processes of a command cannot be limited here"
         mend = (
             "run as a user that is not root, on Linux 5.14 or later; or let this process make "
             "control groups (a service of systemd: Delegate=pids); or use docker or podman"
@@ -252,5 +252,5 @@ def check_bubblewrap() -> None:
             "allow unprivileged user namespaces (Ubuntu 24.04: an AppArmor profile for bwrap; a "
             "container: --security-opt seccomp=unconfined), or use another sandbox"
         )
-        problem = f"it does not work here ({said})"
+        problem = f"it fails here ({said})"
         raise ConfigError(_SETTING, problem, mend)

@@ -300,7 +300,7 @@ class _BackendBatch:
     items: list[tuple[int, RoutedPath]] = field(default_factory=list[tuple[int, RoutedPath]])
 
 
-_NO_ANSWER: Final = "the backend gave no answer for this file"
+_NO_ANSWER: Final = "the backend returned nothing for this file"
 _NO_SHELL: Final = (
     "Default backend doesn't support command execution (SandboxBackendProtocol). "
     "To enable execution, provide a default backend that implements SandboxBackendProtocol."

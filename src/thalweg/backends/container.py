@@ -154,5 +154,5 @@ def check_runtime(runtime: str) -> None:
         said = [str(error)]
     if said:
         what, problem = f"sandbox.use: {runtime}", f"it cannot be used ({said[0]})"
-        mend = f"start it (`{runtime} info` says what is wrong), or use another sandbox"
+        mend = f"start it (`{runtime} info` shows the problem), or use another sandbox"
         raise ConfigError(what, problem, mend)

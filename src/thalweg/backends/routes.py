@@ -94,7 +94,9 @@ class Routes:
 
 def _as_prefix(given: str) -> str:
     if not given.startswith("/") or ".." in given.split("/"):
-        raise ConfigError("routes", f"{given!r} is no absolute path", "write it as '/memories/'")
+        raise ConfigError(
+            "routes", f"{given!r} is not an absolute path", "write it as '/memories/'"
+        )
     return _tidy(given).rstrip("/") + "/"
 
 

@@ -21,5 +21,5 @@ def agrees(question: str, purpose: str) -> bool:
         ConfigError: There is no terminal.
     """
     if not sys.stdin.isatty():
-        raise ConfigError("--yes", "nobody is there to be asked", f"give it {purpose}")
+        raise ConfigError("--yes", "there is no terminal to ask in", f"pass it {purpose}")
     return typer.confirm(question)

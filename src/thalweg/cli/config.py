@@ -37,12 +37,12 @@ config = typer.Typer(
     name="config",
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="See whether a configuration can be used, what holds and where it comes from; write one "
-    "to start with.",
+    help="Check a configuration, show its values and where they come from, or write an initial "
+    "one.",
 )
 
 
-@config.command(short_help="Say what is wrong with a configuration, or that nothing is.")
+@config.command(short_help="Check a configuration and print its errors.")
 def check(path: Place = None, *, as_json: AsJson = False) -> None:
     """Report every error of a configuration, what has no effect, and what is configured.
 
@@ -64,12 +64,12 @@ def check(path: Place = None, *, as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
-@config.command(short_help="Show what holds, and where each value comes from.")
+@config.command(short_help="Show each value and where it comes from.")
 def show(
     path: Place = None,
     *,
     defaults: Annotated[
-        bool, typer.Option("--defaults", help="Also what nobody set.", show_default=False)
+        bool, typer.Option("--defaults", help="Include defaults.", show_default=False)
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -92,7 +92,7 @@ def show(
         print_lines([f"# {named}: nothing is set; --defaults shows what holds"])
 
 
-config.command("init", short_help="Write a configuration to start with.")(init)
+config.command("init", short_help="Write an initial configuration.")(init)
 
 
 def _looked_at(
@@ -128,7 +128,7 @@ def _not_installed(root: "Node") -> Iterator[_Told]:
             package = str(use.value).partition(":")[0].partition(".")[0] if use is not None else ""
             if use is not None and package.isidentifier() and find_spec(package) is None:
                 named = repr(use.written if use.variables else package)
-                told = f"there is no package {named} here; install it before you use it"
+                told = f"package {named} is not installed; install it before you use it"
                 yield str(use.place), f"{use.place.key}: {told}"
 
 
@@ -165,8 +165,8 @@ def _findings(
     elif report.file:
         yield f"{report.file} is good: {configured}"
     else:
-        yield f"no config.yaml here, the defaults hold: {configured}"
-        yield "thalweg config init writes one to start with"
+        yield f"no config.yaml here, the defaults apply: {configured}"
+        yield "`thalweg config init` writes an initial one"
 
 
 def _configured(settings: "Settings") -> Iterator[str]:

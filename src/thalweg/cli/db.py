@@ -18,7 +18,7 @@ db = typer.Typer(
     name="db",
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Make the tables in PostgreSQL, see what state they are in, and let a role use them.",
+    help="Create the tables in PostgreSQL, show their state, and grant a role access.",
 )
 
 Url = Annotated[
@@ -35,7 +35,7 @@ Url = Annotated[
 _TIMEOUT_S = 10.0
 
 
-@db.command(short_help="Make the tables, or bring them to this version.")
+@db.command(short_help="Create the tables, or migrate them to this version.")
 def upgrade(*, url: Url = "") -> None:
     """Make the tables, or bring those that are there to this version; twice does no harm.
 
@@ -61,15 +61,15 @@ def _of_langgraph(url: str) -> Iterator[str]:
             raise
         return
     if set_up_checkpoints(url):
-        yield "LangGraph's checkpoint tables are there, each owner's threads behind a wall."
+        yield "LangGraph's checkpoint tables exist, with row-level security."
     else:
         yield (
-            "LangGraph's checkpoint tables hold threads of another application, without a wall:"
-            " give Thalweg a database of its own."
+            "LangGraph's checkpoint tables hold threads of another application, without "
+            "row-level security: use a separate database for Thalweg."
         )
 
 
-@db.command(short_help="See what state the tables are in, and what holds a role back.")
+@db.command(short_help="Show the state of the tables, and what restricts a role.")
 def status(*, url: Url = "", as_json: AsJson = False) -> None:
     """Tell the version of the tables, and whether this role is kept to one owner's rows.
 
@@ -91,12 +91,12 @@ def status(*, url: Url = "", as_json: AsJson = False) -> None:
     if version > HEAD:
         problems.append(f"the tables are at version {version}, newer than {HEAD}: update thalweg")
     if bare:
-        problems.append(f"no wall around the rows of owners: {', '.join(bare)}")
+        problems.append(f"no row-level security on these tables: {', '.join(bare)}")
     if not role.is_held:
         why = "is a superuser" if role.is_superuser else "has BYPASSRLS"
         problems.append(
-            f"the role {role.name} {why}: row-level security does not hold it back, and only"
-            " Thalweg's own statements keep owners apart: serve as another (db grants)"
+            f"the role {role.name} {why}: row-level security does not apply to it, and only "
+            "Thalweg's own statements separate owners: serve as another role (db grants)"
         )
     plain = {
         "place": place,
@@ -112,8 +112,8 @@ def status(*, url: Url = "", as_json: AsJson = False) -> None:
     lines = [
         f"{place}",
         f"version {version or 'none'}, newest {HEAD}",
-        f"role {role.name}, {'may' if role.makes_tables else 'may not'} make tables",
-        f"{len(walls) - len(bare)} of {len(walls)} tables with rows of owners have a wall",
+        f"role {role.name}, {'may' if role.makes_tables else 'may not'} create tables",
+        f"{len(walls) - len(bare)} of {len(walls)} tables of owners have row-level security",
         *(f"FAIL {problem}" for problem in problems),
     ]
     tell(lines, plain, as_json=as_json)
@@ -121,12 +121,12 @@ def status(*, url: Url = "", as_json: AsJson = False) -> None:
         raise typer.Exit(2)
 
 
-@db.command(short_help="Print, or run, what lets a role serve.")
+@db.command(short_help="Print or run the grants that a serving role needs.")
 def grants(
     role: Annotated[str, typer.Argument(metavar="ROLE", help="Such as thalweg_app.")],
     *,
     url: Url = "",
-    apply: Annotated[bool, typer.Option("--apply", help="Run them; they are printed too.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Run them as well as print them.")] = False,
 ) -> None:
     """Print the GRANTs for a role that reads and writes rows, and makes no tables.
 
@@ -142,13 +142,13 @@ def grants(
                     connection.execute(statement.encode())
     print_lines(f"{statement};" for statement in statements)
     if not apply:
-        sys.stderr.write("Nothing was changed: pipe it into psql, or give --apply.\n")
+        sys.stderr.write("Nothing was changed: pipe it into psql, or pass --apply.\n")
 
 
 @contextmanager
 def _connected(url: str) -> "Iterator[tuple[psycopg.Connection, str]]":
     if not url:
-        mend = "give --url postgresql://…, or set THALWEG_DATABASE_URL"
+        mend = "pass --url postgresql://…, or set THALWEG_DATABASE_URL"
         raise ConfigError("--url", "no database is named", mend)
     with needs_extra("thalweg db"):
         import psycopg  # noqa: PLC0415 (an extra)

@@ -20,7 +20,7 @@ IMAGE = (1_024, 1_024)
 
 def prices(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A model or a tariff; all when not given.")
+        str, typer.Argument(metavar="NAME", help="A model or a tariff. Default: all.")
     ] = "",
 ) -> None:
     """Show what tokens cost by the table that policies and replays use.
@@ -43,9 +43,9 @@ def find(name: str) -> Tariff:
     found = (tariff_for(provider, name) for provider in MODELS)
     named = [each.tariff for each in found if each.by == "model"]
     if not named:
-        usual = f"use {', '.join(TARIFFS)}, or the name of a model that is listed"
+        usual = f"use {', '.join(TARIFFS)}, or the name of a listed model"
         raise ConfigError(
-            "NAME", f"no prices of {name!r} are known", nearest(name, tuple(NAMED), usual)
+            "NAME", f"there are no prices of {name!r}", nearest(name, tuple(NAMED), usual)
         )
     return max(named, key=lambda tariff: len(tariff.name))
 

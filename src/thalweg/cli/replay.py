@@ -73,7 +73,7 @@ def replay(
         str,
         typer.Option(
             metavar="NAMES",
-            help=f"Whose prices: one or more of {', '.join(TARIFFS)}, separated by commas. "
+            help=f"Prices: one or more of {', '.join(TARIFFS)}, separated by commas. "
             "Default: those of the recorded model, or Anthropic's if it is unknown.",
         ),
     ] = "",
@@ -81,7 +81,7 @@ def replay(
         int,
         typer.Option(
             metavar="N",
-            help="Without PATH: how many sessions, newest first.",
+            help="Without PATH: number of sessions, newest first.",
             min=1,
             callback=bounded,
         ),
@@ -90,7 +90,7 @@ def replay(
         bool, typer.Option("--json", help="Print one JSON object with every figure.")
     ] = False,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a report to look at in a browser.")
+        Path | None, typer.Option(metavar="FILE", help="Write a report for a browser.")
     ] = None,
     show: Annotated[
         bool,
@@ -165,14 +165,14 @@ def _without_path(newest: int) -> list[Path]:
     sessions = coding_sessions(home)
     if not sessions:
         sys.stderr.write(
-            f"No PATH given, and no sessions of Claude Code, Codex, Gemini CLI or pi in {home}: "
+            f"No PATH, and no sessions of Claude Code, Codex, Gemini CLI or pi in {home}: "
             "replaying the sample that ships with Thalweg.\n"
         )
         return [sample_path()]
     chosen = sessions[:newest]
     which = f"the newest {len(chosen)} (--newest)" if chosen != sessions else "all"
     sys.stderr.write(
-        f"No PATH given, sessions of coding agents in {home}: {len(sessions)}; replaying {which}:\n"
+        f"No PATH: sessions of coding agents in {home}: {len(sessions)}; replaying {which}:\n"
     )
     sys.stderr.writelines(f"  {path}\n" for path in chosen)
     return chosen

@@ -27,15 +27,13 @@ _LAST_PORT = 65_535
 
 def serve(
     file: Annotated[
-        Path | None, typer.Argument(help="The config.yaml; the usual places when not given.")
+        Path | None, typer.Argument(help="Path of config.yaml. Default: the usual places.")
     ] = None,
     *,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; gateway.host when not given.")
-    ] = "",
+    host: Annotated[str, typer.Option(help="Address to listen on. Default: gateway.host.")] = "",
     port: Annotated[
         int | None,
-        typer.Option(help="Port; gateway.port when not given, 0 for a free one.", callback=bounded),
+        typer.Option(help="Port; 0 for a free one. Default: gateway.port.", callback=bounded),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="The same as FILE.")] = None,
     reload_config: Annotated[
@@ -43,10 +41,10 @@ def serve(
     ] = False,
     no_token: Annotated[
         bool,
-        typer.Option("--no-token", help="Without keys, let every process of this machine in."),
+        typer.Option("--no-token", help="Without keys, accept every process of this machine."),
     ] = False,
     log_level: Annotated[
-        str, typer.Option(help="What is logged: debug, info (a line a request), warning, error.")
+        str, typer.Option(help="Log level: debug, info (one line per request), warning, error.")
     ] = "info",
 ) -> None:
     """Serve the HTTP API: threads, runs as streams of events, memory, files.
@@ -59,7 +57,7 @@ def serve(
     if log_level not in _LEVELS:
         raise ConfigError("--log-level", f"{log_level!r} is none", f"use {', '.join(_LEVELS)}")
     if file is not None and config is not None:
-        raise ConfigError("--config", f"{file} is given as well", "name the file once")
+        raise ConfigError("--config", f"{file} is set as well", "name the file once")
     from thalweg.server.settings.loading import examine  # noqa: PLC0415 (reads YAML)
 
     report = examine(file or config)
@@ -89,9 +87,9 @@ def address(gateway: GatewaySettings, host: str, port: int | None) -> tuple[str,
     """
     host, port = host or gateway.host, gateway.port if port is None else port
     if not 0 <= port <= _LAST_PORT:
-        raise ConfigError("--port", f"{port} is none", f"give one from 0 to {_LAST_PORT}")
+        raise ConfigError("--port", f"{port} is none", f"pass one from 0 to {_LAST_PORT}")
     if gateway.is_open and not is_loopback(host):
-        problem = f"other machines reach {host}, and nobody has to say who they are"
+        problem = f"other machines reach {host}, and no authentication is configured"
         raise ConfigError("--host", problem, "add gateway.keys or gateway.oidc to config.yaml")
     return host, port
 
@@ -121,7 +119,7 @@ def screen(
         yield f"  {name:<9} {first}"
         yield from (f"  {'':<9} {line}" for line in more)
     yield ""
-    yield "Ctrl-C ends it; runs under way are gone on with at the next start."
+    yield "Ctrl-C stops it; unfinished runs resume at the next start."
 
 
 def _file(report: "SettingsReport") -> str:
@@ -132,16 +130,16 @@ def _file(report: "SettingsReport") -> str:
     return (
         f"{report.file}, of which {', '.join(idle[:_MOST_NAMES])}{more} "
         f"{'has' if len(idle) == 1 else 'have'} no effect here;\n"
-        f"`thalweg config check {report.file}` says what happens instead"
+        f"`thalweg config check {report.file}` shows what happens instead"
     )
 
 
 def _callers(gateway: GatewaySettings, token: "LocalToken | None") -> str:
     if gateway.is_open and token is not None:
-        shown = f"{token.value}\n(new, and shown this once; it is in {token.path})"
+        shown = f"{token.value}\n(new, shown only now; it is in {token.path})"
         return f"this machine, with the token {shown if token.is_new else f'in {token.path}'}"
     if gateway.is_open:
-        return "this machine alone, without a key; everything is the owner's `local`"
+        return "this machine alone, without a key; everything belongs to the owner `local`"
     ways = []
     if gateway.keys:
         owners = len({each.owner for each in gateway.keys})

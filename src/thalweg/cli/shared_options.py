@@ -55,7 +55,7 @@ class SharedOptions(TyperGroup):
             if option.name in unused:
                 if _is_given(ctx, option):
                     raise ConfigError(
-                        option.opts[0], f"{cmd_name} does not take it", "leave it out"
+                        option.opts[0], f"{cmd_name} has no such option", "leave it out"
                     )
             elif all(option.name != other.name for other in command.params):
                 command.params.append(_behind(option))

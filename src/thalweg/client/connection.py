@@ -68,7 +68,7 @@ class Connection:
             first = error.errors()[0]
             where = ".".join(str(step) for step in first["loc"]) or "the answer"
             told = f"{call.method} {call.path}: {where}: {first['msg']}"
-            mend = "are gateway and client of one version?"
+            mend = "check that gateway and client have the same version"
             raise ClientError(response.status_code, UNREADABLE, f"{told}; {mend}") from None
 
     async def fetch(self, call: GatewayRequest) -> httpx2.Response:
@@ -108,7 +108,7 @@ class Connection:
         """Return the error for no answer from any gateway, with what to start."""
         tried = " and ".join(self._bases)
         said = str(error).strip() or type(error).__name__
-        mend = "start one with `thalweg serve`, or look at the address"
+        mend = "start one with `thalweg serve`, or check the address"
         return ClientError(0, UNREACHABLE, f"no gateway answers at {tried} ({said}); {mend}")
 
     def _request(self, call: GatewayRequest) -> httpx2.Request:

@@ -106,7 +106,7 @@ class _Lifespan:
             return
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is None and self._said:
-            error = ConfigError("gateway", self._said.splitlines()[-1], "its log says more")
+            error = ConfigError("gateway", self._said.splitlines()[-1], "see its log")
         if error is None:
             self._is_up.set_result(None)  # an application without a lifespan
         else:

@@ -95,11 +95,11 @@ def place_of(at: "At", *, key: str | None, owner: str | None, timeout_s: float) 
     """
     bases, inside = _apart(at)
     if bases and owner is not None:
-        problem = f"it is given for the gateway at {bases[0]}"
-        raise ConfigError("owner", problem, "there the key says whose threads they are")
+        problem = f"it was passed for the gateway at {bases[0]}"
+        raise ConfigError("owner", problem, "there the key identifies the owner")
     if not bases and key is not None and not callable(inside):
-        problem = "it is given for a gateway in this process"
-        raise ConfigError("key", problem, "nobody is asked for one here; name an owner")
+        problem = "it was passed for a gateway in this process"
+        raise ConfigError("key", problem, "no key is required here; name an owner")
     return GatewayAddress(bases, inside, key, owner or OWNER, timeout_s)
 
 
@@ -113,6 +113,8 @@ def _apart(at: "At") -> "tuple[tuple[str, ...], str | Settings | Application | N
             if not base.startswith(_SCHEMES):
                 raise ConfigError("address", f"{base!r} is none", "write http://HOST:PORT")
         if not at:
-            raise ConfigError("address", "the list of them is empty", "name a gateway, or none")
+            raise ConfigError(
+                "address", "the list of addresses is empty", "name a gateway, or none"
+            )
         return tuple(at), None
     return (), at

@@ -61,9 +61,7 @@ def problem_in(status: int, reason: str, body: bytes) -> Problem:
         said = " ".join(body.decode("utf-8", "replace").split())[:_SHOWN]
         if said.startswith("<"):
             what = f"{status} {reason}".rstrip()
-            told = (
-                f"no Thalweg answered, but a page of something else ({what}): look at the address"
-            )
+            told = f"the answer is not from Thalweg ({what}): check the address"
             return Problem(title=reason, status=status, detail=told)
         told = f"the gateway answered {status} {reason}".rstrip()
         return Problem(title=reason, status=status, detail=f"{told}: {said}" if said else told)

@@ -49,7 +49,9 @@ class RunCalls(Caller):
                 case RunCancelled():
                     raise ClientError(0, "run.cancelled", "the run was cancelled")
                 case RunInterrupted():
-                    detail = "the agent waits for a person's word; give it with `stream(resume=…)`"
+                    detail = (
+                        "the agent waits for a person's decision; send it with `stream(resume=…)`"
+                    )
                     raise ClientError(0, "run.interrupted", detail)
         raise ClientError(0, "run.cancelled", "the stream was closed before the run ended")
 

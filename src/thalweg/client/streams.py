@@ -141,5 +141,5 @@ def _event_of(frame: httpx2.ServerSentEvent) -> Event:
     try:
         return Notice(kind=frame.event, detail=_OBJECT.validate_json(frame.data))
     except ValidationError:
-        said = f"event {frame.id} of the stream is no JSON object: {frame.data[:80]!r}"
+        said = f"event {frame.id} of the stream is not a JSON object: {frame.data[:80]!r}"
         raise ClientError(200, UNREADABLE, said) from None

@@ -142,7 +142,7 @@ class ThreadCalls(Caller):
         )
 
     async def unpin(self, thread: str, position: int, quote: str) -> Done:
-        """Let go of pinned words."""
+        """Unpin words."""
         body = {"position": position, "quote": quote}
         return await self._ask(
             GatewayRequest("POST", path_of(_THREAD + "/unpin", thread), body=body), Done

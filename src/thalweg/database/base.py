@@ -11,7 +11,7 @@ Value = int | str | bytes
 """What goes into a table. A `str` is ASCII; any other text goes as `encode` writes it: PostgreSQL
 takes no NUL character."""
 
-OTHER_TABLES = "its tables are not those that this process knows: another version changed them"
+OTHER_TABLES = "its tables do not match this process: another version migrated them"
 RESTART = "restart this process with the newest version that uses the database"
 
 
@@ -138,7 +138,7 @@ def read_secret(
     kept = bytes(meta["secret"])
     if given is not None and given != kept:
         problem = "it was made with another secret"
-        raise ConfigError(database.place, problem, "open it with that one, or with none")
+        raise ConfigError(database.place, problem, "open it with that secret, or with none")
     return kept
 
 

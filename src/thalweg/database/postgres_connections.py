@@ -70,7 +70,7 @@ class PostgresConnections:
         except psycopg.Error as error:
             failure = as_storage_error(self.place, error)
             if connection.closed:
-                mend = "it may have been written: read the thread before writing again"
+                mend = "the write may have succeeded: read the thread before you write again"
                 failure = StorageError(failure.place, failure.problem, mend)
             raise failure from error
 

@@ -33,7 +33,7 @@ def place_of(url: str) -> str:
     ports = name["port"].split(",")
     if not found or any("@" in part for part in name.values()) or not _are_numbers(ports):
         kind = f"{urlsplit(url).scheme}://"
-        problem = "the address cannot be read"
+        problem = "the address cannot be parsed"
         mend = (
             "write it as postgresql://user:password@host:port/database, with : / @ as %3A %2F %40"
         )
@@ -64,7 +64,7 @@ def connect(url: str, place: str, timeout_s: float) -> psycopg.Connection:
             connect_timeout=max(2, round(timeout_s)),
         )
     except psycopg.Error as error:
-        problem = f"the server cannot be reached, or refuses ({_first_line(error)})"
+        problem = f"the server cannot be reached, or refuses connections ({_first_line(error)})"
         mend = "check the address, and that the server runs"
         raise StorageError(place, problem, mend) from None
 
@@ -93,7 +93,7 @@ def prepare(url: str, place: str, timeout_s: float) -> None:
 
 _MEANINGS = {
     "53100": ("the disk is full", "free some space and try again"),
-    "55P03": ("another process holds it", "try again when it is done"),
+    "55P03": ("another process has locked it", "try again when it has finished"),
     "57014": ("it took longer than the server allows", "try again, or raise statement_timeout"),
     "40P01": ("another process was in the way", "try again"),
     "40001": ("another process was in the way", "try again"),
@@ -120,7 +120,7 @@ def as_storage_error(place: str, error: psycopg.Error) -> StorageError:
     if code in _OTHER_TABLES:
         return StorageError(place, f"{OTHER_TABLES} ({_first_line(error)})", RESTART)
     problem = f"the database failed ({_first_line(error)})"
-    return StorageError(place, problem, "look into the server's log and try again")
+    return StorageError(place, problem, "check the server's log and try again")
 
 
 _BROKEN = (psycopg.OperationalError, psycopg.InterfaceError)

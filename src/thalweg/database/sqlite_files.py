@@ -119,9 +119,7 @@ def _connected_to_read(
         raise _unusable(path, error) from None
     if not has_table(connection, f"{component}_meta"):
         connection.close()
-        raise ConfigError(
-            path, f"the file holds no {component}, and it is read-only", "name another"
-        )
+        raise ConfigError(path, f"the file has no {component}, and is read-only", "name another")
     return connection
 
 
@@ -169,7 +167,7 @@ def _refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
     listed = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
     names = [name for (name,) in connection.execute(listed) if not name.startswith("sqlite_")]
     if names and not any(name.startswith(_OURS) for name in names):
-        problem = f"it holds tables of another program ({', '.join(names[:3])})"
+        problem = f"it has tables of another program ({', '.join(names[:3])})"
         raise ConfigError(path, problem, "name another file")
 
 
@@ -219,7 +217,7 @@ def as_storage_error(path: str, error: sqlite3.Error) -> StorageError:
     if name.startswith("SQLITE_FULL"):
         return StorageError(path, "the disk is full", "free some space and try again")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return StorageError(path, "another process holds it", "try again when it is done")
+        return StorageError(path, "another process has locked it", "try again when it has finished")
     if name.startswith("SQLITE_READONLY"):
         return StorageError(path, "it is read-only", "make the file and its folder writable")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):

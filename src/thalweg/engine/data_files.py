@@ -30,7 +30,7 @@ def distinct(rows: Iterable[str]) -> tuple[str, ...]:
     Example:
         >>> distinct("to be or not to be".split())
         Traceback (most recent call last):
-        ValueError: 'to' is listed twice; leave one out
+        ValueError: 'to' is listed twice; remove one
     """
     return tuple(by_word([("", rows)]))
 
@@ -48,7 +48,7 @@ def by_word(rows: Iterable[tuple[K, Iterable[str]]]) -> dict[str, K]:
     found: dict[str, K] = {}
     for key, word in ((key, word) for key, words in rows for word in words):
         if word in found:
-            msg = f"{word!r} is listed twice; leave one out"
+            msg = f"{word!r} is listed twice; remove one"
             raise ValueError(msg)
         found[word] = key
     return found

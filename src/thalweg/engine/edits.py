@@ -22,7 +22,7 @@ Reason = Literal[
     "a trigger of the policy",
     "the provider refused the request",
     "reasoning bound to another prefix",
-    "a summary was written, and the cache is cold",
+    "a summary is ready, and the cache has expired",
 ]
 """Why an edit was made, in the words of a report."""
 
@@ -143,7 +143,7 @@ class Unpin(_Edit):
 
 
 RepairReason = Literal[
-    "a call needs one result, directly behind it",
+    "a call needs one result, directly after it",
     "the arguments of a call are not a JSON object",
     "the model does not accept such media",
     "the provider accepts a system message at the beginning only",

@@ -172,7 +172,7 @@ class DocumentMirror:
             is_known = self._reported.get(scope) == str(error)
             self._reported[scope] = str(error)
         if not is_known:
-            _log.warning("%s (the memory goes on without it)", error)
+            _log.warning("%s (the memory continues without it)", error)
 
     def _commit_edits(
         self, scope: Scope, file: DocumentFile, grace_s: float = GRACE_S

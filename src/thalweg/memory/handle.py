@@ -176,7 +176,7 @@ class Memory:
         for fact in there:
             if fact.id == new.id or says_the_same(fact, new):
                 return fact
-        problem = "it was forgotten, and what was forgotten is not taken in again from an agent"
+        problem = "it was forgotten, and an agent cannot add forgotten facts again"
         raise FactRefusedError(new.content, problem)
 
     def _near(self, new: Fact, vector: bytes) -> list[Fact]:

@@ -46,7 +46,7 @@ def open_memory(
         return _open_postgres(address, secret, embed)
     kind = f"{scheme}://"
     problem = "there is no such kind of memory"
-    raise ConfigError(kind, problem, "give a path to a SQLite file, or postgresql://…")
+    raise ConfigError(kind, problem, "pass a path to a SQLite file, or postgresql://…")
 
 
 def _open_postgres(url: str, secret: bytes | None, embed: Embed | None) -> MemoryStore:
@@ -71,7 +71,7 @@ def attach_document(store: MemoryStore, settings: MemorySettings, *, owner: str 
     if settings.storage == "database":
         return
     if not isinstance(store, TableMemory):
-        problem = f"a {type(store).__name__} cannot keep a document"
+        problem = f"a {type(store).__name__} cannot have a document"
         raise ConfigError(
             "memory.storage", problem, "write `database`, or open it by `open_memory`"
         )

@@ -215,7 +215,7 @@ def _problem(call: InvalidToolCall, said: AIMessage) -> str:
     told = said.response_metadata
     if {told.get("finish_reason"), told.get("stop_reason")} & _CUT:
         return (
-            f"the answer reached its limit and the arguments break off after {len(written)} "
+            f"the answer reached its limit and the arguments end after {len(written)} "
             "characters, so write less in one call"
         )
     try:

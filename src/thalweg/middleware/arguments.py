@@ -38,7 +38,7 @@ def as_policy(given: object) -> ContextPolicy:
     if isinstance(given, Mapping):
         return ContextPolicy.from_mapping(given, where="policy")
     if not isinstance(given, ContextPolicy):
-        mend = "give a ContextPolicy, or a mapping with its settings"
+        mend = "pass a ContextPolicy, or a mapping with its settings"
         raise ConfigError("policy", f"it is {_told(given)}", mend)
     return given
 
@@ -53,7 +53,7 @@ def as_owner(given: object) -> Owner:
         return given
     if callable(given):
         return cast("Owner", given)
-    mend = "give a name, or a function that tells it from a run's config"
+    mend = "pass a name, or a function that returns it from a run's config"
     raise ConfigError("owner", f"it is {_told(given)}", mend)
 
 
@@ -68,8 +68,8 @@ def owner_of(owner: Owner, config: RunnableConfig) -> str:
     named: object = owner(config)
     if isinstance(named, str) and named:
         return named
-    problem = f"the function gave {_told(named)} for this run"
-    raise ConfigError("owner", problem, "let it return a name, a str that is not empty")
+    problem = f"the function's value for this run is {_told(named)}"
+    raise ConfigError("owner", problem, "let it return a non-empty str")
 
 
 def as_kept(given: object) -> KeptState:
@@ -82,7 +82,7 @@ def as_kept(given: object) -> KeptState:
         return given
     if given in ("whole", "run"):
         return cast("KeptState", given)
-    mend = "give a number of messages, 1 at least, 'whole' or 'run'"
+    mend = "pass a number of messages, at least 1, 'whole' or 'run'"
     raise ConfigError("state", f"it is {given!r}", mend)
 
 
@@ -114,7 +114,7 @@ def as_summarizer(given: object, policy: ContextPolicy) -> BaseChatModel | None:
     """
     if given is not None and policy.model_name is not None:
         problem = f"the policy names another one, model_name {policy.model_name!r}"
-        raise ConfigError("summarizer", problem, "give one of the two")
+        raise ConfigError("summarizer", problem, "pass one of the two")
     named, what = (given, "summarizer") if given is not None else (policy.model_name, "model_name")
     return as_chat_model(named, what)
 
@@ -127,7 +127,7 @@ def as_learner(given: object, settings: "MemorySettings") -> BaseChatModel | Non
     """
     if given is not None and settings.model_name is not None:
         problem = f"the settings name another one, model_name {settings.model_name!r}"
-        raise ConfigError("model", problem, "give one of the two")
+        raise ConfigError("model", problem, "pass one of the two")
     named, what = (given, "model") if given is not None else (settings.model_name, "model_name")
     return as_chat_model(named, what)
 
@@ -146,7 +146,7 @@ def as_memory_settings(given: object) -> "MemorySettings | None":
         return given
     if isinstance(given, Mapping):
         return MemorySettings.from_mapping(given, where="memory")
-    mend = "give MemorySettings, or a mapping with its settings"
+    mend = "pass MemorySettings, or a mapping with its settings"
     raise ConfigError("settings", f"it is {_told(given)}", mend)
 
 
@@ -163,7 +163,7 @@ def as_chat_model(named: object, what: str) -> BaseChatModel | None:
     if named is None or isinstance(named, BaseChatModel):
         return named
     if not isinstance(named, str):
-        mend = "give a chat model, or its name for init_chat_model"
+        mend = "pass a chat model, or its name for init_chat_model"
         raise ConfigError(what, f"it is {_told(named)}", mend)
     try:
         return init_chat_model(named)

@@ -153,8 +153,8 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
         super().__init__()
         self._specs = _checked(async_subagents)
         if wake is None and wake_store is not None:
-            mend = "give wake, too: what starts a run of the parent's thread"
-            raise AsyncSubAgentError("wake_store", "there is nothing that wakes a thread", mend)
+            mend = "pass wake, too: it starts a run of the parent's thread"
+            raise AsyncSubAgentError("wake_store", "no function resumes a thread", mend)
         self._remotes: dict[str, Remote] = {}
         self._looked: dict[str, float] = {}
         self._poll_s = poll_s
@@ -381,7 +381,7 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
         try:
             return self._looked_at(task)
         except Exception as problem:  # noqa: BLE001  # whatever a client of a server raises
-            _log.warning("task %s cannot be looked at: %s", task["task_id"], problem)
+            _log.warning("task %s cannot be checked: %s", task["task_id"], problem)
             return task
 
     def _written(self, tasks: Sequence[AsyncTask]) -> str:
@@ -432,7 +432,7 @@ def _known(tasks: Mapping[str, AsyncTask], task_id: str) -> AsyncTask:
 def _checked(specs: Sequence[AsyncSubAgent]) -> dict[str, AsyncSubAgent]:
     if not specs:
         what = "At least one async subagent must be given"
-        raise AsyncSubAgentError(what, "the tools would start nothing", "give async_subagents")
+        raise AsyncSubAgentError(what, "there is no server to run it", "give async_subagents")
     named = {spec["name"]: spec for spec in specs}
     if len(named) < len(specs):
         names = ", ".join(spec["name"] for spec in specs)
@@ -441,7 +441,7 @@ def _checked(specs: Sequence[AsyncSubAgent]) -> dict[str, AsyncSubAgent]:
     for spec in specs:
         if not is_elsewhere(spec):
             problem = f"{spec['name']!r} has no address"
-            mend = "give 'client', a ThalwegClient, or 'graph_id' and 'url'"
+            mend = "pass 'client', a ThalwegClient, or 'graph_id' and 'url'"
             raise AsyncSubAgentError("async_subagents", problem, mend)
     return named
 

@@ -436,7 +436,7 @@ def _check(
         raise ArgumentError(what, "no command could run", "give seconds")
     if grep_max_count is not None and grep_max_count <= 0:
         what = f"grep_max_count must be positive or None, got {grep_max_count}"
-        raise ArgumentError(what, "no search could answer", "give a number of matches")
+        raise ArgumentError(what, "no search could answer", "pass a number of matches")
 
 
 def _check_rights(given: Rights, backend: BackendProtocol) -> None:

@@ -95,10 +95,10 @@ def _parsed(path: str, text: str) -> JsonObject:
     try:
         document = json.loads(text) if text.strip() else {}
     except ValueError as error:
-        mend = "put it right; a file with comments cannot be changed without losing them"
-        raise ConfigError(path, f"it is no JSON ({error})", mend) from None
+        mend = "fix it; a file with comments cannot be changed without losing them"
+        raise ConfigError(path, f"it is not JSON ({error})", mend) from None
     if not isinstance(document, dict) or not isinstance(document.get("hooks", {}), dict):
-        raise ConfigError(path, "it is no JSON object of the expected form", "put it right")
+        raise ConfigError(path, "it is not a JSON object of the expected form", "put it right")
     return document
 
 
@@ -148,8 +148,8 @@ def _add_to_toml(text: str, commands: HostCommands) -> str:
     try:
         tomllib.loads(added)
     except tomllib.TOMLDecodeError as error:
-        mend = f"put it right, or remove its own [mcp_servers.{SERVER}]"
-        raise ConfigError(".codex/config.toml", f"it is no TOML ({error})", mend) from None
+        mend = f"fix it, or remove its own [mcp_servers.{SERVER}]"
+        raise ConfigError(".codex/config.toml", f"it is not TOML ({error})", mend) from None
     return added
 
 
@@ -200,7 +200,7 @@ HOSTS: tuple[CodingAgent, ...] = (
             ),
             Configuration(".codex/config.toml", _add_to_toml, _remove_from_toml),
         ),
-        "Codex runs a new hook after you trusted it: /hooks in a session.",
+        "Codex runs a new hook only after you trust it: /hooks in a session.",
     ),
     CodingAgent(
         "gemini-cli",

@@ -105,7 +105,7 @@ def apply_changes(folder: Path, changes: Sequence[FileChange], *, installs: bool
     make_private_folder(folder)
     for change in changes:
         if _read(change.path) != change.before:
-            raise ConfigError(str(change.path), "it was changed meanwhile", "try again")
+            raise ConfigError(str(change.path), "it was changed in the meantime", "try again")
         manifest = {**_manifest(folder)}
         known = manifest.pop(str(change.path), None)
         if installs:

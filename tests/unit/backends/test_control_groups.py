@@ -141,5 +141,5 @@ def test_root_without_control_groups_is_refused_a_shell() -> None:
     )
     if "mount" in ran.stderr.splitlines()[0]:
         pytest.skip(ran.stderr)
-    assert "nothing here bounds how many processes a command starts" in ran.stderr
+    assert "the number of processes of a command cannot be limited here" in ran.stderr
     assert "run as a user that is not root" in ran.stderr

@@ -59,8 +59,8 @@ def test_a_good_file_is_one_line_of_what_is_configured(monkeypatch: pytest.Monke
 def test_without_a_file_the_defaults_hold() -> None:
     ended = run("check")
     assert ended.exit_code == 0
-    assert ended.stdout.startswith("no config.yaml here, the defaults hold: no models, memory on")
-    assert ended.stdout.endswith("thalweg config init writes one to start with\n")
+    assert ended.stdout.startswith("no config.yaml here, the defaults apply: no models, memory on")
+    assert ended.stdout.endswith("`thalweg config init` writes an initial one\n")
 
 
 def test_everything_wrong_has_a_line_and_ends_with_1() -> None:
@@ -116,7 +116,7 @@ def test_a_package_that_is_not_here_is_a_warning() -> None:
     ended = run("check")
     assert ended.exit_code == 0
     assert ended.stdout.splitlines()[0] == (
-        "config.yaml:1: warning: tools[0].use: there is no package 'no_such_thing' here; "
+        "config.yaml:1: warning: tools[0].use: package 'no_such_thing' is not installed; "
         "install it before you use it"
     )
 

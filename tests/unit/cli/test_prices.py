@@ -37,7 +37,7 @@ def test_a_model_is_found_by_any_of_its_names() -> None:
     [("gpt-5.44", "did you mean 'gpt-5.4'?"), ("zzz", "use anthropic, anthropic-1h, openai, ")],
 )
 def test_what_is_not_known_is_refused_with_what_is(name: str, mend: str) -> None:
-    with pytest.raises(ConfigError, match=f"no prices of '{name}' are known; ") as caught:
+    with pytest.raises(ConfigError, match=f"there are no prices of '{name}'; ") as caught:
         find(name)
     assert mend in str(caught.value)
 

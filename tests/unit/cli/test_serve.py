@@ -23,4 +23,4 @@ def test_the_screen_of_a_file_without_such_settings_names_the_file() -> None:
 def test_a_file_named_twice_is_refused() -> None:
     ended = CliRunner().invoke(app, ["serve", "a.yaml", "--config", "b.yaml"])
     assert ended.exit_code
-    assert "a.yaml is given as well; name the file once" in f"{ended.output}{ended.exception}"
+    assert "a.yaml is set as well; name the file once" in f"{ended.output}{ended.exception}"

@@ -68,7 +68,7 @@ def test_turns_are_told_with_what_was_edited_and_why() -> None:
         "        the summary took 2 calls of mini: 300 tokens in, 40 out",
         "x    3  end     2026-09-21 14:13",
         "",
-        "x: a rewind, or an edit of the agent's state, left it behind.",
+        "x: abandoned by a rewind or by an edit of the agent's state.",
     ]
 
 
@@ -102,7 +102,7 @@ def test_what_came_of_a_fold_is_told_under_it() -> None:
     assert told[6] == "        predicted -1,370 after 137 calls; so far -1,370 (break-even never)"
     assert told[-2:] == [
         "So far all edits have saved +8,500 uncached input tokens, compared with sending",
-        "every message whole; 4,000 of what that costs is for tokens over the window.",
+        "all messages; 4,000 of what that costs is for tokens over the window.",
     ]
 
 
@@ -133,7 +133,7 @@ def test_one_turn_is_told_by_section() -> None:
         "turn 2: call, 2026-09-21 14:13, openai:gpt",
         "  1,250 of 5,000 tokens: system 10, history 1,240",
         "  reported: 1,300 tokens in (200 cached, 50 written), 7 out",
-        "  0 messages, 0 tools; it goes on from turn 1",
+        "  0 messages, 0 tools; it continues from turn 1",
         "  folded up to #7, but kept #0",
     ]
 

@@ -87,7 +87,7 @@ def test_an_answer_of_another_version_is_told_with_the_place() -> None:
     gateway = Answers(200, body=b'{"items": [{"name": 3}]}')
     with (
         ThalwegClient(gateway) as client,
-        pytest.raises(ClientError, match=r"items\.0\.name.*of one version"),
+        pytest.raises(ClientError, match=r"items\.0\.name.*the same version"),
     ):
         client.list_models()
 
@@ -99,7 +99,7 @@ def test_an_address_that_is_none_is_told_before_anything_is_asked(at: list[str])
 
 
 def test_whose_memory_it_is_a_gateway_elsewhere_knows_by_the_key() -> None:
-    with pytest.raises(ConfigError, match="key says"):
+    with pytest.raises(ConfigError, match="key identifies"):
         AsyncThalwegClient("http://a", owner="ada")
 
 

@@ -70,14 +70,14 @@ def test_some_models_have_prices_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("section", "said"),
     [
-        ({}, "the prices of mine are not known"),
-        ({"output": 6}, "the prices of mine are not known"),
-        ({"read": 0.2}, "the prices of mine are not known"),
+        ({}, "the prices of mine are unknown"),
+        ({"output": 6}, "the prices of mine are unknown"),
+        ({"read": 0.2}, "the prices of mine are unknown"),
         ({"read": 0.2, "write": 1.0}, ""),
         ({"tariff": "openai"}, ""),
         ({"tariff": "anthropic"}, ""),
         ({"models": {"mine": {"tariff": "openai"}}}, ""),
-        ({"models": {"yours": {"tariff": "openai"}}}, "the prices of mine are not known"),
+        ({"models": {"yours": {"tariff": "openai"}}}, "the prices of mine are unknown"),
     ],
 )
 def test_nothing_is_assumed_any_more_of_a_model_whose_prices_were_given(

@@ -54,7 +54,7 @@ def test_requests_fit_in_the_providers_tokens_once_it_has_reported() -> None:
         ([user("a"), says(" "), user("b")], "is empty"),
         ([says("a"), user("b")], "is the first message and not a user's"),
         ([user("a"), says("b")], "ends with the assistant's message"),
-        ([system("a")], "no message beside the system prompt"),
+        ([system("a")], "no message besides the system prompt"),
         ([Message("user", (ToolCall("c", "ls", "{}"),)), result("c")], "is not the assistant's"),
     ],
 )  # fmt: skip

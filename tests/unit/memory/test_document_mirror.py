@@ -407,7 +407,7 @@ def test_the_settings_say_whether_there_is_a_document(tmp_path: Path) -> None:
 
 def test_a_store_without_tables_of_ours_keeps_no_document(tmp_path: Path) -> None:
     stranger = cast("MemoryStore", object())
-    with pytest.raises(ConfigError, match="cannot keep a document"):
+    with pytest.raises(ConfigError, match="cannot have a document"):
         attach_document(stranger, in_document(tmp_path / "memory.json"))
 
 

@@ -21,19 +21,19 @@ T: Any = {"configurable": {"thread_id": "t"}}
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"policy": 7}, "policy: it is of type int; give a ContextPolicy"),
+        ({"policy": 7}, "policy: it is of type int; pass a ContextPolicy"),
         ({"policy": {"triger": 7}}, "triger"),
-        ({"owner": None}, "owner: it is None; give a name"),
-        ({"owner": ""}, "owner: it is ''; give a name"),
-        ({"owner": 7}, "owner: it is of type int; give a name"),
-        ({"state": 0}, "state: it is 0; give a number"),
-        ({"state": "all"}, "state: it is 'all'; give a number of messages"),
+        ({"owner": None}, "owner: it is None; pass a name"),
+        ({"owner": ""}, "owner: it is ''; pass a name"),
+        ({"owner": 7}, "owner: it is of type int; pass a name"),
+        ({"state": 0}, "state: it is 0; pass a number"),
+        ({"state": "all"}, "state: it is 'all'; pass a number of messages"),
         ({"summarizer": "nosuch:model"}, "summarizer: there is no model 'nosuch:model' "),
-        ({"summarizer": 7}, "summarizer: it is of type int; give a chat model"),
+        ({"summarizer": 7}, "summarizer: it is of type int; pass a chat model"),
         ({"policy": {"model_name": "nosuch:model"}}, "model_name: there is no model"),
         (
             {"policy": ContextPolicy(model_name="a"), "summarizer": "b"},
-            "summarizer: the policy names another one, model_name 'a'; give one of the two",
+            "summarizer: the policy names another one, model_name 'a'; pass one of the two",
         ),
     ],
     ids=str,
@@ -50,7 +50,7 @@ def test_a_function_that_names_no_owner_is_told_so(named: Any) -> None:  # noqa:
     """Before anything is logged under a name of nobody."""
     middleware = ContextMiddleware(archive=":memory:", owner=lambda _: named)
     agent = agent_with(RuledModel(rule=says("hi")), middleware)
-    with pytest.raises(ConfigError, match="owner: the function gave"):
+    with pytest.raises(ConfigError, match="owner: the function's value for this run is"):
         agent.invoke({"messages": [HumanMessage("hi")]})
 
 

@@ -81,7 +81,7 @@ def test_what_its_owner_changed_since_stays(home: Path) -> None:
 def test_a_changed_file_is_not_overwritten(home: Path) -> None:
     changes = plan_install(home, home / ".thalweg", HOSTS)
     (home / ".claude.json").write_text("{}")
-    with pytest.raises(ConfigError, match="changed meanwhile"):
+    with pytest.raises(ConfigError, match="changed in the meantime"):
         apply_changes(home / ".thalweg", changes, installs=True)
     assert (home / ".claude.json").read_text() == "{}"
 

@@ -186,10 +186,8 @@ def _without_excluded(profile: HarnessProfile, middleware: list[Middleware]) -> 
     names = {entry for entry in profile.excluded_middleware if isinstance(entry, str)}
     if needed or not names <= known:
         unknown = sorted(names - known)
-        problem = (
-            f"{', '.join(needed)} cannot be left out" if needed else f"no {', '.join(unknown)}"
-        )
-        mend = f"leave out some of {', '.join(sorted(known - _NEEDED - {USERS}))}"
+        problem = f"{', '.join(needed)} cannot be removed" if needed else f"no {', '.join(unknown)}"
+        mend = f"remove some of {', '.join(sorted(known - _NEEDED - {USERS}))}"
         raise ProfileError("excluded_middleware", problem, mend)
     return [one for one in middleware if not profile.excludes(one)]
 
@@ -336,7 +334,7 @@ def as_model(given: str | BaseChatModel | None) -> BaseChatModel:
     if isinstance(given, BaseChatModel):
         return given
     if given is None:
-        said = f"no model is named: {DEFAULT_MODEL} is taken; name one"
+        said = f"no model is named: {DEFAULT_MODEL} is used; name one"
         warnings.warn(said, DeprecationWarning, stacklevel=3)
     name = DEFAULT_MODEL if given is None else given
     try:

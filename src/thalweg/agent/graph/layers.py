@@ -25,7 +25,7 @@ LAYERS = (
     Layer("TodoListMiddleware", "the first part of ours in the system prompt: never changes"),
     Layer(
         "MemoryMiddleware",
-        "memory files, and what is known of the user: change between runs at most",
+        "memory files, and what memory stores about the user: change only between runs",
     ),
     Layer("SkillsMiddleware", "skills: change between runs at most"),
     Layer("FilesystemMiddleware", "files and the shell"),
@@ -39,7 +39,7 @@ LAYERS = (
     Layer("LoopMiddleware", "sees what the model asks for before it is run"),
     Layer("AnswerMiddleware", "asks again where an answer is empty"),
     Layer(USERS, "sees the agent's messages as the state has them"),
-    Layer("ToolProfileMiddleware", "hides and describes tools, whoever brought them"),
+    Layer("ToolProfileMiddleware", "hides and describes tools of all middleware"),
     Layer("HumanInTheLoopMiddleware", "asks about the calls that are really going to be run"),
     Layer("ContextMiddleware", "last: what it counts is what is sent"),
 )

@@ -31,13 +31,13 @@ class Memories:
         if given is None:
             return cls()
         if isinstance(given, str):
-            problem = f"{given!r} is a text alone, and may be a path or an address"
-            mend = "give [path] for a file, open_memory(address) for a memory"
+            problem = f"{given!r} is ambiguous: a path or an address"
+            mend = "pass [path] for a file, open_memory(address) for a memory"
             raise ConfigError("memory", problem, mend)
         each: Iterable[Given] = given if isinstance(given, Sequence) else (given,)
         files = [one for one in each if isinstance(one, str)]
         users = [one for one in each if not isinstance(one, str)]
         if len(users) > 1:
             problem = f"{len(users)} memories are given"
-            raise ConfigError("memory", problem, "give one memory, beside any number of paths")
+            raise ConfigError("memory", problem, "pass one memory and any number of paths")
         return cls(files if files or not users else None, users[0] if users else None)

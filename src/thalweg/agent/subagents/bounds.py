@@ -30,7 +30,7 @@ class Bounds:
             kinds = (int, float) if field.name in self.FLOATS else (int,)
             is_number = isinstance(given, kinds) and not isinstance(given, bool)
             if given is not None and not (is_number and given > 0):
-                mend = f"give a number above 0, or None {self.UNBOUNDED}"
+                mend = f"pass a number above 0, or None {self.UNBOUNDED}"
                 raise SpecError(self.ARGUMENT, f"{field.name} is {given!r}", mend)
 
     @classmethod
@@ -51,7 +51,7 @@ class Bounds:
             return given
         names = [field.name for field in fields(cls)]
         if not isinstance(given, Mapping):
-            mend = f"give a mapping with some of {', '.join(names)}"
+            mend = f"pass a mapping with some of {', '.join(names)}"
             raise SpecError(cls.ARGUMENT, f"it is of type {type(given).__name__}", mend)
         for name in given:
             if name not in names:

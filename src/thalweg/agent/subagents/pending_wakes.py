@@ -117,5 +117,5 @@ class PendingWakes:
                 raise self._failed(error) from error
 
     def _failed(self, error: Exception) -> StorageError:
-        mend = "give wake_store the path of a file on a disk of this machine"
+        mend = "set wake_store to the path of a file on a disk of this machine"
         return StorageError(self._place, str(error), mend)

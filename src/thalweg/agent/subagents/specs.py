@@ -127,7 +127,7 @@ def _read(given: SubAgent | CompiledSubAgent, limits: SubagentLimits, needs: Seq
     for key in ("name", "description"):
         if not isinstance(given.get(key), str) or not given.get(key):
             named = given.get("name", "?")
-            raise SpecError("subagents", f"SubAgent {named!r} has no {key}", "give one, as a str")
+            raise SpecError("subagents", f"SubAgent {named!r} has no {key}", "pass one, as a str")
     name = given["name"]
     for key in given:
         if key not in allowed:

@@ -98,7 +98,7 @@ class Waker:
                         self._thread = None
                         return
             except StorageError as error:
-                _log.warning("background tasks cannot be looked at: %s", error)
+                _log.warning("background tasks cannot be checked: %s", error)
 
     def _look_round(self) -> None:
         now = time.monotonic()
@@ -134,7 +134,7 @@ class Waker:
             times = self._failed.get(thread, (0, 0.0))[0] + 1
             pause = min(MOST_PAUSE_S, self._poll_s * 2**times)
             self._failed[thread] = times, time.monotonic() + pause
-            _log.warning("thread %s was not woken; retry in %.0f s: %s", thread, pause, error)
+            _log.warning("thread %s was not resumed; retry in %.0f s: %s", thread, pause, error)
             with _logged(thread):
                 self._pending.set_state(thread, "idle")
         finally:
@@ -147,7 +147,7 @@ def _logged(thread: str) -> Iterator[None]:
     try:
         yield
     except StorageError as error:
-        _log.warning("thread %s may not be woken for its tasks: %s", thread, error)
+        _log.warning("thread %s cannot be resumed for its tasks: %s", thread, error)
 
 
 def _thread_of(row: PendingWake) -> str:

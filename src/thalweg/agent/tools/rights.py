@@ -70,7 +70,7 @@ def _check_pattern(path: str) -> None:
         raise RuleError(what, "tools take absolute paths", "write it from the root")
     if ".." in parts:
         what = f"Permission path must not contain '..': {path!r}"
-        raise RuleError(what, "where it leads depends on links", "write it without climbing")
+        raise RuleError(what, "its target depends on links", "write it without ..")
     if "~" in parts:
         what = f"Permission path must not contain '~': {path!r}"
         raise UnsupportedRuleError(what, "backends have no home folders", "write it from the root")

@@ -261,7 +261,9 @@ def standing_at(archive: Archive, key: ThreadKey, turn: int, page: TurnRecord) -
             case Strip():
                 stripped = (*stripped, *edit.positions)
             case Fold():
-                problem = f"the fold of turn {turn} in thread {key.thread!r} has no state"
+                problem = (
+                    f"the compaction of turn {turn} in thread {key.thread!r} has no engine snapshot"
+                )
                 raise ArchiveError(problem)
             case _:
                 rewrites[edit.position] = edit

@@ -118,7 +118,7 @@ def compact(
 
     def deed() -> _ManualOperation:
         if page_at(archive, key)[0] != number:
-            problem = f"thread {key.thread!r} went on meanwhile: compact it again"
+            problem = f"thread {key.thread!r} continued in the meantime: compact it again"
             raise ArchiveError(problem)
         settled = iter(batches)
         return _ManualOperation(
@@ -183,10 +183,10 @@ def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Operation
 
 def _nothing_to_undo(key: ThreadKey, turn: int | None) -> str:
     if turn is None:
-        return f"thread {key.thread!r} holds no compaction: there is nothing to undo"
+        return f"thread {key.thread!r} has no compaction to undo"
     return (
-        f"turn {turn} of thread {key.thread!r} holds no compaction that stands; "
-        "`thalweg thread show` lists the folds"
+        f"turn {turn} of thread {key.thread!r} has no active compaction; "
+        "`thalweg thread show` lists the compactions"
     )
 
 

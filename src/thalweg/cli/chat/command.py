@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _OWNER = "local"
 _IDENTIFIER = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
 _LOG_BYTES = 1_000_000
-_WORDS = "What to ask first. Without a terminal, or with what is piped in, it is all that is asked."
+_WORDS = "The first message. Without a terminal, or with piped input, it is the only one."
 
 
 def chat(
@@ -35,18 +35,23 @@ def chat(
         typer.Option(
             "--model",
             "-m",
-            help="Who answers: a name in the settings' models; in process also local:PATH.gguf, "
+            help="The model: a name in the settings' models; in process also local:PATH.gguf, "
             "ollama:NAME, provider:model or openai:NAME@http://host/v1.",
         ),
     ] = "",
     thread: Annotated[
-        str, typer.Option("--thread", "-t", help="Where: a thread's id; a new thread if not given.")
+        str, typer.Option("--thread", "-t", help="A thread's id. Default: a new thread.")
     ] = "",
     latest: Annotated[
-        bool, typer.Option("--continue", "-c", help="Go on in the thread that was used last.")
+        bool, typer.Option("--continue", "-c", help="Continue the thread that was used last.")
     ] = False,
     url: Annotated[
-        str, typer.Option("--url", envvar="THALWEG_URL", help="A gateway; in process if not given.")
+        str,
+        typer.Option(
+            "--url",
+            envvar="THALWEG_URL",
+            help="Address of a gateway. Default: run in this process.",
+        ),
     ] = "",
     key: Annotated[
         str, typer.Option("--key", envvar="THALWEG_KEY", help="The key of that gateway.")
@@ -57,7 +62,8 @@ def chat(
     has_place: Annotated[
         bool,
         typer.Option(
-            "--folder/--no-folder", help="Tell the agent this folder, its project and branch."
+            "--folder/--no-folder",
+            help="Include this folder, its project and branch in the agent's context.",
         ),
     ] = True,
 ) -> None:
@@ -83,7 +89,9 @@ def chat(
         raise ConfigError("MESSAGE", "there is nothing to ask", "thalweg chat 'How many?'")
     with _client(wanted) as client:
         if not (model or _default(client)):
-            raise ConfigError("--model", "no model is configured", "`thalweg chat` says what to do")
+            raise ConfigError(
+                "--model", "no model is configured", "run `thalweg chat` for instructions"
+            )
         _look_up(client, model)
         where = thread or (newest_thread(client) if latest else new_thread())
         stream = client.stream(asked, where, model=model or None, place=here or None)
@@ -145,7 +153,7 @@ def _client(wanted: _Wanted) -> "ThalwegClient":
 
     url, key = wanted.url, wanted.key or None
     if url and wanted.config is not None:
-        raise ConfigError("--config", f"the settings are those of {url}", "leave one of them out")
+        raise ConfigError("--config", f"the settings are those of {url}", "remove one of them")
     if url and not url.startswith(("http://", "https://")):
         raise ConfigError("--url", f"{url!r} is no address", "write http://HOST:PORT")
     if wanted.thread and not re.fullmatch(_IDENTIFIER, wanted.thread):

@@ -62,7 +62,7 @@ def perform(line: str, desk: CommandContext) -> list[PrintedLine]:
     name, _, rest = line.strip().removeprefix("/").partition(" ")
     if (command := COMMANDS.get(name.lower())) is None:
         near = difflib.get_close_matches(name.lower(), COMMANDS, n=1, cutoff=0.5)
-        meant = f"did you mean /{near[0]}?" if near else "/help lists what there is"
+        meant = f"did you mean /{near[0]}?" if near else "/help lists the commands"
         return text.told(f"there is no /{name}; {meant}", kind="failure")
     return command.work(desk, rest.strip())
 
@@ -70,7 +70,7 @@ def perform(line: str, desk: CommandContext) -> list[PrintedLine]:
 def _help(desk: CommandContext, rest: str) -> list[PrintedLine]:
     del desk, rest
     rows = [(f"/{each.name} {each.takes}", each.about) for each in COMMANDS.values()]
-    keys = "Enter sends, Alt-Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves."
+    keys = "Enter sends, Alt-Enter begins a new line, Ctrl-C stops an answer, Ctrl-D quits."
     return text.told(*columns(rows), keys)
 
 
@@ -87,7 +87,7 @@ def _context(desk: CommandContext, rest: str) -> list[PrintedLine]:
     thread = desk.status.thread
     if rest == "edits":
         return text.decisions(desk.client.list_turns(thread, edits_only=True)) or text.told(
-            "nothing was compacted yet"
+            "there was no compaction yet"
         )
     turn = int(rest) if rest.isdecimal() else None
     request = desk.client.get_context(thread, turn=turn)
@@ -115,7 +115,7 @@ def _memory(desk: CommandContext, rest: str) -> list[PrintedLine]:
 
 
 def _forget(desk: CommandContext, words: str) -> list[PrintedLine]:
-    if not desk.confirm(f"Delete for good whatever memory has with {words!r} in it?"):
+    if not desk.confirm(f"Permanently delete everything in memory that contains {words!r}?"):
         return text.told("nothing was deleted")
     return text.forgotten(desk.client.forget_memory(words=words))
 
@@ -151,7 +151,7 @@ def _threads(desk: CommandContext, rest: str) -> list[PrintedLine]:
 
 def _thread(desk: CommandContext, rest: str) -> list[PrintedLine]:
     if not rest:
-        return text.told(f"this is thread {desk.status.thread}; /thread ID goes to another")
+        return text.told(f"this is thread {desk.status.thread}; /thread ID switches to another")
     desk.client.get_thread(rest)
     return desk.turn_to(rest)
 
@@ -187,7 +187,7 @@ def _files(desk: CommandContext, rest: str) -> list[PrintedLine]:
 
 def _export(desk: CommandContext, rest: str) -> list[PrintedLine]:
     path = Path(rest.strip("'\"") or f"{desk.status.thread}.jsonl").expanduser()
-    if path.exists() and not desk.confirm(f"{path} is there already. Write over it?"):
+    if path.exists() and not desk.confirm(f"{path} exists. Overwrite it?"):
         return text.told("nothing was written")
     with open(path, "w", encoding="utf-8", opener=open_private) as file:
         file.write(desk.client.export_thread(desk.status.thread))
@@ -205,20 +205,20 @@ COMMANDS: Mapping[str, Command] = {
     for each in (
         Command("help", "", "show this", _help),
         Command("compact", "", "compact the context now; nothing is lost", _compact),
-        Command("context", "[SECTION|RECORD|edits]", "show what the model is sent", _context),
+        Command("context", "[SECTION|RECORD|edits]", "show the model's context", _context),
         Command("memory", "[WORDS|forget WORDS|MODE]", "show, search or forget", _memory),
         Command("undo", "", "undo the newest compaction", _undo),
-        Command("rewind", "RECORD", "go back to how the thread stood", _rewind),
+        Command("rewind", "RECORD", "go back to an earlier state of the thread", _rewind),
         Command("model", "[NAME]", "show the models, or change the one that answers", _model),
         Command("threads", "[WORDS]", "list threads", _threads),
-        Command("thread", "ID", "go to another thread", _thread),
+        Command("thread", "ID", "switch to another thread", _thread),
         Command("new", "", "begin a new thread", _new),
-        Command("history", "[COUNT]", "show what was said", _history),
+        Command("history", "[COUNT]", "show the messages", _history),
         Command("usage", "", "show tokens and money", _usage),
         Command("cost", "", "the same", _usage),
         Command("upload", "PATH", "send a file to the agent", _upload),
         Command("files", "", "list files sent and made", _files),
         Command("export", "[PATH]", "write the thread to a file", _export),
-        Command("quit", "", "leave; the thread stays", _quit),
+        Command("quit", "", "quit; the thread is kept", _quit),
     )
 }

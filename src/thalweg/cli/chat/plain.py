@@ -20,8 +20,8 @@ def final_answer(stream: BlockingStream) -> str:
             case RunFailed(problem=problem):
                 raise error_of(problem)
             case RunInterrupted():
-                mend = f"answer it with `thalweg chat --thread {stream.thread}`"
-                said = f"the agent asks for a person's word; {mend}"
+                mend = f"answer with `thalweg chat --thread {stream.thread}`"
+                said = f"the agent asks for a person's decision; {mend}"
                 raise ClientError(0, "run.interrupted", said)
             case RunCancelled():
                 raise ClientError(0, "run.cancelled", "the run was cancelled")

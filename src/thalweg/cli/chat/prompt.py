@@ -67,7 +67,7 @@ class MessagePrompt:
             EOFError: The user refused to answer; `KeyboardInterrupt` likewise.
         """
         is_long = "\n" in default
-        below = "Esc, then Enter, sends it; Ctrl-C leaves the question open" if is_long else None
+        below = "Esc, then Enter, sends it; Ctrl-C keeps the question open" if is_long else None
         return prompt(
             question, default=default, multiline=is_long, bottom_toolbar=below, style=_STYLE
         )
@@ -77,7 +77,7 @@ class MessagePrompt:
 
     def _below(self) -> AnyFormattedText:
         if time.monotonic() - self._left_at < _AGAIN_S:
-            return "Ctrl-C again leaves; the thread stays"
+            return "Ctrl-C again quits; the thread is kept"
         return self._status()
 
     def _keys(self) -> KeyBindings:

@@ -29,7 +29,7 @@ _OFFERS = {
     "approve": "[a]pprove",
     "edit": "[e]dit",
     "reject": "[r]eject",
-    "respond": "[s]ay the result",
+    "respond": "[s]et the result",
 }
 _WORDS = {"approve": "approve", "edit": "edit", "reject": "reject", "respond": "say"}
 _LAST = 12
@@ -144,7 +144,7 @@ class ChatSession:
         try:
             self._follow(self._stream(said, None))
         except BusyError as error:
-            busy = "an answer is under way already, and is shown; send yours again behind it"
+            busy = "an answer is in progress, and is shown; send your message again after it"
             self._screen.show(text.told(busy))
             self._follow(self.client.join_stream(self.status.thread, error.run))
 
@@ -174,7 +174,7 @@ class ChatSession:
             )
         except KeyboardInterrupt:
             stream.close()
-            self._screen.show(text.told("it goes on without you; --continue comes back to it"))
+            self._screen.show(text.told("it continues in the background; --continue returns to it"))
         self.status = telling.status
         self._open = telling.questions
         self._count()
@@ -228,7 +228,7 @@ class ChatSession:
                 case "approve":
                     return approval()
                 case "reject":
-                    return rejection(self._ask_line("why? (the agent is told) ").strip())
+                    return rejection(self._ask_line("why? (the agent sees the reason) ").strip())
                 case "respond":
                     return response(self._ask_line("what is the result? "))
                 case "edit" if (edited := self._edited(action)) is not None:

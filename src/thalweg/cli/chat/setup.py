@@ -25,6 +25,6 @@ def choose(
     show("")
     for number, offer in enumerate(ready, 1):
         show(f"  {number}  {offer.name}  ({offer.what})")
-    said = ask("Which is to answer now? (a number; Enter leaves) ").strip()
+    said = ask("Which model should answer? (a number; Enter quits) ").strip()
     is_one = said.isdecimal() and 1 <= int(said) <= len(ready)
     return ready[int(said) - 1].name if is_one else ""

@@ -107,7 +107,7 @@ class EventRenderer:
             case MessageStarted():
                 if event.caller:
                     return []
-                again = [PrintedLine("note", "that answer broke off; it is begun again")]
+                again = [PrintedLine("note", "that answer was interrupted; it starts again")]
                 lines = self._flushed(again if self._is_broken_off else [])
                 self._message, self._said, self._is_broken_off = event.message, "", False
                 return lines
@@ -170,14 +170,14 @@ class EventRenderer:
                 self.status = replace(self.status, model=event.model or self.status.model)
                 return []
             case RunResumed():
-                told = f"the process died; another goes on (attempt {event.attempt})"
+                told = f"the process crashed; another one continues (attempt {event.attempt})"
                 return self._flushed([PrintedLine("note", told)])
             case RunCompleted():
                 self.status = replace(self.status, now=event.usage)
             case RunInterrupted():
                 self.questions = event.questions
             case RunCancelled():
-                lines = [PrintedLine("note", "stopped; the thread stays as its last step left it")]
+                lines = [PrintedLine("note", "stopped; the thread is as after its last step")]
             case RunFailed():
                 said = event.problem.detail or event.problem.title
                 lines = [PrintedLine("error", printable(said))]
@@ -238,7 +238,7 @@ def notice(event: Notice) -> list[tuple[Any, str]]:
             return [("memory", f"{what} to review: thalweg memory review")]
         case "thalweg.memory.failed":
             problem = detail.get("problem", "it failed")
-            return [("failure", printable(f"memory is not there for this run: {problem}"))]
+            return [("failure", printable(f"memory is unavailable in this run: {problem}"))]
     said = detail.get("note") or detail.get("message") or detail.get("text")
     if isinstance(said, str) and said:
         return [("note", printable(_cut(said, 2 * _RESULT_CHARS)))]

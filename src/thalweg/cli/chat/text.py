@@ -45,7 +45,7 @@ def models(listed: Models, current: str) -> list[PrintedLine]:
         )
         for model in listed.items
     ]
-    return told(*columns(rows)) or told("no model is set up")
+    return told(*columns(rows)) or told("no model is configured")
 
 
 def threads(listed: Threads, current: str) -> list[PrintedLine]:
@@ -206,7 +206,7 @@ def recall(found: Recall) -> list[PrintedLine]:
         )
         for item in found.items
     ]
-    return told(*columns(rows), kind="memory") or told("memory has nothing about that")
+    return told(*columns(rows), kind="memory") or told("memory has nothing on that")
 
 
 def forgotten(done: Forgotten) -> list[PrintedLine]:

@@ -20,5 +20,5 @@ def newest_thread(client: ThalwegClient) -> str:
     """
     newest = client.list_threads(limit=1).items
     if not newest:
-        raise ConfigError("--continue", "there is no thread yet", "leave it out to begin one")
+        raise ConfigError("--continue", "there is no thread yet", "omit it to begin one")
     return newest[0].id

@@ -17,7 +17,7 @@ Models = Annotated[
     typer.Option(
         "--model",
         metavar="NAME",
-        help="Who answers: scripted:searcher (the default), scripted:literal or "
+        help="The model: scripted:searcher (the default), scripted:literal or "
         "scripted:forgetful, which need no key; local:PATH.gguf, ollama:NAME, provider:model, "
         "openai:NAME@http://host/v1, or a name in the settings' models. May be repeated.",
     ),
@@ -27,7 +27,7 @@ Policies = Annotated[
     typer.Option(
         "--policy",
         metavar="NAMES",
-        help="Whose agent: thalweg (the default), thalweg-middleware, deepagents, langchain or "
+        help="The agent: thalweg (the default), thalweg-middleware, deepagents, langchain or "
         "none. May be repeated, or separated by commas.",
     ),
 ]
@@ -43,9 +43,7 @@ Subjects = Annotated[
 ]
 Suites = Annotated[
     str,
-    typer.Option(
-        "--suite", metavar="NAME", help="Which probes: context, memory, subagents or all."
-    ),
+    typer.Option("--suite", metavar="NAME", help="The suite: context, memory, subagents or all."),
 ]
 Probes = Annotated[
     list[str] | None,
@@ -76,14 +74,14 @@ Window = Annotated[
     ),
 ]
 Trials = Annotated[
-    int, typer.Option(metavar="N", help="How often each is played, with other names and numbers.")
+    int, typer.Option(metavar="N", help="Repetitions of each case, with other names and numbers.")
 ]
-Parallel = Annotated[int, typer.Option(metavar="N", help="How many trials at once.")]
+Parallel = Annotated[int, typer.Option(metavar="N", help="Number of concurrent trials.")]
 Seed = Annotated[
     int,
     typer.Option(
         metavar="N",
-        help="Of all names and numbers; the same for every agent, model and trigger.",
+        help="Seed of all names and numbers; the same for every agent, model and trigger.",
         callback=bounded,
     ),
 ]
@@ -92,47 +90,47 @@ JudgeName = Annotated[
     typer.Option(
         "--judge",
         metavar="MODEL",
-        help="Asked where nothing exact can tell; without it, what needs one is not tested.",
+        help="The model that grades answers without an exact check. Default: skip such cases.",
     ),
 ]
 Budget = Annotated[
     float | None,
-    typer.Option(metavar="USD", help="Begin no further trial when what was played cost as much."),
+    typer.Option(metavar="USD", help="Start no further trial when this amount is spent."),
 ]
 Out = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
         help="Keep results, with every request, one line a trial (JSON Lines). What is in it is "
-        "not played again.",
+        "not repeated.",
     ),
 ]
-Html = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write a report to look at in a browser.")
-]
+Html = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report for a browser.")]
 BaselineFile = Annotated[
     Path | None,
     typer.Option(
         "--baseline",
         metavar="FILE",
-        help="Compare with results that were good; exit code 1 when something is worse.",
+        help="Compare with saved results; exit code 1 if something is worse.",
     ),
 ]
 SaveBaseline = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Write the verdicts to a small file, to be committed."),
+    typer.Option(metavar="FILE", help="Write the verdicts to a small file that can be committed."),
 ]
 FailUnder = Annotated[
     float | None,
     typer.Option(
         metavar="RATE",
-        help="Exit code 1 when fewer of an agent's tested trials pass: a share, such as 0.9.",
+        help="Exit code 1 if a smaller share of an agent's tested trials passes, such as 0.9.",
     ),
 ]
 Config = Annotated[
     Path | None, typer.Option("--config", help="The settings, if not config.yaml here.")
 ]
-List = Annotated[bool, typer.Option("--list", help="List the probes: what each asks and needs.")]
+List = Annotated[
+    bool, typer.Option("--list", help="List the probes, their questions and requirements.")
+]
 Show = Annotated[
     str,
     typer.Option(
@@ -168,8 +166,8 @@ def _trigger(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        mend = f"give a share such as 0.1, or `{OWN_TRIGGER}`"
-        raise ConfigError("--trigger", f"{text!r} is no share of the window", mend) from None
+        mend = f"pass a share such as 0.1, or `{OWN_TRIGGER}`"
+        raise ConfigError("--trigger", f"{text!r} is not a share of the window", mend) from None
 
 
 def as_request(text: str) -> tuple[str, int | None]:
@@ -184,5 +182,7 @@ def as_request(text: str) -> tuple[str, int | None]:
     """
     name, colon, number = text.partition(":")
     if colon and not (number.isascii() and number.isdigit()):
-        raise ConfigError("--show", f"{number!r} is no number of a request", "write ID or ID:N")
+        raise ConfigError(
+            "--show", f"{number!r} is not the number of a request", "write ID or ID:N"
+        )
     return name, int(number) if colon else None

@@ -85,7 +85,7 @@ def show_request(trial: str, number: int | None, out: Path | None) -> None:
     found = [one for one in read_kept(out).results if one.key.id.startswith(trial)]
     if len(found) != 1:
         problem = f"{len(found) or 'no'} trials of {out} have an id that begins with {trial!r}"
-        raise ConfigError("--show", problem, "copy an id as the list of failures has it")
+        raise ConfigError("--show", problem, "copy an id from the list of failures")
     print_lines(request_lines(found[0], number))
 
 

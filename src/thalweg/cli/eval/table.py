@@ -143,10 +143,10 @@ def summary(played: Played, seconds: float) -> str:
     if played.again:
         told.append(f"{played.again} were played before")
     if played.unplayed:
-        told.append(f"{played.unplayed} were not begun: the budget is spent")
+        told.append(f"{played.unplayed} were not started: the budget is spent")
     told.append(f"{tokens.input:,} tokens sent, {tokens.output:,} written")
     if any(result.cost is None for result in played.results):
-        told.append("not all prices are known")
+        told.append("some prices are unknown")
     if played.spent:
         told.append(f"{played.spent:,.2f} $")
     return "; ".join(told) + "."

@@ -64,7 +64,7 @@ memory = typer.Typer(
     callback=memory_options,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="See what is remembered across threads, and why; change it, take it along, forget it. "
+    help="Show what is remembered across threads, and why; change, export or forget it. "
     "A fact is named by its id, a change by its number in `thalweg memory history`.",
 )
 
@@ -77,7 +77,10 @@ def show(
     ] = "",
     *,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also what was superseded, expired or waits for review.")
+        bool,
+        typer.Option(
+            "--all", help="Include superseded and expired facts, and those that wait for review."
+        ),
     ] = False,
 ) -> None:
     """Show the profile and the facts that hold; with an ID, one fact and where it comes from."""
@@ -93,7 +96,7 @@ def show(
     respond(ctx, tell_memory(profile, facts), plain, nothing="Nothing is remembered here.")
 
 
-@memory.command(short_help="Find what answers a question.")
+@memory.command(short_help="Search memory with a question.")
 def search(
     ctx: typer.Context,
     words: Words,
@@ -103,11 +106,11 @@ def search(
     """Show what an agent gets for a message of these words: what answers it, best first."""
     with opened(ctx) as mine:
         found = mine.search(" ".join(words), as_of=as_of)
-    nothing = "Nothing that is remembered has to do with it."
+    nothing = "Nothing in memory relates to it."
     respond(ctx, tell_recalled(found), plain_recalled(found), nothing=nothing)
 
 
-@memory.command(short_help="Tell why something is recalled, or is not.")
+@memory.command(short_help="Show why something is recalled, or is not.")
 def explain(
     ctx: typer.Context,
     words: Words,
@@ -130,7 +133,7 @@ def add(
     category: Kind = None,
     confidence: Sure = None,
     protected: Annotated[
-        bool, typer.Option("--protect", help="Never let it go for want of room.")
+        bool, typer.Option("--protect", help="Never evict it when memory is full.")
     ] = False,
 ) -> None:
     """Remember a statement on your own word; `edit` corrects a fact instead."""
@@ -150,14 +153,16 @@ def edit(
     name: Id,
     content: Annotated[
         str | None,
-        typer.Argument(metavar="CONTENT", help="What it is to say.", show_default=False),
+        typer.Argument(metavar="CONTENT", help="The new text.", show_default=False),
     ] = None,
     *,
     category: Kind = None,
     confidence: Sure = None,
     protected: Annotated[
         bool | None,
-        typer.Option("--protect/--no-protect", help="Whether it may go for want of room."),
+        typer.Option(
+            "--protect/--no-protect", help="Whether it may be evicted when memory is full."
+        ),
     ] = None,
 ) -> None:
     """Change the text of a fact, its category or its confidence; the history keeps what it was."""
@@ -172,7 +177,7 @@ def edit(
     respond(ctx, tell_fact(fact), plain_fact(fact))
 
 
-@memory.command(short_help="Take facts out; undo brings them back.")
+@memory.command(short_help="Remove facts; undo restores them.")
 def delete(
     ctx: typer.Context,
     names: Annotated[list[str], typer.Argument(metavar="ID", help="Of facts, as listed.")],
@@ -187,7 +192,7 @@ def delete(
     _print_changes(ctx, planned, done, known, dry_run=dry_run)
 
 
-@memory.command(short_help="Delete for good, everywhere.")
+@memory.command(short_help="Delete permanently, everywhere.")
 def forget(
     ctx: typer.Context,
     names: Annotated[
@@ -196,14 +201,14 @@ def forget(
     *,
     threads: Annotated[
         list[str] | None,
-        typer.Option("--thread", metavar="ID", help="All that was said there. May be repeated."),
+        typer.Option("--thread", metavar="ID", help="All turns of this thread. May be repeated."),
     ] = None,
     messages: Annotated[
         list[str] | None,
-        typer.Option("--message", metavar="ID", help="What was said there. May be repeated."),
+        typer.Option("--message", metavar="ID", help="The turn of this message. May be repeated."),
     ] = None,
     query: Annotated[
-        str, typer.Option(metavar="WORDS", help="Facts and turns that have every word of it.")
+        str, typer.Option(metavar="WORDS", help="Facts and turns that contain all these words.")
     ] = "",
     everything: Annotated[bool, typer.Option("--everything", help="The whole memory.")] = False,
     dry_run: Dry = False,
@@ -227,7 +232,7 @@ def forget(
         if not wants_json(ctx):
             print_lines(tell_receipt(receipt, _named(mine, receipt.facts)))
         if not dry_run:
-            _ask("Forget all this for good?", "to forget for good", yes=yes)
+            _ask("Forget all this permanently?", "to forget permanently", yes=yes)
             receipt = erase()
             if not wants_json(ctx):
                 print_lines(tell_receipt(receipt))
@@ -263,7 +268,7 @@ def export_memory(
         write_to(output, [text], archive=ctx.ensure_object(MemoryOptions).db)
 
 
-@memory.command("import", short_help="Take a document in.")
+@memory.command("import", short_help="Import a document.")
 def import_document(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A document, in either form.")],
@@ -285,7 +290,7 @@ def import_document(
     _print_changes(ctx, planned, done, {}, dry_run=dry_run)
 
 
-@memory.command(short_help="Take everything out; undo brings it back.")
+@memory.command(short_help="Remove everything; undo restores it.")
 def clear(
     ctx: typer.Context,
     *,
@@ -297,12 +302,12 @@ def clear(
         planned = _plan(mine, lambda known: plan_clear(known.facts, known.profile, now=utc_now()))
         known = _named(mine, [change.id for change in planned if isinstance(change, RemoveFact)])
         if not dry_run:
-            _ask(f"Take out all {len(planned):,} facts and texts?", "to clear it", yes=yes)
+            _ask(f"Remove all {len(planned):,} facts and texts?", "to clear it", yes=yes)
         done = None if dry_run else mine.clear()
     _print_changes(ctx, planned, done, known, dry_run=dry_run)
 
 
-@memory.command(short_help="List what was changed.")
+@memory.command(short_help="List the changes.")
 def history(
     ctx: typer.Context,
     name: Annotated[
@@ -321,15 +326,15 @@ def history(
     respond(ctx, tell_operations(done), plain)
 
 
-@memory.command(short_help="See what waits for your word, and decide on it.")
+@memory.command(short_help="List proposals that need a decision, and accept or reject them.")
 def review(
     ctx: typer.Context,
     *,
     accept: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="Take it in. May be repeated.")
+        list[str] | None, typer.Option(metavar="ID", help="Accept it. May be repeated.")
     ] = None,
     reject: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="Take it out. May be repeated.")
+        list[str] | None, typer.Option(metavar="ID", help="Reject it. May be repeated.")
     ] = None,
 ) -> None:
     """List the facts that were not learned from you: none is recalled until you accept it."""
@@ -341,7 +346,7 @@ def review(
         waiting = mine.review()
     plain = {"facts": [plain_fact(fact) for fact in waiting]}
     lines = (line for fact in waiting for line in tell_whole_fact(fact))
-    respond(ctx, lines, plain, nothing="Nothing waits for your word.")
+    respond(ctx, lines, plain, nothing="Nothing waits for a decision.")
 
 
 @memory.command(short_help="Undo a change.")
@@ -358,7 +363,7 @@ def undo(
     ] = None,
     *,
     later: Annotated[
-        bool, typer.Option("--and-later", help="Undo all that was changed after it, too.")
+        bool, typer.Option("--and-later", help="Undo all later changes, too.")
     ] = False,
 ) -> None:
     """Put back what a change replaced. Undoing is a change, too, and can be undone."""
@@ -369,7 +374,7 @@ def undo(
     respond(ctx, tell_operations(done), plain)
 
 
-@memory.command(short_help="Take in what was edited in memory.json.")
+@memory.command(short_help="Import the edits of memory.json.")
 def reload(
     ctx: typer.Context,
 ) -> None:
@@ -382,7 +387,7 @@ def reload(
         found = Memory(store, Scope(options.owner, options.agent)).reload()
     done = [] if found is None else [found]
     plain = {"operations": [plain_operation(one) for one in done]}
-    respond(ctx, tell_operations(done), plain, nothing="Nothing was edited since.")
+    respond(ctx, tell_operations(done), plain, nothing="There are no edits.")
 
 
 @memory.command(short_help="Learn from the threads that are due.")
@@ -397,7 +402,7 @@ def learn(
         ),
     ],
     wait: Annotated[
-        bool, typer.Option("--wait", help="Also from those that are not due yet, once they are.")
+        bool, typer.Option("--wait", help="Wait for threads that are not due yet, too.")
     ] = False,
 ) -> None:
     """Learn from the threads of all owners that have been quiet for long enough."""
@@ -416,10 +421,10 @@ def learn(
     if due is not None:
         print_lines([f"The next thread is due at {due}; --wait learns from it, too."])
     elif not reports.events:
-        sys.stderr.write("Nothing waits to be learned from.\n")
+        sys.stderr.write("No thread is due.\n")
 
 
-@memory.command(short_help="Say what memory does with a thread.")
+@memory.command(short_help="Show or set what memory does with a thread.")
 def mode(
     ctx: typer.Context,
     thread: Annotated[str, typer.Argument(metavar="THREAD", help="Name of the thread.")],
@@ -428,7 +433,7 @@ def mode(
         typer.Argument(
             metavar="MODE",
             help="on; read_only: nothing is learned from it; incognito: nothing is kept or "
-            "recalled; off. Default: tell it.",
+            "recalled; off. Default: show it.",
             show_default=False,
         ),
     ] = "",

@@ -16,9 +16,12 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="Of the fact, as it is lis
 Words = Annotated[
     list[str], typer.Argument(metavar="WORDS", help="A question or some words, any language.")
 ]
-Dry = Annotated[bool, typer.Option("--dry-run", help="Change nothing; tell what would.")]
+Dry = Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would change.")]
 AsOf = Annotated[
-    str, typer.Option(metavar="TIME", help="What held then, such as 2025-03-01; now otherwise.")
+    str,
+    typer.Option(
+        metavar="TIME", help="Facts valid at that time, such as 2025-03-01. Default: now."
+    ),
 ]
 Kind = Annotated[
     str | None,
@@ -62,7 +65,7 @@ def memory_options(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The document that is kept in step (`storage: json`). Default: memory.json "
+            help="The document that is synchronized (`storage: json`). Default: memory.json "
             "beside the memory, where there is one.",
             show_default=False,
         ),
@@ -70,7 +73,7 @@ def memory_options(
     owner: Annotated[str, typer.Option(metavar="NAME", help="Whose memory.")] = "local",
     agent: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Of an agent with a memory of its own for the owner."),
+        typer.Option(metavar="NAME", help="The agent, if it has its own memory."),
     ] = "",
     as_json: AsJson = False,
 ) -> None:

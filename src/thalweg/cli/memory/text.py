@@ -129,7 +129,7 @@ def tell_operations(
         when = operation.at[:16].replace("T", " ")
         yield f"{operation.id:>5}  {when}  {_one_line(operation.actor)}: {_one_line(operation.why)}"
         if not operation.changes:
-            yield "         what it did was forgotten"
+            yield "         its content was forgotten"
         yield from (f"         {tell_change(change, known)}" for change in operation.changes)
 
 
@@ -167,7 +167,7 @@ def tell_receipt(receipt: Receipt, facts: Mapping[str, Fact] | None = None) -> I
     for name in receipt.reopened:
         yield f"{'Would hold' if receipt.dry_run else 'Holds'} again: {printable(name)}"
     if receipt.remaining:
-        yield "It was said in these messages, which memory does not delete:"
+        yield "These messages contain it; memory does not delete them:"
         for thread, position in receipt.remaining:
             yield f"    {_one_line(thread)} #{position}"
 

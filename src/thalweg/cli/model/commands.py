@@ -33,11 +33,11 @@ from thalweg.server.models.local.pulling import FetchedModel, pull
 model = typer.Typer(
     name="model",
     no_args_is_help=True,
-    help="Fetch models in files, see which models could answer, remove them.",
+    help="Download model files, list available models, remove files.",
     rich_markup_mode=None,
 )
-Name = Annotated[str, typer.Argument(help="What the model is to be called: local:NAME.")]
-Known = Annotated[str, typer.Argument(help="Name of a model that was pulled.")]
+Name = Annotated[str, typer.Argument(help="The name of the model: local:NAME.")]
+Known = Annotated[str, typer.Argument(help="Name of a downloaded model.")]
 From = Annotated[
     list[str] | None,
     typer.Option(
@@ -47,9 +47,7 @@ From = Annotated[
         "archives; nothing in them is run.",
     ),
 ]
-Hash = Annotated[
-    str, typer.Option("--sha256", help="The hash it must have. Required over plain http.")
-]
+Hash = Annotated[str, typer.Option("--sha256", help="The expected hash. Required over plain http.")]
 
 
 @model.command("pull", short_help="Fetch a model of the catalogue, or from an address.")
@@ -90,14 +88,14 @@ def _told(pulled: FetchedModel) -> Iterator[str]:
     if pulled.origin.is_pinned:
         yield f"  its hash is the expected one: {pulled.origin.sha256}"
     else:
-        yield f"  no hash was given; it is {pulled.origin.sha256}"
-        yield "  compare it with what its makers say, and give it as --sha256 the next time"
+        yield f"  no hash was passed; it is {pulled.origin.sha256}"
+        yield "  compare it with the publisher's hash, and pass it as --sha256 the next time"
     if not pulled.gguf.template:
         yield "  it is a base model without a chat template: it continues texts, it cannot chat"
     yield f"  thalweg chat --model local:{name}"
 
 
-@model.command("list", short_help="List pulled models, and what else could answer here.")
+@model.command("list", short_help="List downloaded models, and other models available here.")
 def list_command(
     *,
     available: Annotated[
@@ -148,7 +146,7 @@ def _listed(files: list[str], others: list[AvailableModel]) -> Iterator[str]:
     yield from files or ["no model was pulled; `thalweg model list --available` lists some"]
     if others:
         yield ""
-        yield "could answer as well:"
+        yield "also available:"
     for offer in others:
         first = f"; first: {offer.missing}" if offer.missing else ""
         yield f"  {offer.name}  {offer.what}{first}"
@@ -191,7 +189,7 @@ def _unsure(origin: FileOrigin | None) -> str:
     return "" if origin.is_pinned else ", hash not checked"
 
 
-@model.command("remove", short_help="Remove a pulled model.")
+@model.command("remove", short_help="Remove a downloaded model.")
 def remove_command(name: Known, *, yes: Yes = False) -> None:
     """Remove a model that was pulled, or what is left of one that did not come to its end."""
     models = ModelFolder(home())

@@ -37,7 +37,7 @@ def forget(
         str, typer.Option(metavar="DATE", help="Sessions that began then or earlier.")
     ] = "",
     words: Annotated[
-        str, typer.Option(metavar="TEXT", help="Sessions in which this text stands.")
+        str, typer.Option(metavar="TEXT", help="Sessions that contain this text.")
     ] = "",
     yes: Yes = False,
     archive: Place = None,

@@ -33,7 +33,7 @@ def import_sessions(
         list[str] | None,
         typer.Option(
             metavar="PATTERN",
-            help="Leave out sources and projects of this path (`*`, `?`, `[…]`); may be repeated.",
+            help="Exclude sources and projects of this path (`*`, `?`, `[…]`); may be repeated.",
         ),
     ] = None,
     archive: Place = None,

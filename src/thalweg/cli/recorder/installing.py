@@ -43,7 +43,7 @@ def install(*, agent: Agents = None, yes: Yes = False) -> None:
         raise ConfigError(what, problem, "run `thalweg import` from time to time")
     hosts = pick_hosts(home_folder(), agent or ())
     if not hosts:
-        sys.stderr.write(f"No agent is used in {home_folder()}; name one with --agent.\n")
+        sys.stderr.write(f"No agent is installed in {home_folder()}; name one with --agent.\n")
         raise typer.Exit(2)
     folder = recorder_home().absolute()
     _perform(plan_install(home_folder(), folder, hosts), yes=yes, installs=True)

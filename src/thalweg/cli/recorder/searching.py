@@ -31,14 +31,14 @@ def search(
         str, typer.Option(metavar="DATE", help="Sessions that began then or earlier.")
     ] = "",
     file: Annotated[
-        str, typer.Option(metavar="PATH", help="Messages that name this file, or a part of it.")
+        str, typer.Option(metavar="PATH", help="Messages that name this file, or part of its path.")
     ] = "",
     command: Annotated[
-        str, typer.Option(metavar="TEXT", help="Messages that hold this part of a command.")
+        str, typer.Option(metavar="TEXT", help="Messages with this part of a command.")
     ] = "",
     errors: Annotated[bool, typer.Option("--errors", help="Results that are errors.")] = False,
     max_tokens: Annotated[
-        int, typer.Option(metavar="N", help="Bound on what is printed.", min=1)
+        int, typer.Option(metavar="N", help="Limit of the output.", min=1)
     ] = 2_000,
     archive: Place = None,
     owner: Owner = "local",
@@ -61,7 +61,7 @@ def search(
         query = " ".join(words or ())
         found = search_sessions(opened, query, only, owner=owner, max_tokens=max_tokens)
     if not found and not as_json:
-        sys.stderr.write("Nothing in these sessions has these words.\n")
+        sys.stderr.write("No message of these sessions has these words.\n")
         return
     plain = [{"reference": one.reference, **asdict(one.passage)} for one in found]
     tell([printable(render_found(found))], {"passages": plain}, as_json=as_json)

@@ -87,8 +87,8 @@ thread = typer.Typer(
     callback=_options,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="See what a thread was sent, search and export it, undo a compaction, rewind. A turn is "
-    "named by its number in `thalweg thread show ID`, a message by its position (#12).",
+    help="Show the requests of a thread, search and export it, undo a compaction, rewind. A turn "
+    "is named by its number in `thalweg thread show ID`, a message by its position (#12).",
 )
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="Name of the thread (`thread_id`).")]
@@ -119,14 +119,14 @@ def list_threads(ctx: typer.Context) -> None:
     respond(ctx, tell_threads(known, None) if known else (), plain, nothing=nothing)
 
 
-@thread.command(short_help="Show the turns of a thread, or what one of them sent.")
+@thread.command(short_help="Show the turns of a thread, or the request of one turn.")
 def show(
     ctx: typer.Context,
     name: Id,
     *,
     turn: Turn = None,
     context: Annotated[
-        bool, typer.Option("--context", help="Print all that the turn sent, word for word.")
+        bool, typer.Option("--context", help="Print the whole request of the turn, verbatim.")
     ] = False,
 ) -> None:
     """Show the turns of a thread: size, limit, what the provider reported, what was edited.
@@ -150,14 +150,15 @@ def show(
     respond(ctx, lines, {"thread": name, **plain_turn(shown, saving), **sent})
 
 
-@thread.command("history", short_help="Print the messages of a thread, word for word.")
+@thread.command("history", short_help="Print the messages of a thread, verbatim.")
 def print_history(
     ctx: typer.Context,
     name: Id,
     *,
     turn: Turn = None,
     abandoned: Annotated[
-        bool, typer.Option("--abandoned", help="Also what a rewind left behind, marked x.")
+        bool,
+        typer.Option("--abandoned", help="Include messages that a rewind abandoned, marked x."),
     ] = False,
 ) -> None:
     """Print the messages of a thread with their positions, compacted ones included."""
@@ -176,7 +177,7 @@ def search(
     ],
     *,
     abandoned: Annotated[
-        bool, typer.Option("--abandoned", help="Also in what a rewind left behind.")
+        bool, typer.Option("--abandoned", help="Search messages that a rewind abandoned, too.")
     ] = False,
 ) -> None:
     """Find passages of a thread by words, best first: what `recall` finds for the agent.
@@ -190,15 +191,18 @@ def search(
     passages = [{field: getattr(one, field) for field in fields} for one in found]
     lines = [printable(render_passages(found))] if found else []
     plain = {"thread": name, "passages": passages}
-    respond(ctx, lines, plain, nothing="Nothing in this thread has these words.")
+    respond(ctx, lines, plain, nothing="No message of this thread has these words.")
 
 
-@thread.command(short_help="Read what a handle names.")
+@thread.command(short_help="Read the content of a reference.")
 def read(
     ctx: typer.Context,
     name: Id,
     handle: Annotated[
-        str, typer.Argument(metavar="HANDLE", help="As a context shows it: HANDLE or HANDLE#12.")
+        str,
+        typer.Argument(
+            metavar="HANDLE", help="A reference as shown in a context: HANDLE or HANDLE#12."
+        ),
     ],
     *,
     lines: Annotated[str, typer.Option(metavar="A-B", help="Lines, from 1, both included.")] = "",
@@ -294,7 +298,7 @@ def rewind_thread(
     respond(ctx, [tell_done("rewind", done)], plain_done(done))
 
 
-@thread.command("pin", short_help="Keep words of the user in every request.")
+@thread.command("pin", short_help="Pin words of the user: keep them in every request.")
 def pin_words(
     ctx: typer.Context,
     name: Id,
@@ -307,7 +311,7 @@ def pin_words(
     respond(ctx, [tell_done("pin", done)], plain_done(done))
 
 
-@thread.command("unpin", short_help="Let go of pinned words.")
+@thread.command("unpin", short_help="Unpin words.")
 def unpin_words(
     ctx: typer.Context,
     name: Id,

@@ -36,10 +36,10 @@ ARRIVED: Reason = "arrived too large"
 """Why a message is bounded when it arrives: nothing that was sent is rewritten."""
 _DONE: Mapping[str, str] = {
     "undo": "the compaction of turn {about} is undone",
-    "rewind": "the thread stands as it was when turn {about} was asked",
+    "rewind": "the thread is as it was when turn {about} was asked",
     "pin": "pinned in message #{about}",
     "unpin": "unpinned in message #{about}",
-    "compact": "folded up to message #{about}",
+    "compact": "compacted up to message #{about}",
 }
 """What a person did, by the kind of turn."""
 
@@ -85,7 +85,7 @@ def tell_turns(
         yield from wrap(_all_saved(saved), WIDTH)
     if not all(turn.is_current for turn in turns):
         yield ""
-        yield "x: a rewind, or an edit of the agent's state, left it behind."
+        yield "x: abandoned by a rewind or by an edit of the agent's state."
 
 
 def _saving_lines(saving: Saving | None) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _all_saved(saved: Saved) -> str:
     if saved.beyond >= 1:
         beyond = f"; {saved.beyond:,.0f} of what that costs is for tokens over the window"
     told = f"So far all edits have saved {saved.realised:+,.0f} uncached input tokens"
-    return f"{told}, compared with sending every message whole{beyond}."
+    return f"{told}, compared with sending all messages{beyond}."
 
 
 def _turn_line(turn: Taken, zone: tzinfo | None, model: str) -> str:
@@ -175,7 +175,7 @@ def tell_turn(
         cache = f"{usage.cached:,} cached, {usage.written:,} written"
         yield f"  reported: {usage.input:,} tokens in ({cache}), {usage.output:,} out"
     yield f"  {len(context.items)} messages, {len(context.tools)} tools" + (
-        f"; it goes on from turn {page.parent}" if page.parent is not None else ""
+        f"; it continues from turn {page.parent}" if page.parent is not None else ""
     )
     for edit in page.edits:
         if isinstance(edit, Fold):

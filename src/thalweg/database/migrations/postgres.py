@@ -30,7 +30,7 @@ def is_up_to_date(connection: psycopg.Connection, place: str) -> bool:
     """
     found = version_of(connection)
     if found > HEAD:
-        problem = f"its tables are at version {found}, this Thalweg knows them up to {HEAD}"
+        problem = f"its tables are at version {found}, this Thalweg supports up to {HEAD}"
         raise ConfigError(place, problem, "update thalweg")
     return found == HEAD
 
@@ -55,7 +55,7 @@ def bring_up_to_date(connect: Connect, place: str) -> None:
             _upgrade(connection)
     except psycopg.errors.InsufficientPrivilege:
         state = f"its tables are at version {found}, not {HEAD}" if found else "it has no tables"
-        problem = f"{state}, and the role {who} may not make or change any"
+        problem = f"{state}, and the role {who} may not create or change tables"
         mend = f"run `thalweg db upgrade` as {owner}, then `thalweg db grants {who}`"
         raise ConfigError(place, problem, mend) from None
 

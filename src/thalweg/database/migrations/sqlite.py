@@ -28,7 +28,7 @@ def refuse_newer(connection: sqlite3.Connection, path: str) -> None:
     if has_table(connection, TABLE):
         newest = connection.execute(f"SELECT MAX(version) FROM {TABLE}").fetchone()[0] or ""  # noqa: S608 (ours)
         if newest > HEAD:
-            problem = f"its tables are at version {newest}, this Thalweg knows them up to {HEAD}"
+            problem = f"its tables are at version {newest}, this Thalweg supports up to {HEAD}"
             raise ConfigError(path, problem, "update thalweg")
     for component, known in _FORMATS.items():
         if not has_table(connection, f"{component}_meta"):

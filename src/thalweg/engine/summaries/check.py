@@ -128,7 +128,7 @@ _OF_THE_USER = frozenset({"goal", "constraints"})
 def _fault(section: str, line: str, names: Names, said: UserMessages) -> tuple[str, str]:
     """Return what is wrong with a line, without its words and with them; empty if nothing is."""
     if _POSES.search(line):
-        poses = "it speaks with an authority that a summary does not have"
+        poses = "it claims an authority that a summary does not have"
         return poses, poses
     if missing := next(iter(names_missing(line, names)), ""):
         return "a name is not in the messages", f"{missing!r} does not occur in the messages"

@@ -266,6 +266,6 @@ def _accepted(reader: _SummaryParser, answer: str) -> Summary:
         problem = "it only acknowledges the request"
         raise SummaryError(problem, answer)
     if not headed and sum(1 if c.isascii() else 3 for line in lines for c in line) < _LEAST_WEIGHT:
-        problem = "it is too short to say anything"
+        problem = "it is too short to be useful"
         raise SummaryError(problem, answer)
     return Summary(**{name: tuple(lines) for name, lines in reader.sections.items()})

@@ -130,7 +130,7 @@ class UserMessages:
         quotes = [next(filter(None, match.groups())) for match in _QUOTE.finditer(sentence)]
         for quote in quotes:
             if not self._is_verbatim(quote):
-                return f"the user did not say {quote!r}"
+                return f"{quote!r} is in no message of the user"
         rest = _CLAIM.sub(" ", sentence) if claims else sentence
         words, approves = content_words(rest), _APPROVES.search(sentence) is not None
         if (
@@ -142,11 +142,11 @@ class UserMessages:
         if not claims and (not words or key(sentence) in self.sentences):
             return ""
         if not words:
-            return "it says of the user what no words can be found for"
+            return "no words of the user support it"
         asks = claims and approves
         if any(_bears_out(passage, rest, words, approves=asks) for passage in self.passages):
             return ""
-        return "no message of the user says so"
+        return "no message of the user supports it"
 
     def _is_verbatim(self, quote: str) -> bool:
         wanted = key(quote)

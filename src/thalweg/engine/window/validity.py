@@ -104,7 +104,7 @@ class Gate:
         if self.dialect.user_last and self._last == "assistant":
             at_end.append("the request ends with the assistant's message")
         if not self._began:
-            at_end.append("the request has no message beside the system prompt")
+            at_end.append("the request has no message besides the system prompt")
         return (*self.problems, *at_end)
 
 

@@ -141,7 +141,7 @@ def _parts(fields: Fields, line: int, notes: list[Note]) -> list[Part]:
     artifact = fields.left.get("artifact")
     if artifact is not None and from_json(to_json(artifact)) != artifact:
         del fields.left["artifact"]
-        notes.append(Note(line, "artifact", "an artifact that is not JSON stays with its origin"))
+        notes.append(Note(line, "artifact", "an artifact that is not JSON is not converted"))
     calls = [_call(call) for call in _objects(fields, "tool_calls")]
     calls += [_invalid_call(call) for call in _objects(fields, "invalid_tool_calls")]
     content = fields.left.pop("content", None)

@@ -227,7 +227,7 @@ class ExchangeChecker:
 
 
 _EMPTY: RepairReason = "the provider does not accept empty content"
-_ONE_RESULT: RepairReason = "a call needs one result, directly behind it"
+_ONE_RESULT: RepairReason = "a call needs one result, directly after it"
 
 
 def _each(parts: tuple[Part, ...], change: Callable[[Part], Part]) -> tuple[Part, ...]:

@@ -174,7 +174,7 @@ def read_baseline(path: Path, settings: Settings) -> Baseline:
                 for one in (baseline.settings, settings)
             )
             problem = f"it was made with {name} {was}, and these results with {now}"
-            raise _unusable(path, problem, "give the same, or save a new one")
+            raise _unusable(path, problem, "use the same, or save a new one")
     return baseline
 
 

@@ -103,7 +103,7 @@ def own_model(window: int | None) -> ModelCandidate:
         window: In tokens, if specified.
     """
     known = window or WINDOW
-    note = f"the window of an agent's own model is not known, {known} tokens are assumed; name it"
+    note = f"the window of an agent's own model is unknown, {known} tokens are assumed; name it"
     model = FakeListChatModel(responses=[])
     return ModelCandidate(
         name=OWN_MODEL,
@@ -124,7 +124,7 @@ def _scripted(name: str, window: int) -> ModelCandidate:
     def make(case: Case) -> BaseChatModel:
         if not isinstance(case, Acts):
             called = type(case).__name__
-            problem = f"{called} does not say what a scripted model does in it"
+            problem = f"{called} does not define what a scripted model does"
             raise ConfigError(name, problem, f"give {called} `act` and `gist`, or name a model")
         return CaseModel(case=case, competence=competence, window=window)
 

@@ -163,7 +163,7 @@ def _subjects(evaluation: Evaluation) -> Iterator[Subject]:
         subject = subject_named(wanted) if isinstance(wanted, str) else wanted
         if subject.name in names:
             problem = f"there are two agents of the name {subject.name!r}"
-            raise ConfigError("subjects", problem, "give each a name of its own")
+            raise ConfigError("subjects", problem, "use a different name for each")
         names.add(subject.name)
         yield subject
 
@@ -196,17 +196,17 @@ def _notes(candidates: Iterable[ModelCandidate], budget: float | None) -> Iterat
             continue
         called = "an agent's own model" if one.name == OWN_MODEL else one.name
         if budget is not None:
-            problem = f"the prices of {called} are not known"
-            mend = "name them in the settings (summarization.pricing), or give no budget"
+            problem = f"the prices of {called} are unknown"
+            mend = "set them in summarization.pricing, or pass no budget"
             raise ConfigError("--budget", problem, mend)
-        yield f"the prices of {called} are not known: no cost is told"
+        yield f"the prices of {called} are unknown: no cost is shown"
 
 
 def _check(evaluation: Evaluation) -> None:
     for trigger in evaluation.triggers:
         if trigger is not None and not 0 < trigger <= 1:
-            problem = f"{trigger:g} is no share of the window"
-            raise ConfigError("--trigger", problem, "give one above 0 and up to 1, or `default`")
+            problem = f"{trigger:g} is not a share of the window"
+            raise ConfigError("--trigger", problem, "pass one above 0 and up to 1, or `default`")
     for option, value in (("--trials", evaluation.trials), ("--parallel", evaluation.parallel)):
         if value < 1:
             raise ConfigError(option, f"{value} is too few", "give 1 or more")

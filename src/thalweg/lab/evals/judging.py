@@ -79,7 +79,7 @@ def graded(case: Case, trace: Trace, judge: Judges | None = None) -> Score:
     if not isinstance(case, Rubric) or score.verdict != "passed":
         return score
     if judge is None:
-        why = f"{score.why}; whether it is right only a judge can tell, and none was named"
+        why = f"{score.why}; only a judge model can grade it, and none was named"
         return Score(verdict="untested", why=why, request=score.request)
     return judge.verdict(case.rubric, case.evidence(trace)).score()
 
@@ -125,7 +125,7 @@ def read_judgement(said: str, texts: Sequence[str]) -> Judgement:
         >>> read_judgement(said, ["I do it for the  children."]).passed
         True
         >>> read_judgement(said, ["I do it for money."]).problem
-        'the quote stands in none of the texts'
+        'the quote is in none of the texts'
     """
     answer = _answer(_THINKING.sub("", said))
     if answer is None:
@@ -133,7 +133,7 @@ def read_judgement(said: str, texts: Sequence[str]) -> Judgement:
     quote, held = _folded(answer.quote), [_folded(text) for text in texts]
     problem = ""
     if not any(quote in text for text in held):
-        problem = "the quote stands in none of the texts"
+        problem = "the quote is in none of the texts"
     elif _length(quote) < min(LEAST_QUOTE, *(_length(text) for text in held if quote in text)):
         problem = "the quote is too short to decide anything"
     return Judgement(answer.passed, " ".join(answer.quote.split()), answer.why, problem)

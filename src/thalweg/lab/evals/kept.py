@@ -146,7 +146,7 @@ def _same(path: Path, before: Settings, now: Settings) -> None:
     names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
     if names:
         told = ", ".join(f"{one} {_told(before, one)} and not {_told(now, one)}" for one in names)
-        mend = "give the same, or name another file"
+        mend = "use the same, or name another file"
         raise _unwritable(path, f"its results were made with {told}", mend)
 
 

@@ -87,13 +87,13 @@ def format_of(source: RecordedFile) -> LogFormat | None:
 
 def _unknown(path: Path, source: RecordedFile) -> RecordingError:
     if "\0" in source.text or source.text[:SEEN_CHARS].count("\ufffd") > SEEN_CHARS // 8:
-        return RecordingError(str(path), "is a binary file", "give a recorded thread")
+        return RecordingError(str(path), "is a binary file", "pass a recorded thread")
     if (threads := _count_threads(source)) > 1:
         problem = f"holds {threads} threads"
-        return RecordingError(str(path), problem, "give each a file of its own")
+        return RecordingError(str(path), problem, "use a separate file for each")
     seen = source.text.strip()[:SEEN_CHARS]
     looked_for = "; ".join(f"{known.name}: {known.looks_for}" for known in FORMATS)
-    problem = f"no known format (it begins {seen!r})"
+    problem = f"unknown format (it begins {seen!r})"
     return RecordingError(str(path), problem, f"known are {looked_for}")
 
 

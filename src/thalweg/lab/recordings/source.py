@@ -197,7 +197,7 @@ def _lines(text: str, notes: list[Note]) -> Iterator[RecordedRow | BrokenLine]:
     for number, line in enumerate(lines):
         bare = line.strip(" \t\r\0")
         if len(bare) < len(line.strip(" \t\r")):
-            notes.append(Note(number, "nul", "zero bytes, as a crash leaves them; left out"))
+            notes.append(Note(number, "nul", "zero bytes, as after a crash; skipped"))
         if bare:
             last = number == len(lines) - 1
             yield from _values(number, bare, notes, "truncated_line" if last else "broken_json")
@@ -227,7 +227,7 @@ def _values(
         while at < len(line) and line[at] in " \t\r,\0":
             at += 1
     if found > 1:
-        notes.append(Note(number, "glued_json", f"{found} JSON values stand on one line"))
+        notes.append(Note(number, "glued_json", f"{found} JSON values are on one line"))
     if constants:
         notes.append(_no_number(number, constants))
     if _ESCAPED_SURROGATE.search(line) and _has_lone_surrogate(line):

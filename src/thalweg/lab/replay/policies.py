@@ -65,7 +65,7 @@ def _parsed(name: str) -> tuple[str, float | None]:
     except ValueError:
         value = 0.0
     if not 0 < value <= 1:
-        problem = f"{share!r} in {name!r} is no share of the window"
+        problem = f"{share!r} in {name!r} is not a share of the window"
         raise ConfigError("--policy", problem, f"write one above 0 and up to 1, as in {base}@0.25")
     return base, value
 

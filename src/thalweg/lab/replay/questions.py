@@ -119,7 +119,7 @@ def _rows(path: Path, name: str, row: type[_AnyRow]) -> list[_AnyRow]:
                 return [_row(file, n, line, row) for n, line in lines if line.strip()]
         except (OSError, UnicodeDecodeError) as error:
             problem = f"cannot be read ({error})"
-            raise RecordingError(str(file), problem, "mend it or move it away") from error
+            raise RecordingError(str(file), problem, "fix it or move it away") from error
     return []
 
 
@@ -135,7 +135,7 @@ def _row(file: Path, number: int, line: str, row: type[_AnyRow]) -> _AnyRow:
     except (ValueError, RecursionError) as error:
         problem = f"is no JSON ({error})"
     told = f"line {number} {problem}"
-    raise RecordingError(str(file), told, "mend it or move it away")
+    raise RecordingError(str(file), told, "fix it or move it away")
 
 
 def goals_missing(goals: Iterable[Goal], items: Sequence[WindowItem]) -> list[Goal]:

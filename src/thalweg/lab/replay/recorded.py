@@ -29,7 +29,7 @@ def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> Rep
     recording = subject.recording
     answers = [(p, m.usage) for p, m in enumerate(recording.messages) if m.usage is not None]
     if not answers:
-        raise RecordingError(recording.name, "states no usage", "leave the policy out for this log")
+        raise RecordingError(recording.name, "states no usage", "omit the policy for this log")
     first, usage = answers[0]
     beside = max(0, usage.input - terms.whole[first].tokens)
     starts = _starts(subject, recording.compactions)

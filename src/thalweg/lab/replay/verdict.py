@@ -106,7 +106,8 @@ def _faults(runs: Sequence[ReplayRun]) -> str:
     over, invalid = (sum(row[key] for row in rows) for key in ("over_window", "invalid_requests"))
     parts = [
         f"{_size(lost)} cannot be read back" * bool(lost),
-        f"{gone:,} of {gone + kept:,} requests of the user have left the context" * bool(gone),
+        f"{gone:,} of {gone + kept:,} requests of the user are no longer in the context"
+        * bool(gone),
         f"{missing:,} of {asked:,} details are not found again" * bool(missing),
         f"{over:,} {'call exceeds' if over == 1 else 'calls exceed'} the window" * bool(over),
         f"{invalid:,} {'call is' if invalid == 1 else 'calls are'} invalid" * bool(invalid),

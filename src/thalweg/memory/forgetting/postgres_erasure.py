@@ -31,10 +31,10 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 """Transactions that may still see what was deleted before a transaction began."""
 
 KEPT_BY_SERVER = "the server's write-ahead log, archives, backups and replicas: see its operator"
-_IN_FILES = "the files of the tables: {why}; VACUUM FULL writes them anew"
+_IN_FILES = "the files of the tables: {why}; VACUUM FULL rewrites them"
 LARGE = _IN_FILES.format(why="they are large, so that their pages were freed only")
 OLDER = _IN_FILES.format(why="a transaction is open that began before")
-HELD = _IN_FILES.format(why="somebody used them all the time")
+HELD = _IN_FILES.format(why="they were in use all the time")
 OWNED = _IN_FILES.format(why="they belong to another user")
 FAILED = _IN_FILES.format(why="the server failed")
 

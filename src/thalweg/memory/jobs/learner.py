@@ -333,7 +333,7 @@ class Learner:
         made = [one for one in judged.made if _rests_on(one.fact, learnable)]
         removed = [one for one in judged.removed if one.uid in learnable]
         if not made and not removed:
-            return LearningPlan((), ("its turn is gone",) * len(judged.made))
+            return LearningPlan((), ("its turn was removed",) * len(judged.made))
         ids = {fact.id for fact in asked.facts} | {one.id for one in removed}
         ids |= {id_ for of in judged.verdicts.values() for id_ in of}
         ids |= {
@@ -360,7 +360,7 @@ class Learner:
             settled=self._settled(asked, facts, job),
         )
         room = plan_room(self.store, job.scope, plan.changes, self.settings, self.clock())
-        gone = ("its turn is gone",) * (len(judged.made) - len(made))
+        gone = ("its turn was removed",) * (len(judged.made) - len(made))
         return LearningPlan(folded([*plan.changes, *room]), (*plan.refused, *gone))
 
     def _settled(self, asked: _LearnerSnapshot, facts: Sequence[Fact], job: Job) -> set[FactId]:

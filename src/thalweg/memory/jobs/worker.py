@@ -182,7 +182,7 @@ class Worker:
             return self.step()
         except Exception as error:  # noqa: BLE001 (a thread that ended would be missed by nobody)
             level = logging.DEBUG if failures else logging.WARNING  # once for all in a row
-            _log.log(level, "a job of memory was not done: %s", _told(error))
+            _log.log(level, "a job of memory failed: %s", _told(error))
             return None
 
     def _due(self) -> str | None:

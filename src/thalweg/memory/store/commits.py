@@ -140,7 +140,7 @@ def by_hand(
     if shown is not None:
         made.append(shown)
     if hidden:
-        made.append(TurnsStep(hides or "a fact that was learned from them was taken out", hidden))
+        made.append(TurnsStep(hides or "a fact learned from them was removed", hidden))
     return made
 
 
@@ -151,7 +151,7 @@ def _uncited(
     written = {step.name for step in steps if isinstance(step, SectionStep)}
     for name, section in scoped.sections().items() if gone else ():
         if name not in written and not gone.isdisjoint(section.cites):
-            yield SectionStep(name, "a fact it was written from was taken out", section, None)
+            yield SectionStep(name, "a fact that it depends on was removed", section, None)
 
 
 def make(
@@ -184,7 +184,7 @@ def take_in(scoped: ScopeTransaction, learned: Learned) -> None:
     """
     thread = threads.grasp(scoped.db, scoped.row, scoped.digests, learned.thread)
     if thread.learned != learned.expected:
-        problem = f"{thread.learned} turns of the thread were learned from, not {learned.expected}"
+        problem = f"{thread.learned} turns of the thread were processed, not {learned.expected}"
         raise StaleWriteError(problem)
     thread.learned = learned.upto
     threads.save(scoped.db, scoped.id, learned.thread, thread)

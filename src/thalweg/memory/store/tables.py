@@ -247,7 +247,7 @@ class TableMemory(ABC):
         with self._changing(scope), self._write(scope, texts) as scoped:
             commits.check_version(scoped.row, expected)
             if lease and not queue.is_live(scoped, lease, at):
-                problem = "the lease on the thread ran out, or was taken back"
+                problem = "the lease on the thread expired, or was withdrawn"
                 raise StaleWriteError(problem)
             if learned is not None:
                 commits.take_in(scoped, learned)

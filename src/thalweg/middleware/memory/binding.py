@@ -69,8 +69,8 @@ class MemoryBinding:
         self.is_ours = isinstance(given, (str, PathLike))
         if isinstance(given, Memory):
             if settings is not None:
-                problem = "the memory that is given has settings of its own"
-                raise ConfigError("settings", problem, "give them to it, or give its store")
+                problem = "the memory that was passed has its own settings"
+                raise ConfigError("settings", problem, "set them there, or pass its store")
             self.settings, self.store = given.settings, given.store
             return
         self.settings = settings or MemorySettings()
@@ -112,7 +112,7 @@ class MemoryBinding:
 def _as_store(given: object) -> MemoryStore:
     if all(hasattr(given, name) for name in ("capture", "commit", "find", "forget")):
         return cast("MemoryStore", given)
-    mend = "give a Memory, a store of open_memory, or an address for it"
+    mend = "pass a Memory, a store of open_memory, or an address"
     raise ConfigError("memory", f"it is of type {type(given).__name__}", mend)
 
 

@@ -163,7 +163,7 @@ def keep(bound: BoundMemory, said: UnreadMessages, begun: int) -> tuple[Kept, bo
     )
     if new:
         _log.debug(
-            "thread %s: queued %d turns to learn from in %g s, %g s after the first at the latest",
+            "thread %s: queued %d turns to learn from in %g s, at most %g s after the first",
             bound.thread,
             new,
             settings.debounce_seconds,

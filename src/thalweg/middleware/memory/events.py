@@ -42,7 +42,7 @@ def tell_told(
     }
     runtime.stream_writer(event)
     _log.info(
-        "thread %s: told %d facts and %d turns in %d tokens, %d in all",
+        "thread %s: inserted %d facts and %d turns in %d tokens, %d in total",
         bound.thread,
         len(facts),
         event["turns"],
@@ -75,5 +75,5 @@ def tell_failure(error: ThalwegError, runtime: CustomStream) -> None:
     """Emit that a run continues without its memory."""
     event = {"type": FAILED, "code": error.code, "problem": type(error).__name__}
     runtime.stream_writer(event)
-    _log.warning("a run goes on without its memory: %s", error, extra={"thalweg": event})
+    _log.warning("a run continues without its memory: %s", error, extra={"thalweg": event})
     trace(event)

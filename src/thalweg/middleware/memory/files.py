@@ -51,7 +51,7 @@ class MemoryFiles:
     ) -> None:
         _check_template(template)
         if budget < (least := LEAST_BUDGET * max(1, len(sources))):
-            problem = f"{budget} tokens cannot show {len(sources)} files"
+            problem = f"{budget} tokens are too few for {len(sources)} files"
             raise ConfigError("budget", problem, f"give {least} or more")
         self.backend = backend
         self.sources = sources

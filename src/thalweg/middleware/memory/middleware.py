@@ -113,8 +113,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     ) -> None:
         super().__init__()
         if memory is None and sources is None:
-            mend = "give a memory, or backend= and sources="
-            raise ConfigError("memory", "neither a memory nor files are given", mend)
+            mend = "pass a memory, or backend= and sources="
+            raise ConfigError("memory", "neither a memory nor files were passed", mend)
         self.sources = sources
         self.system_prompt = system_prompt
         self._files: MemoryFiles | None = None

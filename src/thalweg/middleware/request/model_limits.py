@@ -153,7 +153,7 @@ def limits_of(
 
 
 _UNKNOWN = (
-    "the window of {model} is not known, {window:,} tokens are assumed; set it: "
+    "the window of {model} is unknown, {window:,} tokens are assumed; set it: "
     "ContextPolicy(window=…), or summarization.window in config.yaml"
 )
 _CONTRADICTION = (
@@ -176,7 +176,7 @@ def _given(name: str, value: int | None, least: int) -> int | None:
     if value is not None and (_count(value) or 0) < least:
         raise ConfigError(
             name,
-            f"{value} is no number of tokens a model could have",
+            f"{value} is not a possible number of tokens",
             f"give {least} or more, or nothing",
         )
     return value

@@ -162,7 +162,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         super().__init__()
         _check_template(system_prompt)
         if budget < LEAST_BUDGET:
-            problem = f"{budget} tokens cannot say which skills there are"
+            problem = f"{budget} tokens are too few for the list of skills"
             raise ConfigError("budget", problem, f"give {LEAST_BUDGET} or more")
         self._backend = backend
         self.sources: list[str] = [source_path(source) for source in sources]

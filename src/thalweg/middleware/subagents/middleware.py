@@ -351,7 +351,7 @@ def _validated(most: object) -> int | None:
         return None
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         problem = f"it is {most!r}"
-        raise SpecError("max_delegations", problem, "give a whole number from 1, or None")
+        raise SpecError("max_delegations", problem, "pass a whole number from 1, or None")
     return most
 
 

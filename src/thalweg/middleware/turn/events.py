@@ -164,7 +164,7 @@ def emit_rejection(
 
 SAID_CHARS = 300
 """Most characters of a provider's words in an event."""
-_SENT_AGAIN = "thread %s: %s refused the request (%s); it is sent again with %s; it said: %s"
+_SENT_AGAIN = "thread %s: %s refused the request (%s); retrying with %s; its message: %s"
 
 
 def made_of(edits: Sequence[Edit]) -> str:
@@ -269,7 +269,7 @@ def lines(report: TurnReport) -> Iterator[str]:
         yield f"[ContextMiddleware] Summary generated: {page.spent.output} tokens"
     yield f"[ContextMiddleware] New message count: {report.messages}, token count: {report.after}"
     yield (
-        f"[ContextMiddleware] {report.rewritten} tokens behind the first change; costs "
+        f"[ContextMiddleware] {report.rewritten} tokens after the first change; costs "
         f"{forecast.price:.0f} once, saves {forecast.saving:.0f} a call: "
         f"{forecast.gain:+.0f} after {forecast.calls} calls"
     )

@@ -47,7 +47,7 @@ class PendingSummaries:
         stored = stored_summary(session.archive, session.key, fold.pending.source)
         if stored is None or stored.summary is None:
             return []
-        again = session.engine.record_again("a summary was written, and the cache is cold")
+        again = session.engine.record_again("a summary is ready, and the cache has expired")
         return [again] if again else []
 
     def plan(self, fold: Fold, summarizer: Summarizer, live: Sequence[AnyMessage]) -> Fold:

@@ -32,8 +32,8 @@ _TIMEOUT_S = 10.0
 _DATABASES = "PRAGMA database_list"
 _log = logging.getLogger("thalweg.threads")
 _TAKEN = (
-    "%s: the archive is not put into the checkpointer's database, where another application has "
-    "a table %r; name an archive (archive=…)"
+    "%s: the archive is not stored in the checkpointer's database, because another application has "
+    "a table %r there; name an archive (archive=…)"
 )
 
 

@@ -33,10 +33,10 @@ _NAMES = {"added": "added by other middleware"}
 """Labels of sections of the ledger whose own names are not clear."""
 _log = logging.getLogger("thalweg.requests")
 _BINDS = (
-    "%s refused reasoning that is bound to another conversation: it leaves the view whenever what "
-    "stood before it changes; the model said: %s"
+    "%s refused reasoning that is bound to another conversation: it is removed from requests "
+    "when its prefix changes; the provider's message: %s"
 )
-_LEARNED = "%s takes less than was thought, %s from now on; it refused a request and said: %s"
+_LEARNED = "%s accepts less than assumed, %s from now on; it refused a request: %s"
 
 
 @dataclass(slots=True)

@@ -70,10 +70,10 @@ SETTLING_S = 1.0
 """A checkpoint is kept at the latest so long after its run was ended in the journal."""
 _log = logging.getLogger("thalweg.threads")
 _FOREIGN = (
-    "the state of thread %r (owner %r) was left by another thread or owner: "
+    "the state of thread %r (owner %r) belongs to another thread or owner: "
     "it begins here with the %d messages of the state"
 )
-_ADOPTED = "thread %r goes on in this archive with the %d messages of its state: all there are"
+_ADOPTED = "thread %r continues in this archive with the %d messages of its state: all there are"
 _DELETED = "thread %r: its checkpoints were deleted, and so is its log of %d messages"
 _NOT_ERASED = "threads that were deleted in the checkpointer are not erased yet: %s"
 _DEFAULT = ""

@@ -24,7 +24,7 @@ MOST_JOBS = 8
 """Summaries that one process writes at once; others wait for them."""
 _log = logging.getLogger("thalweg.context")
 _FAILED = "thread %s: no usable summary of messages %d-%d: %s"
-_LOST = "thread %s: the summary of messages %d-%d could not be kept: %s"
+_LOST = "thread %s: the summary of messages %d-%d could not be stored: %s"
 
 
 @dataclass(frozen=True, slots=True)

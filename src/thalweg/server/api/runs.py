@@ -54,7 +54,7 @@ class NewRun(Shape):
     def _asks_one_thing(self) -> Self:
         given = [self.message is not None, bool(self.messages), self.resume is not None]
         if sum(given) != 1:
-            msg = "give one of message, messages and resume"
+            msg = "send one of message, messages and resume"
             raise ValueError(msg)
         return self
 

@@ -155,8 +155,8 @@ class App:
             ConfigError: The name is invalid.
         """
         if not is_owner(owner):
-            mend = "give a name of 255 characters at most, all of them printable"
-            raise ConfigError("owner", f"nobody can be called {owner[:40]!a}", mend)
+            mend = "use a name of at most 255 printable characters"
+            raise ConfigError("owner", f"no owner can be named {owner[:40]!a}", mend)
         parts = self.parts
         files = ThreadFiles(
             owner, parts.places, policy=_upload_policy(self.settings), converter=parts.converter
@@ -323,7 +323,7 @@ class _Performing:
             agents = await self.agents()
             await agents.of(settings)
         except Exception:  # noqa: BLE001 (a model may raise anything; who asks for an answer is told)
-            _log.debug("no agent could be made ahead of the first run", exc_info=True)
+            _log.debug("no agent could be built before the first run", exc_info=True)
 
     async def agents(self) -> "Agents":
         """Return the builder of agents."""

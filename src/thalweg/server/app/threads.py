@@ -387,8 +387,8 @@ def _read_cursor(given: str) -> ThreadRow:
     except (binascii.Error, UnicodeDecodeError, ValueError):
         row = None
     if row is None or not 0 <= row.updated < _TIMES_END:
-        mend = "give what `before` of the last list was"
-        raise ConfigError("before", "it is none of ours", mend)
+        mend = "pass the `before` of the last list"
+        raise ConfigError("before", "it is not a value of this gateway", mend)
     return row
 
 

@@ -79,12 +79,16 @@ def erase_file(path: Path, most_bytes: int = MOST_BYTES) -> str:
                 database.execute("VACUUM")
             busy, _, _ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except sqlite3.Error as error:
-        return f"{path.name}: not erased ({error}); deleted rows stay in it until the next erasure"
+        return (
+            f"{path.name}: not erased ({error}); deleted rows remain in it until the next erasure"
+        )
     if busy:
-        return f"{path.name}-wal: a reader is in the way; it is truncated when the gateway ends"
+        return (
+            f"{path.name}-wal: a reader prevents truncation; it is truncated when the gateway ends"
+        )
     if not is_small:
         size = f"{path.stat().st_size >> 20} MiB"
-        return f"{path.name}: deleted rows in free pages; a file of {size} is not written anew"
+        return f"{path.name}: deleted rows in free pages; a file of {size} is not rewritten"
     return ""
 
 

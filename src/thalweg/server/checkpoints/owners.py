@@ -141,7 +141,7 @@ class OwnSaver(BaseCheckpointSaver[Any]):
 
     def _named(self, config: RunnableConfig | None) -> RunnableConfig:
         if config is None or "thread_id" not in config.get("configurable", {}):
-            mend = "name a thread: checkpoints of all owners are told to nobody"
+            mend = "name a thread: the checkpoints of all owners are never listed"
             raise ConfigError("thread_id", "none is given", mend)
         return self._down(config)
 
@@ -398,11 +398,11 @@ def _set_up(url: str) -> None:
     try:
         is_walled = set_up_checkpoints(url)
     except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedTable):
-        problem = "LangGraph's tables are missing or older, and this role may not make them"
+        problem = "LangGraph's tables are missing or older, and this role may not create them"
         mend = "run `thalweg db upgrade` as the owner of the tables, then `thalweg db grants`"
         raise ConfigError(place, problem, mend) from None
     except psycopg.Error as error:
         raise as_storage_error(place, error) from None
     if not is_walled:
         problem = "LangGraph's tables hold threads of another application"
-        raise ConfigError(place, problem, "give Thalweg a database of its own")
+        raise ConfigError(place, problem, "use a separate database for Thalweg")

@@ -52,7 +52,9 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
 
     def __init__(self, pool: Pool, tag: str, *, serde: SerializerProtocol | None = None) -> None:
         if not tag or ":" in tag:
-            raise ConfigError("tag", f"{tag!r} cannot be told from a thread", "leave out colons")
+            raise ConfigError(
+                "tag", f"{tag!r} cannot be distinguished from a thread", "leave out colons"
+            )
         super().__init__(pool, serde=serde)
         self._pool = pool
         self._prefix = f"{tag}:"
@@ -64,7 +66,7 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
             NotImplementedError: For `keep_latest`, whose transactions cannot set an owner.
         """
         if strategy == "keep_latest":
-            msg = "checkpoints between walls are deleted with their thread only"
+            msg = "with row-level security, checkpoints are deleted with their thread only"
             raise NotImplementedError(msg)
         await super().aprune(thread_ids, strategy=strategy)
 

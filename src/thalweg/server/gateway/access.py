@@ -44,7 +44,7 @@ async def _known(
     agent: Annotated[
         Identifier | None,
         Query(
-            description="An agent with a memory of its own; the one that all share if not given."
+            description="An agent with its own memory. Default: the memory that all agents share."
         ),
     ] = None,
 ) -> TenantMemory:
@@ -65,8 +65,8 @@ Name = Annotated[
     StringConstraints(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$"),
 ]
 """A name or an id in a path that is not the gateway's own; of printable characters."""
-Many = Annotated[int, Query(ge=1, le=1_000, description="How many at most.")]
-Words = Annotated[str, Query(max_length=2_000, description="Words to look for.")]
+Many = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of items.")]
+Words = Annotated[str, Query(max_length=2_000, description="Words to search for.")]
 NUMBERS_END = 2**31 - 1
 """No turn, position or event has a larger number; databases fail over larger ones."""
 Number = Annotated[int, Query(ge=0, le=NUMBERS_END)]
@@ -79,18 +79,18 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 WHY = {
-    400: "The body cannot be read.",
-    401: "Nobody said, or could show, who they are.",
-    403: "It may not be done here.",
-    404: "There is no such thing, or it is another's.",
-    408: "The body came too slowly.",
-    409: "It cannot be done now: something else is under way, or was first.",
+    400: "The body cannot be parsed.",
+    401: "Credentials are missing or invalid.",
+    403: "The operation is not permitted here.",
+    404: "It does not exist, or belongs to another owner.",
+    408: "The body arrived too slowly.",
+    409: "It conflicts with another operation that is in progress or came first.",
     413: "The body is too large.",
-    415: "The body is of a type that is not taken.",
-    416: "There is no such part.",
-    422: "Something in the request cannot be used; `faults` says what.",
-    429: "An owner has as many as it may, now; `Retry-After` says how long to wait.",
-    500: "The gateway failed; its log has the number that `instance` names.",
-    502: "A model gave no usable answer.",
+    415: "The type of the body is not supported.",
+    416: "The range does not exist.",
+    422: "The request is invalid; `faults` lists the errors.",
+    429: "The owner has reached a limit; retry after `Retry-After` seconds.",
+    500: "The gateway failed; its log has the number in `instance`.",
+    502: "A model returned no usable answer.",
     503: "Storage, or a service behind the gateway, failed; try again.",
 }

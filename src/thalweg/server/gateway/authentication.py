@@ -24,7 +24,7 @@ OWNER = "thalweg.owner"
 """Where in a request's scope its owner is noted."""
 _OPEN = frozenset({"/", "/healthz", "/docs", "/openapi.json", "/favicon.ico"})
 """Paths that reveal no owner's data."""
-UNKNOWN = "this key opens nothing here"
+UNKNOWN = "this key is unknown here"
 _CHALLENGE = 'Bearer realm="thalweg"'
 
 
@@ -94,7 +94,7 @@ class KeyLock:
         if bearer is not None:
             owners.add(self.keys.owner(bearer) or await self._of_token(bearer))
         if not owners:
-            said = "say who you are: Authorization: Bearer KEY"
+            said = "send credentials: Authorization: Bearer KEY"
             raise unauthorized("auth.missing", said, "")
         owner = owners.pop()
         if owner is None or owners:
@@ -120,7 +120,7 @@ class LoopbackLock:
         """Return the owner of a request; see `Lock.owner`."""
         client = scope.get("client")
         if client is not None and not is_this_machine(client[0]):
-            said = "without a key, only this machine is let in; set gateway.keys"
+            said = "without a key, only this machine has access; set gateway.keys"
             raise GatewayRefusal(403, "auth.not_local", said)
         host = headers.get("host", "")
         if not is_this_machine(_name_of(host)):
@@ -134,7 +134,9 @@ class LoopbackLock:
         else:
             is_strange = origin.lower() != mine and origin not in self.origins
         if is_strange:
-            said = "a page of another origin may not ask; name it in gateway.cors_origins"
+            said = (
+                "requests from a page of another origin are refused; add it to gateway.cors_origins"
+            )
             raise GatewayRefusal(403, "auth.origin", said)
         return LOCAL
 

@@ -124,7 +124,7 @@ class Bodies:
 
 def too_large(most: int) -> GatewayRefusal:
     """Refuse a body of too many bytes; the connection is closed, for its rest is not read."""
-    said = f"the body is larger than the {most:,} bytes that may come in"
+    said = f"the body is larger than the limit of {most:,} bytes"
     return GatewayRefusal(413, "request.too_large", said, {"Connection": "close"})
 
 
@@ -140,7 +140,7 @@ class _Bounded:
         try:
             message = await asyncio.wait_for(self._receive(), self._part_s)
         except TimeoutError:
-            said = f"no part of the body came for {self._part_s:g} s"
+            said = f"no part of the body arrived for {self._part_s:g} s"
             raise GatewayRefusal(408, "request.timeout", said, {"Connection": "close"}) from None
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
@@ -174,10 +174,10 @@ async def _parse(body: bytes, bounds: JsonBounds) -> object:
             return parsed(body, bounds)
         return await asyncio.to_thread(parsed, body, bounds)
     except JsonBoundsError as error:
-        said = f"the body may not come in: {error}; send it in parts"
+        said = f"the body is refused: {error}; send it in parts"
         raise GatewayRefusal(413, "request.too_large", said) from None
     except ValueError as error:
-        said = f"the body is no JSON: {error}; nothing was done"
+        said = f"the body is not JSON: {error}; nothing was done"
         raise GatewayRefusal(400, "request.malformed", said) from None
 
 

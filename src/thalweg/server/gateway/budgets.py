@@ -157,7 +157,7 @@ class Budgets:
         if wait_s > 0:
             self._refused(limit)
             seconds = max(1, math.ceil(wait_s))
-            told = f"you may have {said}, and no more; try again in {seconds} s"
+            told = f"your limit is {said}; try again in {seconds} s"
             raise GatewayRefusal(429, f"limit.{limit}", told, {"Retry-After": str(seconds)})
 
     def _of(self, owner: str) -> _Owner:

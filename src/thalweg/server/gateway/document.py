@@ -17,22 +17,22 @@ _ABOUT = """\
 Conversations and tasks of any length inside a model's window, with nothing lost.
 
 **Begin** with `POST /api/threads/{thread}/runs/stream` and a body of `{"message": "Hello"}`:
-the thread is made, an agent answers, and its events stream as they come. A stream that breaks
-off is gone on with by `GET …/runs/{run}/stream` and the header `Last-Event-ID`.
+the thread is created, an agent answers, and its events stream as they come. To resume
+a stream, send `GET …/runs/{run}/stream` with the header `Last-Event-ID`.
 
-**Errors** are problem details (RFC 9457): `detail` says in one sentence what is wrong and how to
-mend it, `code` is stable and dotted, `faults` name what is wrong with a request.
+**Errors** are problem details (RFC 9457): `detail` is one sentence with the problem and its fix,
+`code` is stable and dotted, `faults` list the errors of a request.
 """
 _TAGS = {
-    "runs": "Asking an agent, following what comes of it, ending it.",
-    "threads": "Conversations: every message, every decision about the context, and its undoing.",
-    "files": "Files that go to an agent, and what it made.",
-    "memory": "What is remembered across threads, as a whole.",
-    "facts": "What is remembered, fact by fact.",
+    "runs": "Start, follow and cancel runs of an agent.",
+    "threads": "Conversations: messages, decisions about the context, undo.",
+    "files": "Files sent to an agent, and files that it made.",
+    "memory": "Memory across threads, as a whole.",
+    "facts": "Memory across threads, fact by fact.",
     "models": "Models that a run may name.",
     "skills": "Skills that agents load.",
     "usage": "Tokens and money.",
-    "gateway": "For whoever looks after it.",
+    "gateway": "For operators.",
 }
 _BEARER = {
     "type": "http",
@@ -41,7 +41,7 @@ _BEARER = {
 }
 _KEY = {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same key."}
 _SCHEMA = "#/components/schemas/{model}"
-_EVENT = "What the `data` of a run's server-sent events is; `event` is its `type`."
+_EVENT = "The `data` of a run's server-sent events; `event` is its `type`."
 _EVERYWHERE = (422, 500, 503)
 _WITH_A_BODY = (400, 408, 413, 415)
 _LOCKED = (401,)
@@ -69,7 +69,7 @@ def _document(application: FastAPI, *, locked: bool) -> dict[str, Any]:
     document = get_openapi(
         title=TITLE,
         version=version("thalweg"),
-        summary="A gateway to agents whose context never runs out.",
+        summary="A gateway to agents with unlimited conversations.",
         description=_ABOUT,
         routes=application.routes,
         tags=[{"name": name, "description": words} for name, words in _TAGS.items()],

@@ -29,7 +29,7 @@ class Metrics:
         )
         self._seconds = Histogram(
             "thalweg_request_seconds",
-            "Time until a request was answered whole, without streams.",
+            "Time until a response was complete, without streams.",
             ("operation",),
             buckets=_SECONDS,
             registry=into,
@@ -39,7 +39,10 @@ class Metrics:
             "thalweg_events_sent", "Events sent by type.", ("type",), registry=into
         )
         self._runs = Counter(
-            "thalweg_runs", "Runs this process ended, by status.", ("status",), registry=into
+            "thalweg_runs",
+            "Runs that this process completed, by status.",
+            ("status",),
+            registry=into,
         )
         self._run_seconds = Histogram(
             "thalweg_run_seconds",
@@ -52,7 +55,7 @@ class Metrics:
         )
         self._cost = Counter(
             "thalweg_cost",
-            "What models cost, where prices are known.",
+            "Cost of models with known prices.",
             ("model", "currency"),
             registry=into,
         )

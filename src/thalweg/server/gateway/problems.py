@@ -115,7 +115,7 @@ async def _of_validation(request: Request, error: Exception) -> Response:
     found = error.errors()
     faults = faults_of(found[:MOST_FAULTS])
     if any(each["type"] == "json_invalid" for each in found):
-        detail = "the body is no JSON; nothing was done"
+        detail = "the body is not JSON; nothing was done"
         return answer(_titled(400, detail, "request.malformed", request.url.path, faults))
     words = "; ".join(f"{fault.where}: {fault.problem}" for fault in faults[:3])
     more = f"; and {len(found) - 3:,} more" if len(found) > 3 else ""  # noqa: PLR2004 (enough to read)
@@ -133,7 +133,7 @@ def _logged(status: int, code: str, error: Exception) -> Problem:
     _LOG.error("problem %s: %s", number, type(error).__name__, exc_info=error)
     said = "its storage or a service behind it failed" if status > _SERVERS_OWN else "it failed"
     again = "; try again later" if status > _SERVERS_OWN else ""
-    detail = f"the gateway could not do this: {said}{again}; its log tells more under {number}"
+    detail = f"the gateway failed: {said}{again}; see its log under {number}"
     return _titled(status, detail, code, f"urn:uuid:{number}")
 
 

@@ -61,7 +61,7 @@ def bound(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
-        mend = "give an address of this machine: 127.0.0.1, or 0.0.0.0 for all"
+        mend = "use an address of this machine: 127.0.0.1, or 0.0.0.0 for all"
         problem = f"{host!r} is no address ({error.strerror})"
         raise ConfigError("--host", problem, mend) from None
     family, kind, protocol, _, address = found[0]
@@ -75,11 +75,11 @@ def bound(host: str, port: int) -> socket.socket:
     except PermissionError:
         taken.close()
         mend = "choose one above 1023: --port 8001"
-        raise ConfigError("--port", f"port {port} is for the system alone", mend) from None
+        raise ConfigError("--port", f"port {port} is reserved for the system", mend) from None
     except OSError as error:
         taken.close()
         problem = f"{host}:{port} cannot be taken ({(error.strerror or '').lower()})"
-        mend = f"end what listens there, or choose another: --port {port + 1}"
+        mend = f"stop the program that listens there, or choose another: --port {port + 1}"
         raise ConfigError("--port", problem, mend) from None
     taken.setblocking(False)  # noqa: FBT003 (its own way)
     return taken

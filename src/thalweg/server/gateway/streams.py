@@ -69,7 +69,7 @@ class Streams:
         most = self._most()
         if self._open[owner] >= most:
             self._refused("streams")
-            said = f"{most} streams are open, and no more may be; close one, or try again"
+            said = f"the limit of {most} open streams is reached; close one, or try again"
             raise GatewayRefusal(429, "stream.too_many", said, {"Retry-After": "5"})
 
     @contextmanager

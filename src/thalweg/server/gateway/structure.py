@@ -101,7 +101,7 @@ def _check_numbers(value: object) -> None:
     while waiting:
         match waiting.pop():
             case float() as number if number in {float("inf"), float("-inf")}:
-                problem = "a number is larger than any number"
+                problem = "a number is too large"
                 raise ValueError(problem)
             case list() as items:
                 waiting += items

@@ -83,7 +83,7 @@ class ProviderTokens:
             raise unauthorized("auth.unknown", UNKNOWN, "invalid_token") from None
         algorithm = head.get("alg")
         if not isinstance(algorithm, str) or algorithm not in _FAMILIES:
-            said = f"tokens signed with {str(algorithm)[:20]!a} are not taken"
+            said = f"tokens signed with {str(algorithm)[:20]!a} are not accepted"
             raise _invalid(said)
         key = await self._keys.get(head.get("kid"), algorithm)
         try:
@@ -193,7 +193,7 @@ class _KeySet:
             at = f"{self._provider.issuer.rstrip('/')}/.well-known/openid-configuration"
             told = json.loads(self._fetch(at))
             if told["issuer"] != self._provider.issuer:
-                msg = f"{at} is of another issuer: {str(told['issuer'])[:200]!a}"
+                msg = f"{at} is from another issuer: {str(told['issuer'])[:200]!a}"
                 raise ValueError(msg)
             url = str(told["jwks_uri"])
         return dict(_read_keys(json.loads(self._fetch(url))["keys"]))
@@ -210,7 +210,7 @@ def _read_keys(told: list[dict[str, Any]]) -> Iterator[tuple[str | None, _Key]]:
 
 def _fetched(url: str) -> bytes:
     if not url.startswith(("https://", "http://")):
-        msg = f"{url} is no address of the web"
+        msg = f"{url} is not a web address"
         raise ValueError(msg)
     with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as answer:  # noqa: S310 (looked at above)
         read: bytes = answer.read(_MOST_BYTES)
@@ -226,11 +226,11 @@ def _reason(error: jwt.InvalidTokenError) -> str:
 
 
 _REASONS: dict[type[jwt.InvalidTokenError], str] = {
-    jwt.ExpiredSignatureError: "the token is over",
-    jwt.ImmatureSignatureError: "the token does not hold yet",
-    jwt.InvalidAudienceError: "the token is for somebody else",
-    jwt.InvalidIssuerError: "the token is of another issuer",
+    jwt.ExpiredSignatureError: "the token has expired",
+    jwt.ImmatureSignatureError: "the token is not valid yet",
+    jwt.InvalidAudienceError: "the token is for another audience",
+    jwt.InvalidIssuerError: "the token is from another issuer",
     jwt.MissingRequiredClaimError: "the token lacks exp, iss or aud",
     jwt.InvalidSignatureError: "the token's signature is wrong",
 }
-_OTHERWISE = "the token cannot be taken"
+_OTHERWISE = "the token is invalid"

@@ -20,7 +20,7 @@ connections may have broken too."""
 _TIMEOUT_S = 5
 _PROBES = 3
 """Probes for a pooler: it may serve other clients between two statements, so one could miss it."""
-_MEND = "check that the server runs and lets this user in"
+_MEND = "check that the server runs and accepts this user"
 _ALIVE = (
     "SET tcp_keepalives_idle = 5",
     "SET tcp_keepalives_interval = 2",
@@ -49,8 +49,8 @@ class ServerPresence:
             raise StorageError(self.place, str(error), _MEND) from error
         if is_shared:
             await self._disconnect()
-            problem = "a pooler gives each transaction another connection, where locks are lost"
-            mend = "name the server itself, or a pool in session mode"
+            problem = "a pooler uses another connection for each transaction, which loses locks"
+            mend = "use the address of the server itself, or of a pool in session mode"
             raise ConfigError(self.place, problem, mend)
         return self._name
 

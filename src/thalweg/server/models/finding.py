@@ -93,7 +93,7 @@ def _files(home: Path) -> Iterator[AvailableModel]:
             yield AvailableModel(f"local:{name}", "a file that cannot be read", "file", remove)
             continue
         said = ", ".join(filter(None, (gguf.name, gguf.quantisation, gguf.abilities)))
-        yield AvailableModel(f"local:{name}", f"a file of yours: {said}", "file", lacks)
+        yield AvailableModel(f"local:{name}", f"a local file: {said}", "file", lacks)
 
 
 def _servers(environ: Mapping[str, str]) -> list[AvailableModel]:
@@ -154,7 +154,7 @@ def _compatible(title: str, address: str) -> list[AvailableModel]:
     there = _names(address + "/v1/models", "data", "id") or []
     return [
         AvailableModel(
-            f"openai:{name}@{address}/v1", f"{title} at {address}, or its like", "server", lacks
+            f"openai:{name}@{address}/v1", f"{title} at {address}, or similar", "server", lacks
         )
         for name in there
     ]

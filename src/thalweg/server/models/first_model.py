@@ -21,7 +21,7 @@ def how_to_answer(offers: Sequence[AvailableModel] = ()) -> str:
           thalweg chat --model ollama:qwen3:4b  (Ollama at http://127.0.0.1:11434)
     """
     if not offers:
-        found = "Found here: no key in the environment, no server that listens, no file."
+        found = "Not found: a key in the environment, a server that listens, a model file."
         return prompt("how_to_answer").render(found=found)
     lines = [f"  thalweg chat --model {offer.name}  ({_said(offer)})" for offer in offers[:_SHOWN]]
     more = len(offers) - _SHOWN

@@ -248,7 +248,7 @@ def _as_fields(wanted: ModelSettings, kind: "type[BaseChatModel]", where: str) -
             arguments.setdefault(called, value)
         elif said != "window":  # which the profile tells in any case
             place, problem = f"{where}.{said}", f"{kind.__name__} takes no {said}"
-            mend = f"leave it out, or name the field it has for it: {', '.join(sorted(fields))}"
+            mend = f"remove it, or use the field that it has: {', '.join(sorted(fields))}"
             raise ConfigError(place, problem, mend)
     return arguments
 
@@ -297,7 +297,7 @@ def _made(
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         path = ".".join(map(str, (where, *first["loc"])))
-        raise ConfigError(path, first["msg"], "mend what the constructor is given") from None
+        raise ConfigError(path, first["msg"], "fix the constructor's arguments") from None
     except ImportError as missing:
         problem = str(missing).splitlines()[0]
         package = (missing.name or "").partition(".")[0].replace("_", "-")
@@ -305,5 +305,5 @@ def _made(
         raise ConfigError(where, problem, mend) from missing
     except (LangChainException, TypeError, ValueError) as problem:
         said = " ".join(str(problem).split())[:300]
-        mend = "write provider:model, and check the options beside it"
+        mend = "write provider:model, and check the options next to it"
         raise ConfigError(where, said, mend) from problem

@@ -69,6 +69,6 @@ def ask_for_key(where: str, one: ModelProvider) -> None:
         return
     first, *others = one.keys
     names = f"{' and '.join(one.keys)} are" if others else f"{first} is"
-    problem = f"{one.title} wants a key, and {names} not set"
-    mend = f"export {first}=…, or write api_key: ${first} beside the model"
+    problem = f"{one.title} requires a key, and {names} not set"
+    mend = f"export {first}=…, or set api_key: ${first} in the model's section"
     raise ConfigError(where, problem, mend)

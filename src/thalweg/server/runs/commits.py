@@ -46,7 +46,7 @@ class GroupCommit:
         self._linger_s = linger_s
         self._parts: dict[Claim, _WaitingWrites] = {}
         self._in_flight: dict[Claim, _WaitingWrites] = {}
-        mend = "open it again; the log has the reason"
+        mend = "open it again; the log has the cause"
         self._broken = StorageError("the journal of runs", "its writer ended", mend)
         self._last: dict[Claim, int] = {}
         self._stirred = asyncio.Event()

@@ -260,7 +260,7 @@ class ProcessRuns:
                     await self._alone(key)
             except StorageError as error:
                 run = None
-                _log.warning("run %s is begun again: %s", key.run, error)
+                _log.warning("run %s is retried: %s", key.run, error)
                 await asyncio.sleep(_PAUSE_S)
             else:
                 return
@@ -270,7 +270,7 @@ class ProcessRuns:
             try:
                 await self.recover()
             except StorageError as error:
-                _log.warning("cannot look for runs of dead processes: %s", error)
+                _log.warning("cannot look for runs of crashed processes: %s", error)
             await asyncio.sleep(LOOK_S * random.uniform(0.7, 1.3))  # noqa: S311 (no secret)
 
     async def _alone(self, key: RunKey) -> None:
@@ -300,9 +300,9 @@ class ProcessRuns:
         except ClaimLostError:
             now = await self._journal.get(key)
             if now is not None and now.status == "running" and now.attempt == claim.attempt:
-                problem = "a claim that is good was taken for lost"
-                raise StorageError(key.run, problem, "it is begun again") from None
-            _log.info("run %s is performed elsewhere now", key.run)
+                problem = "a valid claim was assumed to be lost"
+                raise StorageError(key.run, problem, "it is retried") from None
+            _log.info("run %s is performed by another process now", key.run)
 
     async def _go_on(self, claim: Claim, run: RunRecord) -> None:
         emit = Emit(self._journal, claim)
@@ -386,8 +386,8 @@ def _failed(error: BaseException) -> RunOutcome:
 def _poison(died: int) -> RunOutcome:
     return _problem(
         "run.poison",
-        f"{died} attempts at this run broke off, be it that a process died or that a database "
-        "failed; it is not begun again. Look into the logs, or ask again in other words",
+        f"{died} attempts at this run failed, because a process crashed or a database failed; "
+        "it is not retried. Check the logs, or send another message",
     )
 
 

@@ -28,7 +28,7 @@ V = TypeVar("V")
 
 
 def _refuse(*_: object, **__: object) -> NoReturn:
-    msg = "settings do not change; read the file again"
+    msg = "settings are immutable; read the file again"
     raise TypeError(msg)
 
 

@@ -140,5 +140,5 @@ def _unreadable(
     if path is None and environ.get(VARIABLE):
         problem, mend = f"{VARIABLE} names a file that is not there", "mend or unset the variable"
         return SettingsError(file, 0, "", problem, mend)
-    mend = "name another file, or make one: thalweg config init"
-    return SettingsError(file, 0, "", "the file is not there", mend)
+    mend = "name another file, or write one: thalweg config init"
+    return SettingsError(file, 0, "", "the file does not exist", mend)

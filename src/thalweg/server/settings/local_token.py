@@ -76,5 +76,5 @@ def _read(path: Path) -> str:
         raise ConfigError(str(path), "other users of this machine can read the token", mend)
     token = path.read_text("ascii", errors="replace").strip()
     if not _TOKEN.fullmatch(token):
-        raise ConfigError(str(path), "it holds no token", "delete it, and start the gateway again")
+        raise ConfigError(str(path), "it has no token", "delete it, and start the gateway again")
     return token

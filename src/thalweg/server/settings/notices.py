@@ -50,7 +50,7 @@ def doubts(root: Node, settings: Settings | None) -> Iterator[SettingNotice]:
     oidc = settings.gateway.oidc
     prefix = root.find(("gateway", "oidc", "owner_prefix"))
     if oidc is not None and prefix is not None and not oidc.owner_prefix and settings.gateway.keys:
-        told = "a token whose claim is the owner of a key opens what is that key's"
+        told = "a token whose claim equals the owner of a key has the rights of that key"
         yield SettingNotice(prefix.place, told, "warning")
     yield from _literal_keys(root)
 
@@ -65,7 +65,7 @@ def _literal_keys(root: Node) -> Iterator[SettingNotice]:
             if found is None or "base_url" in part.keys:
                 continue
             if isinstance(found.value, str) and not found.variables:
-                told = "everybody who can read the file has this key; write a variable"
+                told = "everyone who can read the file has this key; use a variable"
                 yield SettingNotice(found.place, f"{told}, such as $MY_KEY", "warning")
 
 

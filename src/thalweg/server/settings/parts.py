@@ -34,7 +34,7 @@ _LONGEST_OWNER = 255
 def _validate_owner(owner: str) -> str:
     if not is_owner(owner):
         mend = f"write {_LONGEST_OWNER} characters at most, all of them printable"
-        refuse(f"nobody can be called {owner[:40]!a}", mend)
+        refuse(f"no owner can be named {owner[:40]!a}", mend)
     return owner
 
 
@@ -103,7 +103,7 @@ class Open(Deferred):
 
 def _validate_import(use: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", use):
-        refuse(f"{use!r} names nothing to import", "write module:attribute, such as json:dumps")
+        refuse(f"{use!r} is not an importable name", "write module:attribute, such as json:dumps")
     return use
 
 
@@ -116,7 +116,7 @@ def _validate_secret(secret: SecretStr) -> SecretStr:
     if not value.strip():
         refuse("it is empty", "write it, or a variable such as $MY_KEY")
     if MASK in value:
-        refuse("it is the mask that is shown in place of a secret", "write the secret itself")
+        refuse("it is the mask that replaces a secret in output", "write the secret itself")
     return secret
 
 
@@ -137,7 +137,7 @@ N = TypeVar("N", bound=Named)
 
 
 def _have_distinct_names(parts: tuple[N, ...]) -> tuple[N, ...]:
-    refuse_repeated([part.name for part in parts], "name", "give each a name of its own")
+    refuse_repeated([part.name for part in parts], "name", "use a different name for each")
     return parts
 
 

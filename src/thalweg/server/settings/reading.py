@@ -49,7 +49,7 @@ def read(text: bytes, file: str) -> tuple[Node, tuple[SettingsError, ...]]:
     if node.value is None:
         return Node({}, top), ()
     if not isinstance(node.value, dict):
-        problem = "it holds no keys and values"
+        problem = "it is not a mapping"
         raise top.error(problem, "begin with a section, such as `models:`")
     return node, tuple(reader.problems)
 
@@ -78,7 +78,7 @@ class _NodeConverter:
             problem = f"it has more than {MOST_NODES:,} values, aliases included"
             raise place.error(problem, "write fewer")
         if id(given) in self.above:
-            problem = "it is inside itself"
+            problem = "it contains itself"
             raise place.error(problem, "end it")
         self.above.append(id(given))
         try:
@@ -106,8 +106,8 @@ class _NodeConverter:
                     return given.value
                 return value
         # The tag itself is not quoted: it may be a password that begins with `!`.
-        mend = "leave it out, or put a text that begins with ! in quotes"
-        self._report(place, "a tag means nothing here", mend)
+        mend = "remove it, or quote a text that begins with !"
+        self._report(place, "tags are not supported", mend)
         return None
 
     def _mapping(self, given: Any, place: NodePosition) -> dict[str, Node]:  # noqa: ANN401
@@ -119,11 +119,11 @@ class _NodeConverter:
                 for node in self._merged(value, place):
                     merged = {**node.keys, **merged}
             elif key.id != "scalar":
-                self._report(at, "a key is no text", "write keys as plain words")
+                self._report(at, "a key is not text", "write keys as plain words")
             elif first := own.get(key.value):
-                mend = f"keep the one or the other; the first is in line {first.place.line}"
+                mend = f"keep one of them; the first is in line {first.place.line}"
                 at = replace(at, key=first.place.key)
-                self._report(at, f"{key.value!r} is here a second time", mend)
+                self._report(at, f"{key.value!r} is repeated", mend)
             else:
                 own[key.value] = self.node(value, replace(at, key=place.below(key.value)))
         return {**{name: node for name, node in merged.items() if name not in own}, **own}
@@ -136,7 +136,7 @@ class _NodeConverter:
         if all(isinstance(each.value, dict) for each in nodes):
             return nodes
         at = replace(at, key=at.below("<<"))
-        self._report(at, "`<<` takes keys and values", "name an anchor of some")
+        self._report(at, "`<<` requires a mapping", "use an anchor of a mapping")
         return ()
 
     def _report(self, place: NodePosition, problem: str, mend: str) -> None:
@@ -173,9 +173,7 @@ def _in_words(error: Exception, top: NodePosition) -> SettingsError:
     said = f"{context}: {found}" if context else str(found)
     # What looks like a name may be the beginning of a password.
     said = re.sub(r"(alias|anchor|tag|tag handle) ('[^']*'|\"[^\"]*\")", r"\1", said)
-    mend = next(
-        (mend for sign, mend in _MENDS if sign in said), "look at the line and at those above"
-    )
+    mend = next((mend for sign, mend in _MENDS if sign in said), "check this line and those above")
     if mark is None:
         return top.error(f"it is not YAML: {said}", mend)
     where = f"line {mark.line + 1}, column {mark.column + 1}"

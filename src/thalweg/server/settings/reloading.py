@@ -136,9 +136,9 @@ def _keeping(old: Settings, new: Settings, file: str) -> tuple[Settings, tuple[s
     listening = {"host": old.gateway.host, "port": old.gateway.port}
     gateway = new.gateway.model_copy(update=listening)
     if gateway.is_open and not is_loopback(gateway.host):
-        problem = f"this process listens on {gateway.host} until it ends, and without a key or oidc"
-        mend = "add gateway.keys or gateway.oidc, or start it anew"
-        raise SettingsError(file, 0, "gateway.host", f"{problem} anybody would be let in", mend)
+        problem = f"this process listens on {gateway.host} until it ends; without a key or oidc"
+        mend = "add gateway.keys or gateway.oidc, or restart it"
+        raise SettingsError(file, 0, "gateway.host", f"{problem} everyone would have access", mend)
     pairs = (
         ("storage", old.storage, new.storage),
         ("gateway.host", old.gateway.host, new.gateway.host),

@@ -80,7 +80,7 @@ class FileShaper:
     def contradict(self, one: Node, other: Node) -> None:
         """Report two keys for one setting."""
         problem = f"{other.place.key} in line {other.place.line} says the same"
-        self.problems.append(one.place.error(problem, "leave one of the two out"))
+        self.problems.append(one.place.error(problem, "remove one of the two"))
 
     def drop(self, node: Node, keys: Collection[str]) -> Node:
         """Return a mapping without keys that have no effect, with a notice for each."""
@@ -160,7 +160,7 @@ def _database(shaping: FileShaper) -> None:
     if backend is None:
         return
     if backend.value == "memory":
-        told = "everything is kept in a file in storage.home"
+        told = "everything is stored in a file in storage.home"
         shaping.notices.append(no_effect(backend, told))
     unused = {"sqlite": "postgres_url", "postgres": "sqlite_dir"}.get(str(backend.value))
     left = shaping.take("database", unused) if unused else None
@@ -194,7 +194,9 @@ def _commands(shaping: FileShaper) -> None:
     for path in (("agent", "shell"), ("sandbox", "allow_host_bash")):
         node = shaping.take(*path)
         if node is not None and node.value is not False:
-            shaping.notices.append(no_effect(node, "commands are off until sandbox.use names one"))
+            shaping.notices.append(
+                no_effect(node, "commands are disabled until sandbox.use names a sandbox")
+            )
     use = shaping.root.find(("sandbox", "use"))
     if use is not None and deerflow().owns(use):
         shaping.take("sandbox", "use")
@@ -248,7 +250,7 @@ def _model(shaping: FileShaper, node: Node) -> Node:
             if keys[old].value != keys[new].value:
                 told = f"it is {keys[old].value} and {new} in line {keys[new].place.line} is"
                 problem = f"{told} {keys[new].value}"
-                shaping.problems.append(keys[old].place.error(problem, "leave one of the two out"))
+                shaping.problems.append(keys[old].place.error(problem, "remove one of the two"))
         elif old in keys:
             node = node.put((new,), keys[old])
     # `max_tokens` is the provider's own word for it, and is passed on.

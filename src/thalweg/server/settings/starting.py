@@ -15,11 +15,11 @@ from thalweg.server.settings.writing import inline, plain
 
 WIDTH = 100
 _HEAD = """\
-# Settings of Thalweg. Nothing has to be set: what stands here as a comment is the default, or an
-# example where a list is empty by default. Take away the # in front of a line to change it.
+# Settings of Thalweg. All are optional: each comment below shows the default, or an example if the
+# default is an empty list. Remove the # in front of a line to change it.
 #
 # $NAME, ${NAME} and ${NAME:-default} stand for variables of the environment, $$ for a dollar.
-# `thalweg config check` says what is wrong, `thalweg config show` what holds.
+# `thalweg config check` lists errors, `thalweg config show` the effective values.
 """
 _EXAMPLES: dict[type[SettingsSection], dict[str, str]] = {
     ModelSettings: {

@@ -66,9 +66,11 @@ class Settings(SettingsSection):
         if self.sandbox.use == "host" and self.gateway.may_have_more_owners:
             problem = (
                 "commands on the host read every owner's files and this process's memory, and more "
-                "than one owner may come in (gateway.keys, gateway.oidc)"
+                "than one owner has access (gateway.keys, gateway.oidc)"
             )
-            refuse(problem, "use bubblewrap, docker or podman, or let one owner in", key="sandbox")
+            refuse(
+                problem, "use bubblewrap, docker or podman, or allow one owner only", key="sandbox"
+            )
         return self
 
     @classmethod

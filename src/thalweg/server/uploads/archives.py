@@ -85,16 +85,16 @@ def _family(names: set[str], mimetype: bytes) -> str:
 def _refuse_bomb(name: str, entries: list[ZipInfo], policy: UploadPolicy) -> None:
     if len(entries) > policy.max_entries:
         problem = f"there are {len(entries):,} files in it"
-        raise UploadRefusedError(name, problem, f"at most {policy.max_entries:,} may be")
+        raise UploadRefusedError(name, problem, f"the limit is {policy.max_entries:,}")
     expanded = sum(entry.file_size for entry in entries)
     if expanded > policy.max_expanded_bytes:
         problem = f"it unpacks to {expanded:,} bytes"
-        raise UploadRefusedError(name, problem, f"at most {policy.max_expanded_bytes:,} may be")
+        raise UploadRefusedError(name, problem, f"the limit is {policy.max_expanded_bytes:,}")
     for entry in entries:
         packed = max(1, entry.compress_size)
         if entry.file_size > max(_SURELY_SMALL, packed * policy.max_expansion):
-            problem = f"what is in it grows {entry.file_size // packed:,}-fold when unpacked"
-            raise UploadRefusedError(name, problem, f"{policy.max_expansion}-fold is the most")
+            problem = f"its content grows {entry.file_size // packed:,}-fold when unpacked"
+            raise UploadRefusedError(name, problem, f"the limit is {policy.max_expansion}-fold")
 
 
 def _refuse_names(name: str, entries: list[ZipInfo]) -> None:
@@ -106,7 +106,9 @@ def _refuse_names(name: str, entries: list[ZipInfo]) -> None:
         except PathError:
             climbs = True
         if is_link or climbs:
-            problem = f"it has an entry that would lead out of its folder: {entry.filename[:60]!r}"
+            problem = (
+                f"it has an entry that would be written outside its folder: {entry.filename[:60]!r}"
+            )
             raise UploadRefusedError(name, problem, "pack it again without such entries")
 
 
@@ -125,8 +127,8 @@ def _refuse_lie(name: str, content: bytes, entry: ZipInfo) -> None:
     is_plain = entry.compress_type == ZIP_STORED
     size = len(packed) if is_plain else _inflated(packed, entry.file_size)
     if header[0] != b"PK\x03\x04" or size != entry.file_size:
-        problem = f"it says that an entry has {entry.file_size:,} bytes, which is not so"
-        raise UploadRefusedError(name, problem, "send an archive as a packer wrote it")
+        problem = f"it declares an entry of {entry.file_size:,} bytes, which is wrong"
+        raise UploadRefusedError(name, problem, "send an archive written by a standard program")
 
 
 def _inflated(packed: memoryview, most: int) -> int:

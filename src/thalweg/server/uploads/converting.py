@@ -74,7 +74,7 @@ class Converter:
         if not kind.converts:
             return Converted(None)
         if not self._policy.convert:
-            return Converted(None, "documents are not turned into text here (uploads: convert)")
+            return Converted(None, "conversion of documents to text is disabled (uploads: convert)")
         if not can_convert():
             return Converted(None, f"there is no text of it: {INSTALL} turns {kind.title} to text")
         async with self._slots.one(owner):
@@ -126,7 +126,7 @@ class Converter:
             why = " ".join(said.decode(errors="replace").split())[:200]
             return Converted(None, f"no text could be read from it: {why}")
         if code:
-            return Converted(None, f"its conversion broke off (exit code {code}, memory or damage)")
+            return Converted(None, f"its conversion failed (exit code {code}, memory or damage)")
         most = self._policy.max_text_bytes
         markdown = text[:most].decode(errors="ignore").replace("\0", "\N{REPLACEMENT CHARACTER}")
         if not markdown.strip():
@@ -142,7 +142,7 @@ _CPU: Final = 24
 
 
 def _too_long(seconds: float) -> str:
-    return f"its conversion took longer than {seconds:g} s and was ended"
+    return f"its conversion exceeded {seconds:g} s and was stopped"
 
 
 def _environment(folder: str) -> dict[str, str]:

@@ -162,9 +162,11 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
                 return create_bytes(place, content)
         except OSError as problem:
             if problem.errno in {errno.EEXIST, errno.ENOTDIR, errno.ELOOP}:
-                raise PathError(path, "Path is in the way of something else") from None
+                raise PathError(path, "Path conflicts with an existing file or folder") from None
             if problem.errno == errno.ENOENT:
-                raise PathError(path, "Its folder went away meanwhile", "try again") from None
+                raise PathError(
+                    path, "Its folder was deleted in the meantime", "try again"
+                ) from None
             raise _storage(self.folder, problem) from None
 
     def annotate(self, path: str, note: str) -> None:

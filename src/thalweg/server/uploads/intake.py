@@ -10,7 +10,7 @@ from thalweg.server.uploads.policy import UploadPolicy
 _SAID: Final = {
     "program": "a program",
     "macros": "an Office file with macros",
-    "binary": "bytes of no known kind",
+    "binary": "bytes of an unknown type",
     "packed": "an archive of another kind than ZIP",
     "ole": "an Office file of an unknown kind",
     "xlsb": "a binary Excel file",
@@ -30,15 +30,19 @@ def admitted(name: str, content: bytes, policy: UploadPolicy) -> Kind:
         UploadRefusedError: It is not allowed; the error has the reason, and the allowed kinds.
     """
     if not content:
-        raise UploadRefusedError(name, "it is empty", "send a file with something in it")
+        raise UploadRefusedError(name, "it is empty", "send a file that is not empty")
     if len(content) > policy.max_file_bytes:
         raise too_large(name, policy)
     ending = ending_of(name)
     if ending in RUNS:
-        problem = f"files that end in .{ending} are programs, or carry some"
+        problem = f"files with the ending .{ending} are programs, or contain some"
         raise UploadRefusedError(name, problem, what_may(policy))
     if policy.allowed and ending not in _allowed(policy):
-        problem = f"files that end in .{ending} may not come in" if ending else "it has no ending"
+        problem = (
+            f"files with the ending .{ending} are not accepted"
+            if ending
+            else "it has no file extension"
+        )
         raise UploadRefusedError(name, problem, what_may(policy))
     family = sniffed(content)
     if family == "archive":
@@ -60,9 +64,9 @@ def too_large(name: str, policy: UploadPolicy) -> UploadRefusedError:
 def what_may(policy: UploadPolicy) -> str:
     """Return a description of the allowed files."""
     if policy.allowed:
-        return "what may come in ends in " + ", ".join(f".{one}" for one in sorted(policy.allowed))
+        return "accepted endings: " + ", ".join(f".{one}" for one in sorted(policy.allowed))
     return (
-        "what may come in are PDF, Word, Excel, PowerPoint, OpenDocument, EPUB, e-mail, HTML, "
+        "supported are PDF, Word, Excel, PowerPoint, OpenDocument, EPUB, e-mail, HTML, "
         "CSV, text and source code, images, audio, video, ZIP, Parquet and SQLite"
     )
 

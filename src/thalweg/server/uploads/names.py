@@ -15,7 +15,7 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²
 _NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
 _JOINERS = frozenset("\u200c\u200d")
 """Invisible, and part of correct spelling in Persian, Hindi and emoji."""
-_MEND = "give the file a plain name, such as report.pdf"
+_MEND = "use a plain file name, such as report.pdf"
 
 
 def safe_name(name: str) -> str:
@@ -40,7 +40,7 @@ def safe_name(name: str) -> str:
     readable = unicodedata.normalize("NFC", _NOT_ON_WINDOWS.sub("_", readable))
     readable = _shortened(readable.strip(" ").rstrip(". "))
     if not readable.strip("._ \u200c\u200d"):
-        raise UploadRefusedError(_shown(name), "nothing is left of its name", _MEND)
+        raise UploadRefusedError(_shown(name), "its name has no valid character", _MEND)
     if _RESERVED.fullmatch(readable.split(".")[0].rstrip(" ")):
         raise UploadRefusedError(_shown(name), "its name is one that Windows reserves", _MEND)
     return f"_{readable}" if readable[0] in "-.~" else readable

@@ -189,4 +189,4 @@ def test_a_store_that_fails_ends_no_run(world: World, caplog: pytest.LogCaptureF
     world.waker.run_began("t")
     world.waker.expect("t", {"a": task("a")})
 
-    assert "thread t may not be woken" in caplog.text
+    assert "thread t cannot be resumed" in caplog.text

@@ -149,7 +149,7 @@ def test_a_compaction_says_how_much_and_why() -> None:
         (
             "thalweg.memory.failed",
             {"problem": "StorageError"},
-            [PrintedLine("failure", "memory is not there for this run: StorageError")],
+            [PrintedLine("failure", "memory is unavailable in this run: StorageError")],
         ),
         (
             "thalweg.prices",
@@ -170,7 +170,7 @@ def test_an_answer_that_was_taken_back_is_said_to_be() -> None:
     again = spoken("n", "Forty.")
     assert told(*begun, MessageWithdrawn(message="m"), *again) == [
         PrintedLine("answer", "Fort"),
-        PrintedLine("note", "that answer broke off; it is begun again"),
+        PrintedLine("note", "that answer was interrupted; it starts again"),
         PrintedLine("answer", "Forty."),
     ]
     assert told(MessageStarted(message="m"), MessageWithdrawn(message="m"), *again) == [

@@ -135,7 +135,7 @@ class Desk:
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ("/xyzzy", "/help lists what there is"),
+        ("/xyzzy", "/help lists the commands"),
         ("/COMPACT", "1,000 of 15,000"),
         ("/hist 3", ""),
         ("/new", "to a new one"),
@@ -168,7 +168,7 @@ LACKING = AvailableModel("openai:x", "OpenAI, by a key", "key", missing="pip ins
 def test_of_what_is_there_one_can_be_taken() -> None:
     shown: list[str] = []
     for typed, taken in (("1", "ollama:small"), ("2", ""), ("", ""), ("one", "")):
-        answers = {"Which is to answer now? (a number; Enter leaves) ": typed}
+        answers = {"Which model should answer? (a number; Enter quits) ": typed}
         assert choose([READY, LACKING], shown.append, answers.__getitem__) == taken
     assert any("1  ollama:small" in line for line in shown)
     assert not any("2  openai:x" in line for line in shown)

@@ -82,7 +82,7 @@ def test_a_policy_that_cannot_fit_does_not_lose_the_other(tmp_path: Path) -> Non
     assert names(outcome) == [("a", "none")]
     assert len(outcome.failures) == 1
     assert outcome.failures[0].startswith(f"{path} under thalweg: ")
-    assert "what cannot shrink: system 5" in outcome.failures[0]
+    assert "parts that cannot shrink: system 5" in outcome.failures[0]
 
 
 def test_recordings_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:

@@ -81,9 +81,9 @@ def test_a_fixed_trigger_differs_only_in_when_it_acts() -> None:
         ("none@0.5", "none has no trigger to set; write none, or one of thalweg, peer:deepagents"),
         ("peer:headroom@0.5", "peer:headroom has no trigger to set"),
         ("peer:strands-auto@0.5", "peer:strands-auto has no trigger to set"),
-        ("thalweg@2", "'2' in 'thalweg@2' is no share of the window; write one above 0"),
-        ("thalweg@half", "'half' in 'thalweg@half' is no share of the window"),
-        ("thalweg@", "'' in 'thalweg@' is no share of the window"),
+        ("thalweg@2", "'2' in 'thalweg@2' is not a share of the window; write one above 0"),
+        ("thalweg@half", "'half' in 'thalweg@half' is not a share of the window"),
+        ("thalweg@", "'' in 'thalweg@' is not a share of the window"),
     ],
 )
 def test_a_name_that_is_none_is_told_the_nearest(name: str, told: str) -> None:

@@ -43,8 +43,8 @@ def test_another_policy_has_its_price_and_every_loss() -> None:
 
     assert verdict([other, CLEAN])[1:] == [
         (
-            "langchain: $2.50; 379 kB cannot be read back, 6 of 15 requests of the user have left "
-            "the context, 16 of 16 details are not found again."
+            "langchain: $2.50; 379 kB cannot be read back, 6 of 15 requests of the user are no "
+            "longer in the context, 16 of 16 details are not found again."
         )
     ]
 

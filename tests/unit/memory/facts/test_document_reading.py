@@ -32,7 +32,7 @@ def wrong(**fields: object) -> str:
     [
         (
             '{\n  "facts": [\n    {"content": "x"},\n  ]\n}',
-            "memory.json: line 4 column 3: expecting value; take out the comma that stands last",
+            "memory.json: line 4 column 3: expecting value; remove the last comma",
         ),
         (
             '{"facts": [{"content": "x"} {"content": "y"}]}',
@@ -57,13 +57,13 @@ def test_a_slip_of_the_hand_is_named_with_its_line(text: str, told: str) -> None
     ("body", "told"),
     [
         ([], "memory.json: [] is no object; write keys and values between { and }"),
-        ({"fact": []}, "memory.json: fact: this key is not known; did you mean 'facts'?"),
+        ({"fact": []}, "memory.json: fact: unknown key; did you mean 'facts'?"),
         ({"facts": {}}, "memory.json: facts: {} is no list; write facts between [ and ]"),
         ({"facts": ["I row"]}, "memory.json: facts[0]: 'I row' is no fact; write {"),
         ({"userContext": "x"}, "memory.json: userContext: 'x' is no object"),
         (
             {"userContext": {"workContex": "x"}},
-            "memory.json: userContext: workContex: this key is not known; did you mean 'workCon",
+            "memory.json: userContext: workContex: unknown key; did you mean 'workCon",
         ),
         (
             {"user": {"topOfMind": {"summary": 7}}},
@@ -106,7 +106,7 @@ def test_a_confidence_that_is_none_is_told_with_the_nearest(value: object, told:
         ({"content": None}, "content: it is missing or empty; write a fact"),
         ({"createdAt": 1710498600}, "createdAt: 1710498600 is no time; write a time such as"),
         ({"id": 7}, 'id: 7 is no text; write "7" in quotes'),
-        ({"id": "fact-1"}, "id: 'fact-1' is the id of facts[0] too; leave it out"),
+        ({"id": "fact-1"}, "id: 'fact-1' is the id of facts[0] too; remove it"),
         ({"source": ["t"]}, "source: ['t'] is no text"),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_field_that_cannot_be_used_is_told(fields: dict[str, object], told: st
 
 def test_a_misspelt_field_is_not_passed_over() -> None:
     fact = {"content": "User rows", "confidense": 0.2}
-    told = "facts[0]: confidense: this key is not known; did you mean 'confidence'?"
+    told = "facts[0]: confidense: unknown key; did you mean 'confidence'?"
     assert told in problem(json.dumps({"facts": [fact]}))
 
 

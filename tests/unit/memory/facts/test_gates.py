@@ -32,7 +32,7 @@ def propose(content: str, text: str, quote: str = "", confidence: float = 1.0) -
 
 def test_a_quote_has_to_stand_in_the_turn_that_is_cited() -> None:
     assert propose("User lives in Porto", "I live in Porto.").kept
-    assert "were not said" in propose("User lives in Porto", "Hello.", "I live in Porto.").why
+    assert "are in no message" in propose("User lives in Porto", "Hello.", "I live in Porto.").why
     absent = judge(Proposal("User lives in Porto", "context", 1.0, "x", "I live in Porto."), [])
     assert absent.why == "cites a turn that is not there"
 

@@ -29,7 +29,7 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(
     path = tmp_path_factory.mktemp("cut") / "tiny.gguf"
     path.write_bytes(TINY[:length])
 
-    with pytest.raises(ConfigError, match="no GGUF file that can be read"):
+    with pytest.raises(ConfigError, match="not a readable GGUF file"):
         read_gguf(path)
 
 

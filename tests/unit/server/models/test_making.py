@@ -99,13 +99,19 @@ def test_a_window_alone_leaves_room_for_an_answer() -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("openai:gpt-5.1", "OpenAI wants a key, and OPENAI_API_KEY is not set; export OPENAI_AP"),
+        (
+            "openai:gpt-5.1",
+            "OpenAI requires a key, and OPENAI_API_KEY is not set; export OPENAI_AP",
+        ),
         ("xai:grok-4", "the package langchain_xai is not installed; pip install langchain-xai"),
         ("nobody:m", "Unsupported provider='nobody'"),
         ("gibberish", "Unable to infer model provider"),
         ("", "names no model"),
         ("openai:@http://127.0.0.1/v1", "names no model"),
-        ("local:nowhere.gguf", "there is no file nowhere.gguf and no pulled model of that name"),
+        (
+            "local:nowhere.gguf",
+            "there is no file nowhere.gguf and no downloaded model of that name",
+        ),
     ],
 )
 def test_what_is_missing_is_told_before_any_request(name: str, problem: str) -> None:

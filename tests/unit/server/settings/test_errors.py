@@ -29,8 +29,8 @@ YAML = [
     ('a: "\\q"', "1: it is not YAML, line 1, column 6: ", "use single quotes around a text with"),
     ("a: {b: 1", "1: it is not YAML, line 1, column 9: ", "close the bracket, or put a comma"),
     ("a\nb: 1", "2: it is not YAML, line 2, column 2: ", "mend the indentation"),
-    ("- a", "1: it holds no keys and values; begin with a section", "such as `models:`"),
-    ("models", "1: it holds no keys and values; begin with a section", "such as `models:`"),
+    ("- a", "1: it is not a mapping; begin with a section", "such as `models:`"),
+    ("models", "1: it is not a mapping; begin with a section", "such as `models:`"),
     ("a: " + "[" * 5_000, "1: it is nested too deep; nest it less", ""),
 ]
 
@@ -66,20 +66,14 @@ SENTENCES = [
     ),
     (
         "memory:\n  max_facts: 1\n  max_facts: 2",
-        (
-            "3: memory.max_facts: 'max_facts' is here a second time; keep the one or the other; "
-            "the first is in line 2"
-        ),
+        ("3: memory.max_facts: 'max_facts' is repeated; keep one of them; the first is in line 2"),
     ),
-    ("? [a]\n: b", "1: a key is no text; write keys as plain words"),
+    ("? [a]\n: b", "1: a key is not text; write keys as plain words"),
     (
         "agent: !!python/name:os.system x",
-        (
-            "1: agent: a tag means nothing here; leave it out, or put "
-            "a text that begins with ! in quotes"
-        ),
+        ("1: agent: tags are not supported; remove it, or quote a text that begins with !"),
     ),
-    ("agent:\n  <<: 3", "2: agent.<<: `<<` takes keys and values; name an anchor of some"),
+    ("agent:\n  <<: 3", "2: agent.<<: `<<` requires a mapping; use an anchor of a mapping"),
     # values
     ("agent: 3", "1: agent: '3' cannot be used; it should be keys and values"),
     (
@@ -94,7 +88,7 @@ SENTENCES = [
     (
         "models: [{name: a, use: foo}]",
         (
-            "1: models[0].use: 'foo' names nothing to import; write "
+            "1: models[0].use: 'foo' is not an importable name; write "
             "module:attribute, such as json:dumps"
         ),
     ),
@@ -102,7 +96,7 @@ SENTENCES = [
     (
         "storage: {url: 'mysql://h/d'}",
         (
-            "1: storage.url: it is no address of a PostgreSQL server; "
+            "1: storage.url: it is not the address of a PostgreSQL server; "
             "write postgresql://user:password@host/name, or null for SQLite in storage.home"
         ),
     ),
@@ -114,8 +108,8 @@ SENTENCES = [
     (
         "models: [{name: a, api_key: '********'}]",
         (
-            "1: models[0].api_key: it is the mask that is "
-            "shown in place of a secret; write the secret itself"
+            "1: models[0].api_key: it is the mask that "
+            "replaces a secret in output; write the secret itself"
         ),
     ),
     (
@@ -126,7 +120,7 @@ SENTENCES = [
         "subagents: {agents: {reader: {description: ' '}}}",
         (
             "1: subagents.agents.reader.description: "
-            "subagent 'reader' has no description; say when the agent is to ask it"
+            "subagent 'reader' has no description; describe when the agent should use it"
         ),
     ),
     (
@@ -157,11 +151,11 @@ SENTENCES = [
     ),
     (
         "offload: {result_tokens: 3}\nsummarization:\n  offload: {result_tokens: 4}",
-        "1: offload: summarization.offload in line 3 says the same; leave one of the two out",
+        "1: offload: summarization.offload in line 3 says the same; remove one of the two",
     ),
     (
         "summarization:\n  pricing: {read: 0.1}\npricing: {read: 0.1}",
-        "3: pricing: summarization.pricing in line 2 says the same; leave one of the two out",
+        "3: pricing: summarization.pricing in line 2 says the same; remove one of the two",
     ),
     (
         "models:\n- name: a\n  window: 10\n  max_output: 10",
@@ -173,16 +167,12 @@ SENTENCES = [
     ),
     (
         "models:\n- name: a\n  max_tokens: 10\n  max_output: 11",
-        (
-            "3: models[0].max_tokens: it is 10 and max_output in line 4 is 11; leave one "
-            "of the two "
-            "out"
-        ),
+        ("3: models[0].max_tokens: it is 10 and max_output in line 4 is 11; remove one of the two"),
     ),
     (
         "models:\n- name: a\n  provider: openai\n  use: x:Y",
         (
-            "4: models[0].use: it is made by x:Y and by the provider openai "
+            "4: models[0].use: it is defined by x:Y and by the provider openai "
             "(models[0].provider is in "
             "line 3); leave one out"
         ),
@@ -190,8 +180,8 @@ SENTENCES = [
     (
         "models:\n- name: a\n- name: b\n- name: a",
         (
-            "4: models[2].name: the name 'a' is used twice (models[0].name is in line 2); give "
-            "each a name of its own"
+            "4: models[2].name: the name 'a' is used twice (models[0].name is in line 2); use "
+            "a different name for each"
         ),
     ),
     (
@@ -216,8 +206,8 @@ SENTENCES = [
     (
         "gateway:\n  host: 0.0.0.0",
         (
-            "2: gateway.host: other machines reach 0.0.0.0, and nobody has to say who they "
-            "are; add "
+            "2: gateway.host: other machines reach 0.0.0.0, and no authentication "
+            "is configured; add "
             "gateway.keys or gateway.oidc, or use 127.0.0.1"
         ),
     ),
@@ -225,7 +215,7 @@ SENTENCES = [
         "gateway:\n  keys:\n  - {key: abc, owner: a}\n  - {key: abc, owner: b}",
         (
             "4: gateway.keys[1].key: the key is used twice (gateway.keys[0].key is in line 3); "
-            "give each owner a key of their own"
+            "use a separate key for each owner"
         ),
     ),
     (
@@ -239,8 +229,8 @@ SENTENCES = [
     (
         "mcp_servers:\n  a:\n    command: x\n    transport: sse",
         (
-            "4: mcp_servers.a.transport: sse does not reach a command (mcp_servers.a.command is in "
-            "line 3); use stdio, or url:"
+            "4: mcp_servers.a.transport: sse has no effect on a command (mcp_servers.a.command is "
+            "in line 3); use stdio, or url:"
         ),
     ),
     (
@@ -380,7 +370,7 @@ def test_null_stands_for_what_is_not_given() -> None:
 
 def test_what_stands_inside_itself_is_told() -> None:
     assert said("agent: &a\n  interrupt_on: *a") == [
-        "2: agent.interrupt_on: it is inside itself; end it"
+        "2: agent.interrupt_on: it contains itself; end it"
     ]
 
 
@@ -420,7 +410,9 @@ def test_an_error_carries_all_the_others_and_survives_pickling() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: object) -> None:
-    with pytest.raises(SettingsError, match=r"^nowhere\.yaml: the file is not there; name another"):
+    with pytest.raises(
+        SettingsError, match=r"^nowhere\.yaml: the file does not exist; name another"
+    ):
         load_settings("nowhere.yaml")
     with pytest.raises(SettingsError, match="it cannot be read: is a directory; name another file"):
         load_settings(str(tmp_path))

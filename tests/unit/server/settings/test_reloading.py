@@ -75,7 +75,7 @@ def test_a_file_that_is_gone_changes_nothing_and_says_so(path: Path) -> None:
     path.unlink()
     assert file.reload_if_changed() is None
     assert file.current.memory.max_facts == 1
-    assert "the file is not there" in str(file.problem)
+    assert "the file does not exist" in str(file.problem)
 
     path.write_text("memory: {max_facts: 5}", encoding="utf-8")
     assert file.reload_if_changed() is not None
@@ -91,7 +91,7 @@ def test_a_usual_file_that_is_gone_does_not_bring_the_defaults_back(
     Path("config.yaml").unlink()
     assert file.reload_if_changed() is None
     assert file.current.memory.max_facts == 5
-    assert "the file is not there" in str(file.problem)
+    assert "the file does not exist" in str(file.problem)
 
 
 def test_two_changes_within_one_tick_of_the_clock_are_both_seen(path: Path) -> None:
@@ -162,7 +162,7 @@ def test_the_last_key_of_a_gateway_that_strangers_reach_stays(path: Path) -> Non
     assert not file.current.gateway.is_open
     assert file.problem is not None
     assert file.problem.key == "gateway.host"
-    assert "anybody would be let in; add gateway.keys" in str(file.problem)
+    assert "everyone would have access; add gateway.keys" in str(file.problem)
 
 
 def test_a_settled_file_is_not_read_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,9 +74,9 @@ def test_settings_do_not_change() -> None:
     settings = Settings(models=(ModelSettings(name="a", options={"stop": ["x"]}),))
     with pytest.raises(ValidationError):
         settings.memory = settings.memory
-    with pytest.raises(TypeError, match="settings do not change"):
+    with pytest.raises(TypeError, match="settings are immutable"):
         settings.models[0].options["stop"] = 1  # type: ignore[index]
-    with pytest.raises(TypeError, match="settings do not change"):
+    with pytest.raises(TypeError, match="settings are immutable"):
         settings.mcp_servers.update(a=McpServer(command="x"))  # type: ignore[attr-defined]
 
 
@@ -233,8 +233,8 @@ def test_owners_of_keys_and_of_tokens_are_not_the_same() -> None:
 
     assert examined("ada").unless_wrong().gateway.oidc is not None
     (problem,) = examined("'oidc:ada'").problems
-    assert "a token could open" in str(problem)
+    assert "a token could be" in str(problem)
     shared = examined("ada", ", owner_prefix: ''")
     assert shared.problems == ()
-    assert "opens what is that key's" in str(shared.notices[0])
+    assert "has the rights of that key" in str(shared.notices[0])
     assert examined("ada", ", owner_prefix: ' '").problems

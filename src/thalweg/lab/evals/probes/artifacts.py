@@ -126,7 +126,7 @@ class ShipFiles:
         told, paths = set(_PATH.findall(answer)), {ship.path for ship in self.ships}
         return [
             *(f"{path} was not told" for path in sorted(paths - told)),
-            *(f"{path} was told and is no file" for path in sorted(told - paths)),
+            *(f"{path} was reported and is no file" for path in sorted(told - paths)),
         ]
 
     def _wrong_states(self, answer: str) -> list[str]:
@@ -142,9 +142,9 @@ class ShipFiles:
             numbers = re.findall(r"\d+", said)
             others = {str(berth) for berth in ship.berths} - {str(self._now(ship))}
             if str(self._now(ship)) not in numbers:
-                wrong.append(f"berth {self._now(ship)} of the {ship.name} was not told")
+                wrong.append(f"berth {self._now(ship)} of the {ship.name} was not reported")
             elif others & set(numbers) and not re.search(_BEFORE, said, re.IGNORECASE):
-                wrong.append(f"the {ship.name} was told to lie at two berths")
+                wrong.append(f"two berths were reported for the {ship.name}")
         return wrong
 
     def _wrong_change(self, before: dict[str, str], after: dict[str, str]) -> list[str]:
@@ -329,7 +329,7 @@ def make(variant: str, dice: Random) -> ShipFiles:
 PROBE = Probe(
     name="artifacts",
     suite="context",
-    asks="Does the agent still know which files it made, and how each of them stands?",
+    asks="Does the agent still remember which files it made, and the present content of each?",
     shows="the trail of what was made is lost or stale; the figure: files that are wrong",
     needs=frozenset({"tools"}),
     variants=VARIANTS,

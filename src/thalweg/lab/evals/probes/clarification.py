@@ -99,7 +99,7 @@ class Clarification:
         if "?" in trace.answer:
             why = f"the note was sent, and yet the agent asked back: {trace.answer[:120]!r}"
             return Score(verdict="failed", why=why)
-        why = "the note was written as the user had said, and nothing was asked again"
+        why = "the note follows the user's instructions, and nothing was asked again"
         return Score(verdict="passed", why=why, request=request.number)
 
     def act(self, view: View) -> Move:
@@ -148,7 +148,7 @@ def make(variant: str, dice: Random) -> Clarification:
 PROBE = Probe(
     name="clarification",
     suite="context",
-    asks="Does the agent use what the user has said already, rather than ask for it again?",
+    asks="Does the agent use what the user already stated, instead of asking again?",
     shows="what the user chose is lost, and the user is asked again",
     needs=frozenset({"tools"}),
     variants=("said_once", "changed"),

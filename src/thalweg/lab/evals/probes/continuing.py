@@ -75,12 +75,12 @@ class Continuing:
             for names, what in ((repeated, "inspected again"), (left_out, "left out"))
             if names
         ]
-        faults += [f"{name!r}, which nobody asked for, inspected" for name in others]
+        faults += [f"{name!r}inspected without a request" for name in others]
         if not faults and made != right:
             faults.append(f"inspected out of order: {', '.join(made)}")
         closed = list(trace.asked("close_round"))
         if not closed:
-            faults.append(f"the round not closed; the agent said {trace.answer[:80]!r}")
+            faults.append(f"the round not closed; the agent's answer: {trace.answer[:80]!r}")
         if faults:
             again = next((n for k, (n, name) in enumerate(steps) if name in made[:k]), None)
             return Score(verdict="failed", why="; ".join(faults), request=again, value=value)
@@ -137,7 +137,7 @@ PROBE = Probe(
     name="continuing",
     suite="context",
     asks="Does the agent go on where it was when its context is compacted in the midst of a task?",
-    shows="what was done is lost: steps are done again or left out",
+    shows="completed work is lost: steps are repeated or omitted",
     needs=frozenset({"tools"}),
     variants=("2",),
     make=make,

@@ -109,7 +109,7 @@ class InventedTurns:
             return Score(verdict="failed", why=why, request=one.number, value=float(len(found)))
         if not trace.compactions():
             return Score(verdict="untested", why="nothing was compacted", value=0.0)
-        why = f"in {len(trace.agents())} requests nothing stands for the user's that is not"
+        why = f"in {len(trace.agents())} requests no text appears as the user's that is not"
         return Score(verdict="passed", why=why, value=0.0)
 
     def act(self, view: View) -> Move:
@@ -133,7 +133,7 @@ def invented(request: Request, trace: Trace) -> str:
         own, behind = _own(message.text, said, last)
         if own and behind < 0:
             return (
-                f"the user's words stand twice, or before what came earlier: {_brief(message.text)}"
+                f"the user's words appear twice, or before earlier messages: {_brief(message.text)}"
             )
         if own:
             last = behind
@@ -174,13 +174,13 @@ def _end_in_order(pieces: Sequence[str], text: str) -> int:
 def _invented(text: str, said: Sequence[str]) -> str:
     """Return the defect of a message that is not the user's own; empty if it is recognizable."""
     if not _BEGINS_MARKED.match(text) and not _SAYS_SO.search(text[:_HEAD]):
-        return "words stand as the user's that the user never said"
+        return "text appears as the user's that the user never wrote"
     for quoted in _QUOTES.findall(text):
         if not any(_flat(quoted) in one for one in said):
-            return f"the user is quoted with words that were never said ({_brief(quoted)})"
+            return f"the user is quoted with invented words ({_brief(quoted)})"
     end = next(iter(_loose_lines(text)), "")
     if not _LISTED.match(end) and (end.endswith(("?", "？")) or _VOICE.match(end)):
-        return f"what the harness says ends in the user's voice ({_brief(end)})"
+        return f"text of the harness ends in the user's voice ({_brief(end)})"
     return ""
 
 
@@ -208,7 +208,7 @@ def make(variant: str, dice: Random) -> InventedTurns:
 PROBE = Probe(
     name="invented_turns",
     suite="context",
-    asks="Does anything stand in the user's place that the user never said?",
+    asks="Does text appear as the user's that the user never wrote?",
     shows="what the harness wrote is taken for the user's; the figure: requests that show it",
     variants=tuple(VARIANTS),
     make=make,

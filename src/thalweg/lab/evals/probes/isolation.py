@@ -109,9 +109,9 @@ class Isolation:
         text = "\n".join(map(written, request.messages))
         for page, seal in self._read_by(children).items():
             if seal in text and seal not in reports:
-                return f"page {page}, which only the subagent read, stands before the agent"
+                return f"page {page}, which only the subagent read, is in the agent's context"
         if any(call.name == READ for said in request.messages for call in said.calls):
-            return "a call that the subagent made stands before the agent"
+            return "a call of the subagent is in the agent's context"
         return ""
 
     def _lost(self, ship: str, trace: Trace, reports: list[str]) -> str:
@@ -121,7 +121,7 @@ class Isolation:
             return f"the subagent did not report the berth of the {ship}"
         if not any(berth in written(said) for one in trace.agents() for said in one.messages):
             return f"the report was cut off: the berth of the {ship} did not reach the agent"
-        return f"the agent was told the berth of the {ship}, and did not tell it"
+        return f"the agent received the berth of the {ship}, and did not report it"
 
     def act(self, view: View) -> Move:
         """Decide the next move of the parent or of a subagent."""
@@ -186,7 +186,7 @@ def make(variant: str, dice: Random) -> Isolation:
 PROBE = Probe(
     name="isolation",
     suite="subagents",
-    asks="Does a subagent's work stay with it, and does its report arrive whole?",
+    asks="Is a subagent's work kept out of the agent's context, and is its report complete?",
     shows="what a subagent read fills the context of its parent, or what it found is lost",
     needs=frozenset({"tools", "subagents"}),
     variants=(ONE, TWO, COMPACTED),

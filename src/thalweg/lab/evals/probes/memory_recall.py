@@ -48,8 +48,8 @@ class RecalledFact:
             return Score(verdict="passed", why=f"{self.value} was told")
         last = trace.last
         if last is not None and self.value in last.text():
-            return Score(verdict="failed", why=f"{self.value} was known and not told")
-        why = f"the model was not told of {self.value} in the other thread: {trace.answer[:80]!r}"
+            return Score(verdict="failed", why=f"{self.value} was stored and not recalled")
+        why = f"{self.value} was not in the other thread's context: {trace.answer[:80]!r}"
         return Score(verdict="failed", why=why)
 
     def act(self, view: View) -> Move:
@@ -103,8 +103,8 @@ def _among_many(dice: Random) -> RecalledFact:
 PROBE = Probe(
     name="memory_recall",
     suite="memory",
-    asks="Is what the user said in one thread known in another?",
-    shows="what was said is not learned, or not told where it is asked for",
+    asks="Is what the user stated in one thread available in another?",
+    shows="statements are not learned, or not recalled when they are needed",
     needs=frozenset({"memory"}),
     variants=("preference", "name", "chinese", "among_many"),
     make=make,

@@ -47,15 +47,17 @@ class Update:
         last = trace.last
         shown = last.text() if last is not None else ""
         if not mentions(trace.answer, self.new):
-            known = "told to the model" if self.new in shown else "not even told to the model"
+            known = (
+                "in the model's context" if self.new in shown else "not even in the model's context"
+            )
             why = f"{self.new}, the newest, was {known}: {trace.answer[:80]!r}"
             return Score(verdict="failed", why=why)
         if mentions(trace.answer, self.old):
-            return Score(verdict="failed", why=f"{self.old} was told, which holds no more")
+            return Score(verdict="failed", why=f"{self.old} was reported, which is outdated")
         if self._misleads(shown):
-            why = f"the model was told {self.old} beside {self.new}, as if both held"
+            why = f"the model's context had {self.old} and {self.new}, as if both were valid"
             return Score(verdict="failed", why=why)
-        return Score(verdict="passed", why=f"{self.new} was told, and nothing else")
+        return Score(verdict="passed", why=f"{self.new} was reported, and nothing else")
 
     def _misleads(self, shown: str) -> bool:
         """Return whether the old value occurs without a statement that it is outdated.
@@ -90,8 +92,8 @@ def make(variant: str, dice: Random) -> Update:
 PROBE = Probe(
     name="memory_update",
     suite="memory",
-    asks="Is the newest of what the user said the one that is told?",
-    shows="what holds no more is told beside what holds, or instead of it",
+    asks="Is the user's newest statement the one that is reported?",
+    shows="an outdated fact is reported with the valid one, or instead of it",
     needs=frozenset({"memory"}),
     variants=("moved", "corrected", "undone"),
     make=make,

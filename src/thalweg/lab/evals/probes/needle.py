@@ -74,7 +74,7 @@ class Needles:
             turn = trace.put(needle.question)
             answer = trace.turns[turn].answer if turn is not None else ""
             if not mentions(answer, code):
-                missed.append(f"the {needle.about} ({code}) was not told: {answer[:100]!r}")
+                missed.append(f"the {needle.about} ({code}) was not reported: {answer[:100]!r}")
                 asked = trace.within(turn) if turn is not None else []
                 shown = asked[-1].number if asked and shown is None else shown
         told = len(self.needles) - len(missed)
@@ -228,7 +228,7 @@ def make(variant: str, dice: Random) -> Case:
 PROBE = Probe(
     name="needle",
     suite="context",
-    asks="Can what was said once be told after it left the context?",
+    asks="Can the agent report a detail after it was removed from the context?",
     shows="What was compacted away cannot be found again.",
     variants=tuple(_CASES),
     make=make,

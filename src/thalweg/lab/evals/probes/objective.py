@@ -85,7 +85,7 @@ class Objective:
         filed = list(trace.asked("file_report"))
         if not filed:
             said = trace.answer[:120]
-            why = f"no report was filed; the agent said {said!r}"
+            why = f"no report was filed; the agent's answer: {said!r}"
             return Score(verdict="failed", why=why, value=survived)
         wanted = {"title": self.title, "recipient": self.recipient, "priority": self.priority}
         for request, call in filed:
@@ -162,7 +162,7 @@ def make(variant: str, dice: Random) -> Objective:
 PROBE = Probe(
     name="objective",
     suite="context",
-    asks="Is the objective still known at the end, however often the context was compacted?",
+    asks="Does the agent keep its objective to the end, after any number of compactions?",
     shows="compaction loses what the user wants",
     needs=frozenset({"tools"}),
     variants=("1", "5", "20", "20_turns"),

@@ -64,7 +64,7 @@ class Premature:
             left = [name for name in self.stations if name.casefold() not in done]
             if left and (ending := _ending(request)):
                 after = sum(number <= request.number for number in trace.compactions())
-                why = f"{ending} with {len(left)} of {STEPS} items left, after compaction {after}"
+                why = f"{ending} with {len(left)} of {STEPS} items open, after compaction {after}"
                 return Score(
                     verdict="failed", why=why, request=request.number, value=float(len(left))
                 )
@@ -122,7 +122,7 @@ def _ending(request: Request) -> str:
     if request.answer is None:
         return ""
     if not request.answer.calls:
-        return f"the turn ended, saying {request.answer.text[:80]!r},"
+        return f"the turn ended with the answer {request.answer.text[:80]!r},"
     return "the order was closed" if "close_order" in _tools(request) else ""
 
 
@@ -146,8 +146,8 @@ def make(variant: str, dice: Random) -> Premature:
 PROBE = Probe(
     name="premature",
     suite="context",
-    asks="Does the agent go on to the end of its work, whatever left its context on the way?",
-    shows="what is left to do is lost, and the agent declares that all is done",
+    asks="Does the agent complete its work, whatever compaction removed?",
+    shows="remaining work is lost, and the agent declares that everything is done",
     needs=frozenset({"tools"}),
     variants=("2",),
     make=make,

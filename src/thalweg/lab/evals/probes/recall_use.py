@@ -80,27 +80,29 @@ class Recollection:
 
     def _grade_gone(self, first: Request, answer: str, looks: Sequence[str]) -> Score:
         if self._stands(first):
-            return Score(verdict="untested", why="the fact still stood in the context")
+            return Score(verdict="untested", why="the fact was still in the context")
         looked = f"it looked with {_listed(looks)}" if looks else "it did not look"
         if mentions(answer, self.fact.code):
-            why = f"{looked} and told the code"
+            why = f"{looked} and reported the code"
             return Score(verdict="passed" if looks else "failed", why=why)
         said = f"and said {answer[:100]!r}"
         if not looks and not set(first.tools) - self._brought:
             looked = "it had nothing to look with"
-        return Score(verdict="failed", why=f"the fact had left the context; {looked} {said}")
+        return Score(
+            verdict="failed", why=f"the fact was no longer in the context; {looked} {said}"
+        )
 
     def _grade_present(self, first: Request, answer: str, looks: Sequence[str]) -> Score:
         if not self._stands(first):
-            why = "what the user had just said no longer stood in the context"
+            why = "the user's last message was no longer in the context"
             return Score(verdict="failed", why=why)
         if looks:
-            why = f"it looked with {_listed(looks)} for what stood in its context"
+            why = f"it looked with {_listed(looks)} for content of its context"
             return Score(verdict="failed", why=why)
         if not mentions(answer, self.fact.code):
-            why = f"the code stood in the context and was not told: {answer[:100]!r}"
+            why = f"the code was in the context and was not reported: {answer[:100]!r}"
             return Score(verdict="failed", why=why)
-        return Score(verdict="passed", why="the code stood in the context and was told at once")
+        return Score(verdict="passed", why="the code was in the context and was reported at once")
 
     def _grade_never_said(self, first: Request, answer: str, looks: Sequence[str]) -> Score:
         del first
@@ -109,14 +111,14 @@ class Recollection:
         told = _CODE.findall(answer)
         invented = [one for one in told if not any(mentions(code, one) for code in known)]
         if invented:
-            why = f"nobody ever said {invented[0]}; it was told {looked}"
+            why = f"there was never {invented[0]}; it answered {looked}"
             return Score(verdict="failed", why=why)
         if denies_knowing(answer):
-            return Score(verdict="passed", why=f"it said that it does not know, {looked}")
+            return Score(verdict="passed", why=f"it admitted that it does not know, {looked}")
         if told:
-            why = f"it told the code of another ship, {told[0]}, {looked}"
+            why = f"it reported the code of another ship, {told[0]}, {looked}"
             return Score(verdict="failed", why=why)
-        why = f"it did not say that it does not know: {answer[:100]!r}"
+        why = f"it did not admit that it does not know: {answer[:100]!r}"
         return Score(verdict="failed", why=why)
 
     def _stands(self, request: Request) -> bool:
@@ -166,7 +168,7 @@ PROBE = Probe(
     name="recall_use",
     suite="context",
     asks="Does the agent look where it should, and only there?",
-    shows="It answers without looking, looks for what it sees, or makes up what nobody said.",
+    shows="It answers without a search, searches for what its context has, or invents content.",
     needs=frozenset({"tools"}),
     variants=("gone", "present", "never_said"),
     make=make,

@@ -180,7 +180,7 @@ def make(variant: str, dice: Random) -> ToolPairs:
 PROBE = Probe(
     name="tool_pairs",
     suite="context",
-    asks="Would strict providers take every request, whatever was compacted in between?",
+    asks="Would strict providers accept every request, also after compactions?",
     shows="calls and results are parted, doubled or reordered; the figure: requests refused",
     needs=frozenset({"tools"}),
     variants=tuple(SHAPES),

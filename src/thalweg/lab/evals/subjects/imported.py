@@ -130,7 +130,7 @@ def _made_by(name: str, make: Callable[..., Any]) -> GraphFactory:
         if one.name in known and one.kind is not one.POSITIONAL_ONLY:
             wanted.add(one.name)
         elif one.default is one.empty:
-            problem = f"it wants {one.name!r}, which a trial cannot give"
+            problem = f"it requires {one.name!r}, which a trial does not provide"
             mend = nearest(
                 one.name, known, f"it can name {', '.join(GIVEN)}; give {one.name!r} a default"
             )

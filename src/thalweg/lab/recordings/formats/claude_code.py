@@ -162,7 +162,7 @@ class _ClaudeSession:
         elif row.get("isCompactSummary") is True:
             self._take_summary(line, row, message)
         elif self._is_repeated(line, as_str(row.get("uuid")), message):
-            self.notes.append(Note(line, "repeated_row", "left out: it stands there before"))
+            self.notes.append(Note(line, "repeated_row", "skipped: it is in an earlier row"))
         elif row["type"] == "assistant":
             self._take_assistant(line, row, message)
         else:
@@ -184,7 +184,7 @@ class _ClaudeSession:
 
     def _note_branch(self, line: int, parent: str) -> None:
         if parent in self.prompted:
-            self.notes.append(Note(line, "branch", f"goes on from {parent}, as did a row before"))
+            self.notes.append(Note(line, "branch", f"continues {parent}, as an earlier row does"))
         elif parent:
             self.prompted.add(parent)
 

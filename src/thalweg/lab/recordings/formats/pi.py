@@ -124,7 +124,7 @@ class _PiSession:
 
     def _note_branch(self, line: int, parent: str) -> None:
         if parent and parent in self.parents:
-            self.notes.append(Note(line, "branch", f"goes on from {parent}, as did a row before"))
+            self.notes.append(Note(line, "branch", f"continues {parent}, as an earlier row does"))
         self.parents.add(parent)
 
 

@@ -19,7 +19,7 @@ _OTHERS: dict[str, Category] = {
 """Further categories of DeerFlow, and the categories that replace them."""
 UNTOLD_CONFIDENCE = 0.5
 """Confidence of a fact without one in its document. An explicit 0 remains 0."""
-_TIME = "write a time such as 2024-03-15T10:30:00Z, or leave it out"
+_TIME = "write a time such as 2024-03-15T10:30:00Z, or remove it"
 
 
 class UnusableError(ValueError):

@@ -94,13 +94,13 @@ def _mend(text: str, error: json.JSONDecodeError) -> str:
     slips = {
         "write {} for an empty memory": not text.strip(),
         "the end is missing: close what was opened": not here.strip(),
-        "take out the comma that stands last": before.endswith(",") and here[:1] in {"}", "]"},
+        "remove the last comma": before.endswith(",") and here[:1] in {"}", "]"},
         "use straight double quotes": here[:1] in {"'", "\u201c", "\u201d", "\u2018", "\u2019"},
         "JSON has no comments: take it out": here.startswith(("//", "/*", "#")),
         "write \\n for a new line of a text": error.msg.startswith("Invalid control"),
         "put a comma between the two": error.msg.startswith("Expecting ','"),
     }
-    otherwise = "mend it there, or take the last edit back"
+    otherwise = "fix it there, or undo the last edit"
     return next((mend for mend, is_it in slips.items() if is_it), otherwise)
 
 
@@ -126,7 +126,7 @@ def _refuse_misspelt(body: Mapping[str, object], known: Sequence[str], where: st
         absent = [name for name in known if name not in body]
         close = get_close_matches(key, absent, 1, 0.8) if key not in known else []
         if close:
-            raise _at(where, f": {key}", "this key is not known", f"did you mean {close[0]!r}?")
+            raise _at(where, f": {key}", "unknown key", f"did you mean {close[0]!r}?")
 
 
 def _at(where: str, place: str, problem: str, mend: str) -> DocumentError:
@@ -162,7 +162,7 @@ def _facts(listed: object, where: str) -> Iterable[Fact]:
         fact = _fact(raw, place)
         if fact.id in places:
             problem = f"{fact.id!r} is the id of facts[{places[fact.id]}] too"
-            raise _at(place, ".id", problem, "leave it out: a new one will be made")
+            raise _at(place, ".id", problem, "remove it: a new one is generated")
         if fact.id:
             places[fact.id] = number
         yield fact

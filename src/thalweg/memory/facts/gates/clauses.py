@@ -51,7 +51,7 @@ def clauses(text: str) -> tuple[Clause, ...]:
             played = False
         parts = _with_moods(said, [*_parts(text, start, end, number)])
         played = played or moods.PLAYED.search(said) is not None
-        found += _all(parts, "unsound", "is said in a role or an example") if played else parts
+        found += _all(parts, "unsound", "is part of a role or an example") if played else parts
         if moods.JOKED.search(said):
             found = [*found[:-12], *_all(found[-12:], "unsound", "is a joke")]
     return tuple(found)

@@ -62,7 +62,9 @@ def hear(proposal: Proposal, turns: Sequence[Statement]) -> CitedTurn:
     places = [*find_quote(quote, own)] or [*_around_markers(quote, own)]
     if not places:
         is_pasted = any(find_quote(quote, visible(turn.text)))
-        problem = "quotes quoted or pasted text" if is_pasted else "quotes words that were not said"
+        problem = (
+            "quotes quoted or pasted text" if is_pasted else "quotes words that are in no message"
+        )
         raise NotOwnError(problem, turn)
     heard = [_at(place, turn, own, said) for place in places]
     return next((one for one in heard if one.sound_quoted), heard[0])

@@ -85,7 +85,7 @@ def judge(
         >>> judge(fact, [said]).decision
         'keep'
         >>> judge(replace(fact, content="User lives in Rome"), [said]).why
-        "has 'Rome', which was not said"
+        "has 'Rome', which is in no message"
     """
     settings = settings or MemorySettings()
     cleaned = proposal
@@ -249,17 +249,17 @@ def _doubts(
 ) -> Iterator[str]:
     """Yield why a fact should wait for the user's review."""
     if new := brings(content, f"{heard.own} {around}", heard.turn.said_at):
-        yield f"has {new!r}, which was not said"
+        yield f"has {new!r}, which is in no message"
     about_answers = any(is_about_answers(clause.text) for clause in heard.sound_quoted)
     if not about_answers and not shares(content, f"{heard.own} {around}"):
-        yield "has nothing in common with what was said"
+        yield "has nothing in common with the messages"
     upto = max((clause.start for clause in heard.inside), default=0)
     if any(moods.CLAIMED.search(one.text) for one in heard.quoted if one.start <= upto):
-        yield "is what somebody claims, and the user does not vouch for it"
+        yield "is another person's claim, which the user does not confirm"
     if _is_borrowed(content, heard, turns, around):
-        yield "takes its words from what the user did not say"
+        yield "takes its words from text that is not the user's"
     if any(_is_introduced(heard.own, clause) for clause in heard.inside):
-        yield "stands behind a colon where somebody else may speak"
+        yield "follows a colon that may introduce another speaker"
     yield from _doubts_of_thread(heard, turns)
     if _rests_on_order(content, heard):
         yield "may be a standing order to the agent"
@@ -303,17 +303,17 @@ _BEGINNING = 16
 def _doubts_of_subject(content: str, heard: CitedTurn, *, about_answers: bool) -> Iterator[str]:
     """Yield why a quote, in which the speaker is not mentioned, may not be about the user."""
     if ADDRESS.search(content):
-        yield "has an address of which nothing says that it is the user's"
+        yield "has an address that no message attributes to the user"
     if PRAISE.search(content):
-        yield "praises something, and tells nothing of the user"
+        yield "praises something, and has no information about the user"
     if about_answers:
         return
     if any(_REMEMBER.search(clause.text) for clause in heard.said):
-        yield "is asked to be remembered, and nothing says that it is about the user"
+        yield "is a request to remember that is not about the user"
     if any(_is_for_later(clause) for clause in heard.said):
-        yield "comes with an order to the agent, and nothing says that it is about the user"
+        yield "comes with an order to the agent, and is not about the user"
     if len(without_markers(heard.own)) > _LONG and not moods.FIRST_PERSON.search(heard.own):
-        yield "stands in a long text that says nothing of its writer, as pasted ones do"
+        yield "is in a long text without information about its writer, probably pasted"
 
 
 def _rests_on_order(content: str, heard: CitedTurn) -> bool:
@@ -342,7 +342,7 @@ def _doubts_of_thread(heard: CitedTurn, turns: Sequence[Statement]) -> Iterator[
         text = shown(turn.text)
         played = (played or bool(moods.PLAYED.search(text))) and not moods.PLAYED_OUT.search(text)
     if played and not moods.PLAYED_OUT.search(heard.own):
-        yield "is said after a role was taken on in this thread"
+        yield "follows a role play in this thread"
     after = next((turn for turn in users if turn.seq > heard.turn.seq), None)
     if after and moods.JOKED.search(shown(after.text)[:120]):
         yield "was called a joke right after"
@@ -458,13 +458,13 @@ def judge_told(
     except ValidationRefusedError as refused:
         return Verdict("drop", str(refused), proposal)
     if by == "user":
-        return Verdict("keep", "was told by the user", proposal, (), Trust.USER)
+        return Verdict("keep", "was stated by the user", proposal, (), Trust.USER)
     if least < Trust.ASSISTANT:
         why = "was written by the agent after it had read what is not the user's"
         return Verdict("quarantine", why, proposal, (), least)
     return _said_by_user(proposal, turns) or Verdict(
         "quarantine",
-        "was written by the agent, and the user's own words do not say it",
+        "was written by the agent, without support in the user's own words",
         proposal,
         (),
         Trust.ASSISTANT,

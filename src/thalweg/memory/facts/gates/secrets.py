@@ -260,7 +260,7 @@ SECRETS: tuple[Secret, ...] = (
           r"(?:is|was|=|to)\s+[\"'`]?(?P<secret>[^\s\"'`]{4,}?)(?=[\"'`.,;!?]*(?:\s|$))",
           "said in words", _is_told, near=("pass", "pin", "pwd")),
     _form("password", rf"(?i)\b{_WORDED}\b,\s*"
-          r"(?P<secret>(?=\S*\d)(?=\S*[a-z])[\w!@#$%^&*+-]{6,})", "said as an aside",
+          r"(?P<secret>(?=\S*\d)(?=\S*[a-z])[\w!@#$%^&*+-]{6,})", "mentioned in passing",
           near=("pass", "pin", "pwd")),
     _form("password", r"(?i)\b\w{0,40}(?:_pass|_pwd|_secret)\s*=\s*[\"']?"
           r"(?P<secret>[^\s\"',;]{4,})",

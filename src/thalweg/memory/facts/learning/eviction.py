@@ -61,7 +61,7 @@ def plan_eviction(
     kept = _guaranteed(free, worth, max(0, max_facts - len(active) + len(free)))
     kept |= {fact.id for fact in free if fact.importance == LASTING}
     order = sorted(free, key=lambda fact: (fact.id in kept, worth[fact.id]))
-    why = f"more than {max_facts} facts, and it was worth least"
+    why = f"more than {max_facts} facts; this one had the lowest value"
     return [PutFact(replace(fact, status="expired"), why) for fact in order[:excess]]
 
 

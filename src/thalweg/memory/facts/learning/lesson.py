@@ -128,7 +128,7 @@ def _candidate(
 ) -> FactCandidate | str:
     turn = next((turn for turn in turns if turn.uid == proposal.uid), None)
     if turn is None or turn.uid not in learnable:
-        return "its turn is gone"
+        return "its turn was removed"
     updates = f"{updated.content} {updated.value}" if updated is not None else ""
     verdict = judge(proposal, turns, settings=lesson.settings, updates=updates)
     if verdict.decision == "drop":
@@ -162,8 +162,8 @@ def kind_of(why: str) -> str:
     """Take out of a reason what it quotes, so that it can be told in a log.
 
     Example:
-        >>> kind_of("has 'Rome', which was not said")
-        'has …, which was not said'
+        >>> kind_of("has 'Rome', which is in no message")
+        'has …, which is in no message'
     """
     return _QUOTED.sub("…", why)
 
@@ -199,11 +199,11 @@ def plan_learning(
     refused: list[str] = []
     for one in learned:
         if settled and (one.of in settled or _touched(asked, one, verdicts) & set(settled)):
-            refused.append("a person was first")
+            refused.append("a person changed it first")
         else:
             kept.append(one)
     there = {fact.id for fact in facts} - set(settled)
-    gone = [RemoveFact(one.id, "the user asked for it") for one in removed if one.id in there]
+    gone = [RemoveFact(one.id, "the user requested it") for one in removed if one.id in there]
     changes: list[Change] = [*gone, *_merged(after(facts, gone), kept, verdicts)]
     return LearningPlan(folded(changes), tuple(refused))
 
@@ -372,7 +372,7 @@ def plan_profile(
     for name, section in held.items():
         if name not in own | writes.keys() and not told.issuperset(section.cites):
             empty = replace(section, text="", cites=(), updated_at=now)
-            writes[name] = WriteSection(empty, "a fact it rests on does not hold any more")
+            writes[name] = WriteSection(empty, "a fact that it depends on is no longer valid")
     return tuple(writes.values())
 
 

@@ -190,7 +190,7 @@ def _merged(held: Fact, new: Fact, found: _KnownRelations) -> Iterator[PutFact]:
         one = _superseding(one, olds)
         yield from (PutFact(_ended(old, one), "said again since") for old in olds)
     if one != held:
-        yield PutFact(one, "it was said again")
+        yield PutFact(one, "it was repeated")
 
 
 def _quarantined(found: _KnownRelations, new: Fact, why: str) -> Iterator[PutFact]:
@@ -199,7 +199,7 @@ def _quarantined(found: _KnownRelations, new: Fact, why: str) -> Iterator[PutFac
         if fact.status == "quarantined" and fact.trust == new.trust:
             one = merged(fact, new)
             if one != fact:
-                yield PutFact(one, "it was said again")
+                yield PutFact(one, "it was repeated")
             return
     yield PutFact(replace(new, status="quarantined"), f"for review: {why}")
 
@@ -234,7 +234,7 @@ def _taken_in(found: _KnownRelations, new: Fact, of: Mapping[FactId, Verdict]) -
     if later:
         by = later[0]
         one = _ended(new, by)
-        yield PutFact(_superseding(by, [new]), "something older was learned")
+        yield PutFact(_superseding(by, [new]), "an older statement was learned")
     olds = [
         fact for fact in about
         if _said(fact) <= _said(new) and (fact.status == "active" or fact.valid_to > _said(new))
@@ -244,7 +244,7 @@ def _taken_in(found: _KnownRelations, new: Fact, of: Mapping[FactId, Verdict]) -
         yield PutFact(_ended(old, one), f"a later statement {of.get(old.id, 'replaces')} it")
     linked = [fact for fact in found.linked if fact.status == "active" and one.status == "active"]
     for fact in linked:
-        yield PutFact(_linked(fact, [one]), "a later statement may have to do with it")
+        yield PutFact(_linked(fact, [one]), "a later statement may relate to it")
     yield PutFact(
-        _linked(one, linked), "it was said before what is known" if later else "it is new"
+        _linked(one, linked), "it is older than the existing fact" if later else "it is new"
     )

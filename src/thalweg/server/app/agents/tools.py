@@ -39,7 +39,7 @@ def imported(settings: ToolSettings) -> BaseTool:
             found = found(**arguments)
         except (TypeError, ValueError) as error:
             problem = f"{settings.use} cannot be made: {error}"
-            raise ConfigError(where, problem, "check the options beside it") from error
+            raise ConfigError(where, problem, "check the options next to it") from error
     return _as_tool(found, settings)
 
 

@@ -128,11 +128,13 @@ class ThreadFiles:
         policy = self._policy
         if len(sent) >= policy.max_files:
             problem = f"the thread has {len(sent):,} uploads already"
-            raise UploadRefusedError(name, problem, f"delete some; {policy.max_files:,} may be")
+            raise UploadRefusedError(
+                name, problem, f"delete some; the limit is {policy.max_files:,}"
+            )
         total = sum(kept.size for kept in there)
         if total + size > policy.max_thread_bytes:
             problem = f"the thread's files would have {total + size:,} bytes"
-            mend = f"delete some; they may have {policy.max_thread_bytes:,}"
+            mend = f"delete some; the limit is {policy.max_thread_bytes:,}"
             raise UploadRefusedError(name, problem, mend)
 
     def _turn(self, thread: str) -> asyncio.Lock:
@@ -165,7 +167,7 @@ class ThreadFiles:
             sha256=await _sha256(files, kept),
             text_path=text[0] if text else None,
             created=kept.modified,
-            note="it was changed after it was sent, or never sent",
+            note="it was changed after it was sent, or was never sent",
         )
         await _told(files, kept.path, _Note(upload=upload))
         return upload
@@ -264,7 +266,7 @@ async def _created(files: ThreadBackend, name: str, content: bytes) -> str:
         # Another came first, or something is there that is not listed: a link to nowhere.
         taken.add(free)
     problem = f"{_MOST_TRIES} names like it are taken"
-    raise UploadRefusedError(name, problem, "give it another name")
+    raise UploadRefusedError(name, problem, "choose another name")
 
 
 async def _notes(files: ThreadBackend) -> dict[str, _Note]:
@@ -336,5 +338,5 @@ def _shown(kept: FileMetadata) -> FileStat:
 
 
 def _note(sent: str, name: str, said: str) -> str:
-    renamed = f"it is kept as {name!r}" if sent != name else ""
+    renamed = f"it is stored as {name!r}" if sent != name else ""
     return "; ".join(part for part in (renamed, said) if part)

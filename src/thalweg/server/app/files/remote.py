@@ -148,5 +148,5 @@ class Mirror:
 
 def _refuse(path: str, error: str | None) -> None:
     if error is not None:
-        mend = "look at the sandbox, or run the command again"
-        raise ConfigError(path, f"the sandbox could not pass it on ({error})", mend)
+        mend = "check the sandbox, or run the command again"
+        raise ConfigError(path, f"the sandbox could not transfer it ({error})", mend)

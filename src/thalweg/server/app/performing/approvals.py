@@ -27,7 +27,7 @@ def check_answer(questions: Sequence[Question], given: JsonValue) -> None:
         AnswerError: It matches none of them.
     """
     if not questions:
-        problem = "nothing waits for it"
+        problem = "no call waits for a decision"
         raise AnswerError(problem, "send a message")
     known = {question.id: question for question in questions}
     if isinstance(given, dict) and given and given.keys() <= known.keys():
@@ -48,8 +48,8 @@ def _check(question: Question, given: JsonValue) -> None:
     names = [str(one["name"]) for one in _objects(asked["action_requests"])]
     decisions = given.get("decisions") if isinstance(given, dict) else None
     if not isinstance(decisions, list) or len(decisions) != len(names):
-        problem = f"a decision on each of {len(names)} calls is asked for"
-        raise AnswerError(problem, 'give {"decisions": [{"type": "approve"}, …]}')
+        problem = f"{len(names)} calls need a decision each"
+        raise AnswerError(problem, 'send {"decisions": [{"type": "approve"}, …]}')
     allowed = {one["action_name"]: one for one in _objects(asked.get("review_configs"))}
     for number, (name, decision) in enumerate(zip(names, decisions, strict=True)):
         _check_decision(f"decisions[{number}]", decision, allowed.get(name, {}))
@@ -61,7 +61,7 @@ def _check_decision(where: str, given: JsonValue, review: Mapping[str, JsonValue
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         problem = f"{'.'.join((where, *map(str, first['loc'])))}: {first['msg']}"
-        raise AnswerError(problem, "mend it, and send it again") from None
+        raise AnswerError(problem, "fix it, and send it again") from None
     allowed = review.get("allowed_decisions")
     if isinstance(allowed, list) and decision["type"] not in allowed:
         problem = f"{where}: {decision['type']!r} is not allowed"

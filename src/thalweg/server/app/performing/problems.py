@@ -30,8 +30,8 @@ def problem_of(error: BaseException, model: str = "") -> Problem:
         return _problem(error.code, str(error))
     kind, said = type(error).__name__, _first(error)
     if kind == "GraphRecursionError":
-        mend = "raise agent.recursion_limit, or ask for less at once"
-        return _problem("run.limit", f"the run took more steps than it may: {mend}")
+        mend = "raise agent.recursion_limit, or request less at once"
+        return _problem("run.limit", f"the run exceeded its limit of steps: {mend}")
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and _is_of_provider(error):
         return _of_provider(status, model, said)
@@ -65,7 +65,7 @@ def _of_provider(status: int, model: str, said: str) -> Problem:
         detail = f"the provider of model {model!r} refused the key ({said}): check its api_key"
         return _problem("model.refused", detail, status=502)
     if status in _BUSY or status >= _SERVER:
-        detail = f"the provider of model {model!r} cannot answer now ({said}): try again later"
+        detail = f"the provider of model {model!r} is unavailable ({said}): try again later"
         return _problem("model.unavailable", detail, status=503)
     if status in _BAD:
         return _problem("model.refused", f"the provider of model {model!r} refused: {said}", 502)
@@ -79,7 +79,7 @@ def _problem(code: str, detail: str, status: int = 500) -> Problem:
 
 def _first(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
-    return lines[0][:MOST_CHARS] if lines else "no reason is given"
+    return lines[0][:MOST_CHARS] if lines else "no reason was returned"
 
 
 def without_secrets(text: str) -> str:

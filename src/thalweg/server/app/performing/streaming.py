@@ -47,7 +47,7 @@ _MODEL, _TOOLS = "model", "tools"
 _MODEL_NAME = "thalweg_model"
 """Where the context engine notes who answered."""
 _CUT_OFF = "The run ended before the tool answered."
-_WAITS = "It waits for a person's word."
+_WAITS = "It waits for a person's decision."
 
 Namespace = tuple[str, ...]
 Price = Callable[[AuxiliaryUsage], Usage]

@@ -16,7 +16,7 @@ FactId = Annotated[Name, Path(description="The fact's id, as it is listed.", exa
 @facts.get("", operation_id="list_facts")
 async def list_facts(
     known: Known,
-    status: Annotated[Status | None, Query(description="Those that hold, if not given.")] = None,
+    status: Annotated[Status | None, Query(description="Default: the active ones.")] = None,
 ) -> Facts:
     """List facts, newest first."""
     return await known.facts(status)

@@ -24,7 +24,7 @@ _DOWNLOADS: dict[int | str, dict[str, Any]] = {
         "description": "The part asked for.",
         "content": {"*/*": _BYTES["application/octet-stream"]},
     },
-    304: {"description": "You have it as it is."},
+    304: {"description": "Not modified."},
 }
 
 
@@ -105,7 +105,7 @@ async def download_artifact(
         inline=inline,
     )
     if told.status == _NO_SUCH_PART:
-        said = f"{found.path} has {found.size:,} bytes; {range_} is past its end"
+        said = f"{found.path} has {found.size:,} bytes; {range_} is after its end"
         headers = {"Content-Range": told.headers["Content-Range"]}
         raise GatewayRefusal(_NO_SUCH_PART, "file.range", said, headers)
     if told.part is None:

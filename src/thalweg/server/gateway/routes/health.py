@@ -17,7 +17,7 @@ _TEXT = {"text/plain": {"schema": {"type": "string"}}}
 @health.get(
     "/healthz",
     operation_id="health",
-    responses={503: {"model": Health, "description": "A part of it is not well."}},
+    responses={503: {"model": Health, "description": "A component has failed."}},
 )
 async def healthz(shared: Shared, response: Response) -> Health:
     """Return whether every part of the gateway works; callers need not authenticate."""

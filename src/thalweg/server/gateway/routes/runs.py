@@ -28,7 +28,7 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
         "description": (
             "The run's events as they come: `id` is the event's number in the run, `event` its "
             "type, `data` the JSON of an `Event`. After the event that ends the run the stream "
-            "closes. One that breaks off before is gone on with by `Last-Event-ID`."
+            "closes. `Last-Event-ID` resumes a stream that ended earlier."
         ),
         "content": {
             "text/event-stream": {
@@ -60,7 +60,9 @@ async def list_runs(
     mine: Mine,
     thread: ThreadId,
     limit: Many = 50,
-    before: Annotated[Identifier | None, Query(description="A run to go on behind.")] = None,
+    before: Annotated[
+        Identifier | None, Query(description="The run after which the list continues.")
+    ] = None,
 ) -> Runs:
     """List runs of a thread, newest first."""
     return await mine.runs.list(thread, limit=limit, before=before)

@@ -68,7 +68,8 @@ async def delete_thread(
     mine: Mine,
     thread: ThreadId,
     memory: Annotated[
-        Literal["keep", "forget"], Query(description="Whether what was learned from it goes, too.")
+        Literal["keep", "forget"],
+        Query(description="Whether facts learned from it are deleted, too."),
     ] = "keep",
 ) -> DeletedThread:
     """Delete a thread: messages, runs and files.
@@ -92,7 +93,7 @@ async def get_history(
     limit: Many = 100,
     before: Number | None = None,
     abandoned: Annotated[  # noqa: FBT002 (a query has no positions)
-        bool, Query(description="Whether messages that a rewind left behind are told, too.")
+        bool, Query(description="Whether messages that a rewind abandoned are included.")
     ] = False,
 ) -> History:
     """Return the newest messages, oldest first, including compacted ones."""

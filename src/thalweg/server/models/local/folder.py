@@ -69,7 +69,9 @@ class ModelFolder:
         fetch = f"thalweg model pull {path.stem or 'NAME'} --from WHERE"
         known = self.names()
         mend = f"{nearest(name, known)} or fetch it: {fetch}" if known else f"fetch it: {fetch}"
-        raise ConfigError(where, f"there is no file {name} and no pulled model of that name", mend)
+        raise ConfigError(
+            where, f"there is no file {name} and no downloaded model of that name", mend
+        )
 
     def origin(self, name: str) -> FileOrigin | None:
         """Read where a model came from; `None` where nothing is noted."""
@@ -97,8 +99,8 @@ class ModelFolder:
         there = [one for one in (path, path.with_suffix(".gguf.part")) if one.is_file()]
         if not there:
             known = self.names()
-            mend = nearest(name, known) if known else "nothing was pulled"
-            raise ConfigError("name", f"no model {name!r} was pulled", mend)
+            mend = nearest(name, known) if known else "nothing was downloaded"
+            raise ConfigError("name", f"no model {name!r} was downloaded", mend)
         freed = sum(one.stat().st_size for one in there)
         for one in (*there, path.with_suffix(".json")):
             one.unlink(missing_ok=True)

@@ -63,8 +63,8 @@ def read_gguf(path: Path) -> Gguf:
         with path.open("rb") as file:
             fields = _GgufReader(file).fields()
     except (EOFError, struct.error, UnicodeDecodeError, ValueError, MemoryError) as error:
-        problem = f"it is no GGUF file that can be read ({error})"
-        raise ConfigError(str(path), problem, "fetch it again, or name another file") from None
+        problem = f"it is not a readable GGUF file ({error})"
+        raise ConfigError(str(path), problem, "download it again, or name another file") from None
     architecture = _text(fields, "general.architecture")
     return Gguf(
         name=_text(fields, "general.name") or _text(fields, "general.basename"),

@@ -140,7 +140,7 @@ def _refusal(load: ModelLoad, problem: str, errors: str) -> ConfigError:
         problem = "the package xllamacpp is not installed"
         return MissingExtraError(str(load.path), problem, install_command("local"))
     told = "; ".join(lines[-3:])[-400:] or problem or "its process ended"
-    mend = "check the file, its size against the memory that is free, and the window"
+    mend = "check the file, the free memory for its size, and the window"
     return ConfigError(str(load.path), f"llama.cpp cannot load it: {told}", mend)
 
 

@@ -65,12 +65,12 @@ def pull(
         known = models.origin(name)
         if known is not None and wanted and known.sha256 == wanted:
             return FetchedModel(path, known, read_gguf(path))
-        mend = f"take another name, or first: thalweg model remove {path.stem}"
+        mend = f"choose another name, or first run: thalweg model remove {path.stem}"
         raise ConfigError("name", f"there is a model {path.stem!r}", mend)
     address = as_address(where)
     if address is not None and not wanted and not address.is_guarded:
-        problem = "over http anybody on the way can change it, and no hash would tell"
-        raise ConfigError(address.shown, problem, "give --sha256, or an https address")
+        problem = "over http it can be modified in transit, and no hash would detect that"
+        raise ConfigError(address.shown, problem, "pass --sha256, or an https address")
     make_private_folder(models.folder)
     part = _PartialFile(path.with_suffix(".gguf.part"), progress)
     with part.locked():
@@ -175,7 +175,9 @@ class _PartialFile:
         needed = (whole or 0) - self.size + SPARE
         if needed > free:
             problem = f"{needed / 1e9:.1f} GB are needed and {free / 1e9:.1f} GB are free"
-            raise ConfigError(str(self.path.parent), problem, "make room, or set THALWEG_HOME")
+            raise ConfigError(
+                str(self.path.parent), problem, "free disk space, or set THALWEG_HOME"
+            )
 
     def drop(self) -> None:
         """Remove it."""
@@ -203,7 +205,7 @@ def _fetch(part: _PartialFile, address: Address) -> None:
 
 def _cut(address: Address, part: _PartialFile, whole: int | None) -> ConfigError:
     problem = f"it ended after {part.size} of {whole or 'unknown'} bytes"
-    return ConfigError(address.shown, problem, "run the same command again: it goes on from there")
+    return ConfigError(address.shown, problem, "run the same command again: it resumes from there")
 
 
 def _copy(part: _PartialFile, where: Sequence[str]) -> None:
@@ -224,14 +226,14 @@ def _keep(
         part.drop()
         problem = f"its SHA-256 is {found}, not {wanted}"
         raise ConfigError(
-            source, problem, "what was fetched is removed; check where it is from, and the hash"
+            source, problem, "the download was removed; check the source and the hash"
         )
     try:
         gguf = read_gguf(part.path)
     except ConfigError as error:
         part.drop()
         raise ConfigError(
-            source, error.problem, "what was fetched is removed; check what is there"
+            source, error.problem, "the download was removed; check the address"
         ) from None
     origin = FileOrigin(
         source=source,

@@ -118,10 +118,10 @@ def as_address(where: Sequence[str]) -> Address | None:
     if not any(schemes):
         return None
     if len(where) > 1:
-        mend = "give one address, or files that are here"
-        raise ConfigError("--from", "several addresses cannot be put together", mend)
+        mend = "pass one address, or local files"
+        raise ConfigError("--from", "several addresses cannot be joined", mend)
     if schemes[0] not in {"http", "https"}:
-        raise ConfigError("--from", f"{schemes[0]}:// is not fetched", "give http, https or a file")
+        raise ConfigError("--from", f"{schemes[0]}:// is not fetched", "pass http, https or a file")
     return Address(where[0])
 
 
@@ -141,7 +141,7 @@ def pieces_of(where: Sequence[str]) -> list[FileStretch]:
     pieces = [piece for path in dict.fromkeys(files) for piece in _pieces(path)]
     if not pieces:
         problem = f"{', '.join(where)} holds no part of a model"
-        raise ConfigError("--from", problem, "give a GGUF file, or the parts of one")
+        raise ConfigError("--from", problem, "pass a GGUF file, or all its parts")
     if len(pieces) == 1:
         return pieces
     numbered = sorted(((_number(piece.name), piece) for piece in pieces), key=lambda pair: pair[0])
@@ -149,7 +149,7 @@ def pieces_of(where: Sequence[str]) -> list[FileStretch]:
     first = numbers[0]
     if numbers != list(range(first, first + len(numbers))) or first not in {0, 1}:
         problem = f"{len(pieces)} parts are numbered {', '.join(map(str, numbers[:40]))}"
-        raise ConfigError("--from", problem, "give every part once, from 0 or 1 on")
+        raise ConfigError("--from", problem, "pass every part once, from 0 or 1 on")
     return [piece for _, piece in numbered]
 
 
@@ -172,7 +172,7 @@ def _pieces(path: Path) -> list[FileStretch]:
         with ZipFile(path) as archive:
             members = [info for info in archive.infolist() if _PART.search(info.filename)]
     except BadZipFile as error:
-        raise ConfigError(str(path), f"it is no archive: {error}", "fetch it again") from None
+        raise ConfigError(str(path), f"it is not an archive: {error}", "fetch it again") from None
     return [
         FileStretch(PurePosixPath(info.filename).name, info.file_size, _member(path, info.filename))
         for info in members

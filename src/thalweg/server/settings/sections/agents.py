@@ -61,7 +61,7 @@ class SubagentSettings(SettingsSection):
     @model_validator(mode="after")
     def _validate_description(self) -> Self:
         if self.name != GENERAL_PURPOSE and not self.description.strip():
-            mend = "say when the agent is to ask it"
+            mend = "describe when the agent should use it"
             refuse(f"subagent {self.name!r} has no description", mend, key="description")
         return self
 

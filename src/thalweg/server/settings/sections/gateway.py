@@ -19,7 +19,7 @@ from thalweg.server.settings.parts import Name, Owner, Secret, is_owner, refuse_
 
 def _validate_suffix(suffix: str) -> str:
     if not re.fullmatch(r"(\.[a-z0-9]+){1,2}", suffix):
-        refuse(f"{suffix[:40]!r} is not the end of a file's name", "write one such as .pdf")
+        refuse(f"{suffix[:40]!r} is not a file extension", "write one such as .pdf")
     return suffix
 
 
@@ -61,12 +61,12 @@ class GatewayKey(SettingsSection):
 
 def _validate_prefix(prefix: str) -> str:
     if prefix and not is_owner(prefix):
-        refuse(f"no owner begins with {prefix[:40]!a}", "write a word such as oidc:")
+        refuse(f"an owner cannot begin with {prefix[:40]!a}", "use a prefix such as oidc:")
     return prefix
 
 
 def _have_distinct_keys(keys: tuple[GatewayKey, ...]) -> tuple[GatewayKey, ...]:
-    refuse_repeated([each.key for each in keys], "key", "give each owner a key of their own")
+    refuse_repeated([each.key for each in keys], "key", "use a separate key for each owner")
     return keys
 
 
@@ -129,14 +129,14 @@ class GatewaySettings(SettingsSection):
         prefix = "" if self.oidc is None else self.oidc.owner_prefix
         for each in self.keys:
             if prefix and each.owner.startswith(prefix):
-                problem = f"a token could open what is {each.owner!r}'s: {prefix!r} begins it"
-                refuse(problem, "name the owner otherwise, or set oidc.owner_prefix", key="keys")
+                problem = f"a token could be {each.owner!r}, which begins with {prefix!r}"
+                refuse(problem, "rename the owner, or set oidc.owner_prefix", key="keys")
         return self
 
     @model_validator(mode="after")
     def _validate_host(self) -> Self:
         if self.is_open and not is_loopback(self.host):
-            problem = f"other machines reach {self.host}, and nobody has to say who they are"
+            problem = f"other machines reach {self.host}, and no authentication is configured"
             refuse(problem, "add gateway.keys or gateway.oidc, or use 127.0.0.1", key="host")
         return self
 

@@ -62,7 +62,7 @@ class ModelSettings(Open):
     @model_validator(mode="after")
     def _validate_maker(self) -> Self:
         if self.use and self.provider:
-            problem = f"it is made by {self.use} and by the provider {self.provider}"
+            problem = f"it is defined by {self.use} and by the provider {self.provider}"
             refuse(problem, "leave one out", key="use", against="provider")
         return self
 

@@ -12,7 +12,7 @@ from thalweg.server.settings.parts import Import, Name
 
 def _validate_folder(folder: str) -> str:
     if not folder.startswith("/"):
-        refuse(f"{folder!r} is no absolute path", "write one such as /workspace")
+        refuse(f"{folder!r} is not an absolute path", "write one such as /workspace")
     return folder
 
 
@@ -61,8 +61,8 @@ class SandboxSettings(SettingsSection):
     @model_validator(mode="after")
     def _validate_use(self) -> Self:
         if self.read_only and self.use not in {"none", "bubblewrap"}:
-            mend = "leave it out, or use bubblewrap"
-            refuse(f"commands of {self.use} do not take it", mend, key="read_only")
+            mend = "remove it, or use bubblewrap"
+            refuse(f"commands of {self.use} do not support it", mend, key="read_only")
         if self.use == "custom" and self.factory is None:
-            refuse("nothing makes the sandbox", "name sandbox.factory", key="use")
+            refuse("no sandbox is configured", "name sandbox.factory", key="use")
         return self

@@ -24,7 +24,7 @@ class StorageSettings(SettingsSection):
     def _validate_url(cls, url: Secret | None) -> Secret | None:
         if url is not None and not url.get_secret_value().startswith(_SCHEMES):
             mend = "write postgresql://user:password@host/name, or null for SQLite in storage.home"
-            refuse("it is no address of a PostgreSQL server", mend)
+            refuse("it is not the address of a PostgreSQL server", mend)
         return url
 
     @property

@@ -68,7 +68,7 @@ class McpServer(Deferred):
         if self.transport is None:
             return self
         if self.command and self.transport != "stdio":
-            problem = f"{self.transport} does not reach a command"
+            problem = f"{self.transport} has no effect on a command"
             refuse(problem, "use stdio, or url:", key="transport", against="command")
         if self.url and self.transport == "stdio":
             problem, mend = "stdio does not reach an address", "use streamable_http, sse, websocket"
