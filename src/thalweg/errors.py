@@ -316,8 +316,8 @@ class RefusedError(WindowExceededError):
         what = _TOO_MUCH.get(self.kind, self.kind)
         parts = ", ".join(self.irreducible)
         return (
-            f"{self.model} refused a request of {self.needed} tokens ({what}), and nothing "
-            f"smaller could be sent; it said: {self.said[:300]!r}; what is left: {parts}"
+            f"{self.model} refused a request of {self.needed} tokens ({what}), and no "
+            f"smaller one is possible; its message: {self.said[:300]!r}; remaining parts: {parts}"
         )
 
 

@@ -309,7 +309,7 @@ _NO_SHELL: Final = (
 
 def _expect(kind: type[Result], result: object) -> Result:
     if not isinstance(result, kind):
-        message = f"a backend gave {type(result).__name__} where {kind.__name__} is due"
+        message = f"a backend returned {type(result).__name__}, not {kind.__name__}"
         raise TypeError(message)
     return result
 

@@ -338,7 +338,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
 def _run(sandbox: BaseSandbox, command: str, timeout_s: int | None = None) -> Flow[ExecuteResponse]:
     response = yield BackendStep(sandbox, Execute(command, timeout_s))
     if not isinstance(response, ExecuteResponse):
-        message = f"execute gave {type(response).__name__}, not ExecuteResponse"
+        message = f"execute returned {type(response).__name__}, not ExecuteResponse"
         raise TypeError(message)
     return response
 

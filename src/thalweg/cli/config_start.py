@@ -75,7 +75,7 @@ def _answered(model: str, sandbox: str, memory: bool | None) -> str:  # noqa: FB
     asks = sys.stdin.isatty()
     if not model and not asks:
         problem = "there is no terminal to ask which model answers"
-        raise ConfigError("--model", problem, "give --model provider:model, or --all")
+        raise ConfigError("--model", problem, "pass --model provider:model, or --all")
     model = model or _asked_model()
     sandbox = sandbox or (_asked_sandbox() if asks else "none")
     if sandbox not in SANDBOXES:

@@ -20,7 +20,7 @@ def bounded(parameter: typer.CallbackParam, value: int | None) -> int | None:
     if value is not None and abs(value) > MOST:
         name = parameter.opts[0]
         name = name if name.startswith("-") else name.upper()
-        raise ConfigError(name, "the number is out of range", f"give one up to {MOST:,}")
+        raise ConfigError(name, "the number is out of range", f"pass one up to {MOST:,}")
     return value
 
 

@@ -156,7 +156,7 @@ class ContextPolicy(SettingsSection):
         left = (self.window or 0) - (self.max_output or 0)
         if self.window is not None and left < MIN_LIMIT:
             problem = f"{self.window} less {self.max_output or 0} for the answer leaves {left}"
-            mend = f"leave {MIN_LIMIT} at least"
+            mend = f"keep at least {MIN_LIMIT}"
             refuse(f"{problem} tokens", mend, key="window", against="max_output")
         return self
 

@@ -144,7 +144,7 @@ class RubricMiddleware(AgentMiddleware[RubricState, Any, Any]):
             raise TypeError(message)
         if max_iterations < 1:
             problem = f"{max_iterations} evaluations grade nothing"
-            raise RubricSettingError("max_iterations", problem, "give 1 or more")
+            raise RubricSettingError("max_iterations", problem, "pass 1 or more")
         self.max_iterations = max_iterations
         self._model = model
         self._tools = list(tools or ())

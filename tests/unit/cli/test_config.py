@@ -210,7 +210,7 @@ def test_ten_lines_hold_three_decisions(model: str, sandbox: str, *, memory: boo
 def test_without_a_terminal_nothing_is_asked() -> None:
     ended = run("init")
     assert isinstance(ended.exception, ConfigError)
-    assert "give --model" in str(ended.exception)
+    assert "pass --model" in str(ended.exception)
     assert not Path("config.yaml").exists()
 
     ended = run("init", "--model", "openai:x", "--sandbox", "bublewrap")

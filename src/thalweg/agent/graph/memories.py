@@ -38,6 +38,6 @@ class Memories:
         files = [one for one in each if isinstance(one, str)]
         users = [one for one in each if not isinstance(one, str)]
         if len(users) > 1:
-            problem = f"{len(users)} memories are given"
+            problem = f"{len(users)} memories were passed"
             raise ConfigError("memory", problem, "pass one memory and any number of paths")
         return cls(files if files or not users else None, users[0] if users else None)

@@ -211,7 +211,7 @@ class ChatSession:
             try:
                 word = answer_to(questions, self._decide, self._ask_line)
             except (EOFError, KeyboardInterrupt):
-                self._screen.show(text.told("the question stays open; --continue asks it again"))
+                self._screen.show(text.told("the question is still open; --continue repeats it"))
                 self._open = ()
                 return
             self._guarded(partial(self._resume, word))

@@ -59,8 +59,8 @@ Triggers = Annotated[
     typer.Option(
         "--trigger",
         metavar="SHARES",
-        help="At which share of the window a context is compacted: 0.25 when not given. "
-        f"`{OWN_TRIGGER}` leaves it to the agent. May be repeated, or separated by commas.",
+        help="Share of the window at which a context is compacted. Default: 0.25. "
+        f"`{OWN_TRIGGER}` uses the agent's own trigger. May be repeated, or separated by commas.",
     ),
 ]
 Window = Annotated[

@@ -103,5 +103,7 @@ def share_of(value: float) -> float:
         ConfigError: It is no share of one.
     """
     if not 0 <= value <= 1:
-        raise ConfigError("--confidence", f"{value:g} is not between 0 and 1", "give such as 0.9")
+        raise ConfigError(
+            "--confidence", f"{value:g} is not between 0 and 1", "pass a share such as 0.9"
+        )
     return value

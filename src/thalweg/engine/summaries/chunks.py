@@ -56,7 +56,7 @@ def chunks(messages: Sequence[tuple[int, Message]], budget: int, count: Counter)
         raise ConfigError(
             "budget",
             f"{budget} tokens hold no piece of a message",
-            f"give {LEAST_BUDGET} or more",
+            f"pass {LEAST_BUDGET} or more",
         )
     bodies = [_body(message) for _, message in messages]
     mark = unused(MARK, bodies)

@@ -52,7 +52,7 @@ class MemoryFiles:
         _check_template(template)
         if budget < (least := LEAST_BUDGET * max(1, len(sources))):
             problem = f"{budget} tokens are too few for {len(sources)} files"
-            raise ConfigError("budget", problem, f"give {least} or more")
+            raise ConfigError("budget", problem, f"pass {least} or more")
         self.backend = backend
         self.sources = sources
         self._template = template

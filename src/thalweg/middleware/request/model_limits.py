@@ -177,7 +177,7 @@ def _given(name: str, value: int | None, least: int) -> int | None:
         raise ConfigError(
             name,
             f"{value} is not a possible number of tokens",
-            f"give {least} or more, or nothing",
+            f"pass {least} or more, or None",
         )
     return value
 

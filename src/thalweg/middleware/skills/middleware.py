@@ -163,7 +163,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         _check_template(system_prompt)
         if budget < LEAST_BUDGET:
             problem = f"{budget} tokens are too few for the list of skills"
-            raise ConfigError("budget", problem, f"give {LEAST_BUDGET} or more")
+            raise ConfigError("budget", problem, f"pass {LEAST_BUDGET} or more")
         self._backend = backend
         self.sources: list[str] = [source_path(source) for source in sources]
         self.source_labels: list[str] = [source_label(source) for source in sources]

@@ -92,5 +92,5 @@ WHY = {
     429: "The owner has reached a limit; retry after `Retry-After` seconds.",
     500: "The gateway failed; its log has the number in `instance`.",
     502: "A model returned no usable answer.",
-    503: "Storage, or a service behind the gateway, failed; try again.",
+    503: "Storage or a service that the gateway uses failed; try again.",
 }

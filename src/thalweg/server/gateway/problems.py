@@ -131,7 +131,7 @@ async def _of_a_bug(request: Request, error: Exception) -> Response:
 def _logged(status: int, code: str, error: Exception) -> Problem:
     number = uuid4()
     _LOG.error("problem %s: %s", number, type(error).__name__, exc_info=error)
-    said = "its storage or a service behind it failed" if status > _SERVERS_OWN else "it failed"
+    said = "its storage or a service that it uses failed" if status > _SERVERS_OWN else "it failed"
     again = "; try again later" if status > _SERVERS_OWN else ""
     detail = f"the gateway failed: {said}{again}; see its log under {number}"
     return _titled(status, detail, code, f"urn:uuid:{number}")

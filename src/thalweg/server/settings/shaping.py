@@ -79,7 +79,7 @@ class FileShaper:
 
     def contradict(self, one: Node, other: Node) -> None:
         """Report two keys for one setting."""
-        problem = f"{other.place.key} in line {other.place.line} says the same"
+        problem = f"{other.place.key} in line {other.place.line} has the same meaning"
         self.problems.append(one.place.error(problem, "remove one of the two"))
 
     def drop(self, node: Node, keys: Collection[str]) -> Node:

@@ -151,11 +151,11 @@ SENTENCES = [
     ),
     (
         "offload: {result_tokens: 3}\nsummarization:\n  offload: {result_tokens: 4}",
-        "1: offload: summarization.offload in line 3 says the same; remove one of the two",
+        "1: offload: summarization.offload in line 3 has the same meaning; remove one of the two",
     ),
     (
         "summarization:\n  pricing: {read: 0.1}\npricing: {read: 0.1}",
-        "3: pricing: summarization.pricing in line 2 says the same; remove one of the two",
+        "3: pricing: summarization.pricing in line 2 has the same meaning; remove one of the two",
     ),
     (
         "models:\n- name: a\n  window: 10\n  max_output: 10",

@@ -262,9 +262,9 @@ def _doubts(
         yield "follows a colon that may introduce another speaker"
     yield from _doubts_of_thread(heard, turns)
     if _rests_on_order(content, heard):
-        yield "may be a standing order to the agent"
+        yield "may be a permanent order to the agent"
     if any(_is_for_later(clause) and ADDRESS.search(clause.text) for clause in heard.said):
-        yield "comes with a standing order that names an address"
+        yield "comes with a permanent order that names an address"
     if not any(clause.first_person for clause in heard.quoted):
         yield from _doubts_of_subject(content, heard, about_answers=about_answers)
 

@@ -47,7 +47,7 @@ def catalogue_model(name: str) -> CatalogueModel:
         ConfigError: It has none of this name.
     """
     if name not in CATALOGUE:
-        usual = f"give --from ADDRESS, or one of {', '.join(CATALOGUE)}"
+        usual = f"pass --from ADDRESS, or one of {', '.join(CATALOGUE)}"
         problem = f"the catalogue has no model {name!r}"
         raise ConfigError("name", problem, nearest(name, tuple(CATALOGUE), usual))
     return CATALOGUE[name]

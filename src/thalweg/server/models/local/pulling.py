@@ -85,7 +85,7 @@ def _hash(given: str) -> str:
     plain = given.strip().lower().removeprefix("sha256:")
     if plain and not re.fullmatch(r"[0-9a-f]{64}", plain):
         problem = f"{given[:80]!r} is no SHA-256"
-        raise ConfigError("--sha256", problem, "give 64 hexadecimal digits")
+        raise ConfigError("--sha256", problem, "pass 64 hexadecimal digits")
     return plain
 
 
