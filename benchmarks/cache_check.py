@@ -30,7 +30,7 @@ from thalweg.engine.entries import Message, Text, Usage
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter, measure
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.registry import WIRES
 from thalweg.lab.replay.cache import PrefixCache

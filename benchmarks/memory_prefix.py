@@ -31,7 +31,7 @@ from thalweg.archive import open_archive
 from thalweg.engine import ContextPolicy
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.tokens import exact_counter, measure
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.cache import PrefixCache
 from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.memory.facts.changes import PutFact

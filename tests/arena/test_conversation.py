@@ -8,7 +8,7 @@ from langchain_core.messages.utils import get_buffer_string
 
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.tokens import exact_counter
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.contestants.conversation import Conversation, blocks_of, without_chance
 
 PARTS: list[tuple[Part, ...]] = [

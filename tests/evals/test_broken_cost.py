@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage
 from tests.evals.played import played
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.tokens import exact_counter
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.evals.probes import cost
 from thalweg.lab.evals.recorder import tokens_of
 from thalweg.lab.evals.spending import spent, whole

@@ -6,7 +6,8 @@ import pytest
 
 from tests.evals.played import played
 from thalweg.engine.entries import Entry
-from thalweg.engine.window.window import Window, WindowItem
+from thalweg.engine.window.items import WindowItem
+from thalweg.engine.window.window import Window
 from thalweg.lab.evals.sent import refusals
 from thalweg.lab.evals.trace import TracedCall, TracedMessage
 from thalweg.middleware.request.last_check import LastCheck

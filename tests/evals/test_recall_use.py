@@ -9,7 +9,7 @@ import pytest
 from tests.evals.probing import played
 from thalweg.archive import Passage
 from thalweg.archive.tables import TableArchive
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.evals.probes.recall_use import PROBE
 from thalweg.lab.evals.results import Result
 from thalweg.lab.evals.trace import TracedTurn

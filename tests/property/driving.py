@@ -11,7 +11,7 @@ from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Entry, Message
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.tokens import Counter
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.errors import WindowExceededError
 
 KEY = ThreadKey("ada", "t1")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.cache import PrefixCache
 from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.counting import Measured

@@ -17,7 +17,7 @@ from thalweg.engine.compaction.summary_rendering import fenced, render
 from thalweg.engine.edits import Fold
 from thalweg.engine.entries import Message, Thinking, ToolCall, message_to_json
 from thalweg.engine.transcript import as_text
-from thalweg.engine.window.window import is_blank
+from thalweg.engine.window.items import is_blank
 from thalweg.errors import HandleError, StorageError
 
 HANDLE = re.compile(r'recall\(handle=\\?"([a-z2-7]{16})(?:#(\d+))?')

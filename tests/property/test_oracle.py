@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff, Tier
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.cache import PrefixCache, RequestCharge
 from thalweg.lab.replay.oracle.folds import CompactionRules, ScheduledCompaction, cheapest
 from thalweg.lab.replay.oracle.sets import LowestPrices, OracleMessage, least_cost

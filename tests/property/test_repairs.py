@@ -18,7 +18,7 @@ from thalweg.engine.entries import (
     message_from_json,
     message_to_json,
 )
-from thalweg.engine.window.window import NO_RESULT
+from thalweg.engine.window.items import NO_RESULT
 from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.engine.wires.repairs import ExchangeChecker, RepairedExchange, encodable
 from thalweg.engine.wires.rules import RULES, WireRules

@@ -3,8 +3,7 @@
 import hashlib
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -18,21 +17,30 @@ from thalweg.archive.base import (
     ThreadPassage,
     TurnRow,
 )
-from thalweg.archive.blobs import (
-    Blob,
-    Stored,
-    held_by,
-    pack,
-    put_together,
-    take_apart,
-    unpack,
-)
-from thalweg.archive.handles import make_handle, parse_handle
+from thalweg.archive.blobs import unpack
+from thalweg.archive.handles import make_handle
 from thalweg.archive.reading import read_piece, read_span
 from thalweg.archive.search import across, index
 from thalweg.archive.search.index import ArchiveRows
 from thalweg.archive.search.question import ask
 from thalweg.archive.search.ranking import choose, shortlist, surroundings
+from thalweg.archive.table_rows import (
+    ENDLESS,
+    THREAD_TABLES,
+    add_blob_references,
+    attachment_blob,
+    bindable,
+    digest_of,
+    find_thread,
+    get_or_create_thread,
+    insert_messages,
+    lock_thread,
+    logged_texts,
+    resolve_handle,
+    stored_messages,
+    uid_key,
+    unindexed_span,
+)
 from thalweg.database.base import Database, decode, encode, read_secret
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import exact_counter
@@ -86,36 +94,36 @@ class TableArchive(ABC):
         self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
     ) -> int:
         """Append to the log, all or nothing; return its new length."""
-        stored = _stored(messages)
+        stored = stored_messages(messages)
         with self._database.writing(key.owner) as db:
-            thread, length = _begin(db, key) if stored else _grasp(db, key)
+            thread, length = get_or_create_thread(db, key) if stored else lock_thread(db, key)
             if expected is not None and expected != length:
                 raise ConflictError(key.thread, expected, length)
             if thread is None:
                 return length
-            _insert(db, thread, length, stored)
+            insert_messages(db, thread, length, stored)
         return length + len(stored)
 
     def length(self, key: ThreadKey) -> int:
         """Return the number of messages in the log."""
         with self._database.reading(key.owner) as db:
-            return _thread(db, key)[1]
+            return find_thread(db, key)[1]
 
     def messages(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[Message]:
         """Return messages, `last` included."""
         with self._database.reading(key.owner) as db:
-            thread, length = _thread(db, key)
+            thread, length = find_thread(db, key)
             if thread is None:
                 return []
             upto = length - 1 if last is None else last
-            return [message for message, _ in _logged(db, thread, Span(first, upto))]
+            return [message for message, _ in logged_texts(db, thread, Span(first, upto))]
 
     def positions(self, key: ThreadKey, uids: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """Return the positions of messages by their ids."""
-        named = {_known_by(uid): uid for uid in uids if uid}
+        named = {uid_key(uid): uid for uid in uids if uid}
         found: dict[str, list[int]] = {}
         with self._database.reading(key.owner) as db:
-            thread, _ = _thread(db, key)
+            thread, _ = find_thread(db, key)
             if thread is None or not named:
                 return {}
             rows = db.rows_by(
@@ -130,12 +138,12 @@ class TableArchive(ABC):
         self, key: ThreadKey, turn: TurnRow, *, length: int, log: Sequence[Logged] = ()
     ) -> int:
         """Append a turn to the journal, and messages to the log; return the turn's number."""
-        body, stored = zlib.compress(turn.body.encode(), 3), _stored(log)
+        body, stored = zlib.compress(turn.body.encode(), 3), stored_messages(log)
         with self._database.writing(key.owner) as db:
-            thread, found = _begin(db, key)
+            thread, found = get_or_create_thread(db, key)
             if found != length:
                 raise ConflictError(key.thread, length, found)
-            _insert(db, thread, length, stored)
+            insert_messages(db, thread, length, stored)
             (number,) = db.row(
                 "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?", (thread,)
             )
@@ -144,12 +152,12 @@ class TableArchive(ABC):
 
     def turns(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[str]:
         """Return the bodies of turns, `last` included."""
-        upto = _ENDLESS if last is None else last
+        upto = ENDLESS if last is None else last
         with self._database.reading(key.owner) as db:
             rows = db.rows(
                 "SELECT body FROM archive_turn WHERE thread = ? AND turn BETWEEN ? AND ?"
                 " ORDER BY turn",
-                (_thread(db, key)[0], first, upto),
+                (find_thread(db, key)[0], first, upto),
             )
             return [unpack(body, packed=True) for (body,) in rows]
 
@@ -158,7 +166,7 @@ class TableArchive(ABC):
         with self._database.reading(key.owner) as db:
             (number,) = db.row(
                 "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?",
-                (_thread(db, key)[0],),
+                (find_thread(db, key)[0],),
             )
         return int(number)
 
@@ -167,16 +175,16 @@ class TableArchive(ABC):
         with self._database.reading(key.owner) as db:
             row = db.row(
                 "SELECT state FROM archive_turn WHERE thread = ? AND turn = ?",
-                (_thread(db, key)[0], turn),
+                (find_thread(db, key)[0], turn),
             )
         return b"" if row is None else bytes(row[0])
 
     def attach(self, key: ThreadKey, *texts: str) -> list[str]:
         """Store texts of a thread; return their digests."""
-        blobs = [_attachment(text) for text in texts]
+        blobs = [attachment_blob(text) for text in texts]
         with self._database.writing(key.owner) as db:
-            thread, _ = _begin(db, key)
-            _hold(db, thread, blobs)
+            thread, _ = get_or_create_thread(db, key)
+            add_blob_references(db, thread, blobs)
         return [blob.hash.hex() for blob in blobs]
 
     def attachment(self, key: ThreadKey, digest: str) -> str:
@@ -185,7 +193,7 @@ class TableArchive(ABC):
             row = db.row(
                 "SELECT data, packed FROM archive_blob JOIN archive_holding USING (hash)"
                 " WHERE thread = ? AND hash = ?",
-                (_thread(db, key)[0], _digest(digest)),
+                (find_thread(db, key)[0], digest_of(digest)),
             )
         if row is None:
             raise HandleError(digest)
@@ -195,7 +203,7 @@ class TableArchive(ABC):
         """Store a summary of some messages; return whether the thread exists."""
         body = zlib.compress(encode(text), 3)
         with self._database.writing(key.owner) as db:
-            thread, _ = _grasp(db, key)
+            thread, _ = lock_thread(db, key)
             if thread is None:
                 return False
             db.run(
@@ -210,7 +218,7 @@ class TableArchive(ABC):
         with self._database.reading(key.owner) as db:
             row = db.row(
                 "SELECT body FROM archive_summary WHERE thread = ? AND source = ?",
-                (_thread(db, key)[0], bytes.fromhex(source)),
+                (find_thread(db, key)[0], bytes.fromhex(source)),
             )
         return "" if row is None else unpack(row[0], packed=True)
 
@@ -218,7 +226,7 @@ class TableArchive(ABC):
         """Return a durable reference to a span."""
         handle = make_handle(self._secret, key, span)
         with self._database.writing(key.owner) as db:
-            thread, length = _grasp(db, key)
+            thread, length = lock_thread(db, key)
             if thread is None or not 0 <= span.first <= span.last < length:
                 asked = f"messages {span.first}-{span.last}"
                 raise RangeError(asked, f"the thread has {length} messages, counted from 0")
@@ -235,25 +243,25 @@ class TableArchive(ABC):
             rows = db.rows(
                 "SELECT handle, first, last FROM archive_handle WHERE thread = ? AND held = 1"
                 " ORDER BY first, last",
-                (_thread(db, key)[0],),
+                (find_thread(db, key)[0],),
             )
             return {Handle(handle): Span(first, last) for handle, first, last in rows}
 
     def release(self, key: ThreadKey, handles: Sequence[Handle]) -> None:
         """Release references; they still resolve until the next `prune`."""
         with self._database.writing(key.owner) as db:
-            thread, _ = _grasp(db, key)
+            thread, _ = lock_thread(db, key)
             if thread is None:
                 return
             db.run_each(
                 "UPDATE archive_handle SET held = 0 WHERE thread = ? AND handle = ?",
-                [(thread, _bindable(handle)) for handle in handles],
+                [(thread, bindable(handle)) for handle in handles],
             )
 
     def span(self, key: ThreadKey, handle: str) -> Span:
         """Resolve a reference."""
         with self._database.reading(key.owner) as db:
-            return _resolve(db, key, handle)[1]
+            return resolve_handle(db, key, handle)[1]
 
     def read(
         self,
@@ -267,8 +275,8 @@ class TableArchive(ABC):
     ) -> Reading:
         """Return the text of a reference, bounded."""
         with self._database.reading(key.owner) as db:
-            thread, span = _resolve(db, key, handle)
-            logged = (message for message, _ in _logged(db, thread, span))
+            thread, span = resolve_handle(db, key, handle)
+            logged = (message for message, _ in logged_texts(db, thread, span))
             if span.first < span.last and lines is None and chars is None and not path:
                 return read_span(handle, span, logged, max_chars=max_chars)
             messages = list(logged)
@@ -287,7 +295,7 @@ class TableArchive(ABC):
         question = ask(query)
         self._catch_up(key)
         with self._database.reading(key.owner) as db:
-            thread, _ = _thread(db, key)
+            thread, _ = find_thread(db, key)
             if thread is None or not question.words:
                 return []
             (total,) = db.row("SELECT passages FROM archive_thread WHERE id = ?", (thread,))
@@ -342,11 +350,11 @@ class TableArchive(ABC):
         while self._unindex_batch(key):
             pass
         with self._database.writing(key.owner) as db:
-            thread, _ = _grasp(db, key)
+            thread, _ = lock_thread(db, key)
             if thread is None:
                 return
             index.remove(db, thread, 0)
-            db.drop_thread(thread, *_OF_A_THREAD)
+            db.drop_thread(thread, *THREAD_TABLES)
 
     @abstractmethod
     def prune(self) -> int:
@@ -355,10 +363,10 @@ class TableArchive(ABC):
     def _logged(self, key: ThreadKey) -> list[Logged]:
         """Return a thread's messages as they were appended."""
         with self._database.reading(key.owner) as db:
-            thread, length = _thread(db, key)
+            thread, length = find_thread(db, key)
             if thread is None:
                 return []
-            found = _logged(db, thread, Span(0, length - 1))
+            found = logged_texts(db, thread, Span(0, length - 1))
             return [Logged(message, about) for message, about in found]
 
     def _catch_up(self, key: ThreadKey) -> None:
@@ -368,17 +376,17 @@ class TableArchive(ABC):
 
     def _index_batch(self, key: ThreadKey) -> bool:
         with self._database.reading(key.owner) as db:
-            if _unindexed(db, key) is None:
+            if unindexed_span(db, key) is None:
                 return False
         with self._database.writing(key.owner) as db:
-            _grasp(db, key)
-            state = _unindexed(db, key)
+            lock_thread(db, key)
+            state = unindexed_span(db, key)
             if state is None:
                 return False
             thread, indexed, passages = state
             batch: list[index.IndexedMessage] = []
             chars = 0
-            for message, about in _logged(db, thread, Span(indexed, _ENDLESS)):
+            for message, about in logged_texts(db, thread, Span(indexed, ENDLESS)):
                 batch.append(index.IndexedMessage(indexed + len(batch), message, about))
                 chars += len(message.text)
                 if chars > index.BATCH_CHARS:
@@ -392,7 +400,7 @@ class TableArchive(ABC):
 
     def _unindex_batch(self, key: ThreadKey) -> bool:
         with self._database.writing(key.owner) as db:
-            thread, _ = _grasp(db, key)
+            thread, _ = lock_thread(db, key)
             if thread is None:
                 return False
             first, passages = index.last_batch(db, thread)
@@ -402,153 +410,3 @@ class TableArchive(ABC):
                 (first, passages, thread),
             )
         return passages > 0
-
-
-_ENDLESS = 1 << 60
-_PAGE = 32
-"""Messages that one statement reads."""
-_OF_A_THREAD = (
-    "archive_log",
-    "archive_turn",
-    "archive_holding",
-    "archive_handle",
-    "archive_summary",
-)
-
-
-def _thread(db: ArchiveRows, key: ThreadKey, then: str = "") -> tuple[int | None, int]:
-    """Return a thread's number, `None` if it does not exist yet, and the length of its log."""
-    row = db.row(
-        f"SELECT id, length, {db.bound} FROM archive_thread WHERE owner = ? AND thread = ?{then}",  # noqa: S608 (fixed text)
-        (encode(key.owner), encode(key.thread)),
-    )
-    return (None, 0) if row is None else (int(row[0]), int(row[1]))
-
-
-def _grasp(db: ArchiveRows, key: ThreadKey) -> tuple[int | None, int]:
-    """Return a thread's number and length, and lock its row until the end of the transaction."""
-    return _thread(db, key, db.for_update)
-
-
-def _begin(db: ArchiveRows, key: ThreadKey) -> tuple[int, int]:
-    """Return a thread's number and length with its row locked, creating it if necessary."""
-    while True:
-        thread, length = _grasp(db, key)
-        if thread is not None:
-            return thread, length
-        # If another writer inserts it at the same time, this waits for its transaction.
-        db.run(
-            "INSERT INTO archive_thread (owner, thread) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            (encode(key.owner), encode(key.thread)),
-        )
-
-
-@lru_cache(maxsize=16)
-def _attachment(text: str) -> Blob:
-    """Return the blob of a text that is attached on every turn: system prompt, tools, prices."""
-    return pack(text)
-
-
-_Row = tuple[bytes, Stored, bytes]
-"""A message as its row has it: the key of its id, the stored form, additional text for search."""
-
-
-def _stored(messages: Sequence[Logged]) -> list[_Row]:
-    return [
-        (_known_by(one.message.uid), take_apart(one.message), encode(one.about)) for one in messages
-    ]
-
-
-def _insert(db: ArchiveRows, thread: int, length: int, stored: Sequence[_Row]) -> None:
-    """Append messages to the log of a thread whose row is locked."""
-    if not stored:
-        return
-    _hold(db, thread, [blob for _, message, _ in stored for blob in message.blobs])
-    db.insert(
-        "archive_log",
-        [
-            (thread, position, uid, message.body, message.holes, about)
-            for position, (uid, message, about) in enumerate(stored, length)
-        ],
-    )
-
-
-def _resolve(db: ArchiveRows, key: ThreadKey, text: str) -> tuple[int, Span]:
-    handle, asked = parse_handle(text)
-    thread, _ = _thread(db, key)
-    row = db.row(
-        "SELECT first, last FROM archive_handle WHERE thread = ? AND handle = ?", (thread, handle)
-    )
-    if thread is None or row is None:
-        raise HandleError(text)
-    span = Span(*row)
-    if asked is None:
-        return thread, span
-    if not span.first <= asked.first <= asked.last <= span.last:
-        raise HandleError(text)
-    return thread, asked
-
-
-def _hold(db: ArchiveRows, thread: int, blobs: Sequence[Blob]) -> None:
-    """Store large texts and add a thread's references to them.
-
-    The references are added first: `prune`, which locks out writers, then deletes none of them in
-    between. The order is fixed, so that no two writers deadlock.
-    """
-    ordered = sorted({blob.hash: blob for blob in blobs}.items())
-    db.run_each(
-        "INSERT INTO archive_holding VALUES (?, ?) ON CONFLICT DO NOTHING",
-        [(thread, digest) for digest, _ in ordered],
-    )
-    db.run_each(
-        "INSERT INTO archive_blob (hash, data, packed) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        [(digest, blob.data, int(blob.packed)) for digest, blob in ordered],
-    )
-
-
-def _unindexed(db: ArchiveRows, key: ThreadKey) -> tuple[int, int, int] | None:
-    """Return where the index of a thread ends, or `None` if it is complete."""
-    row = db.row(
-        "SELECT id, indexed, passages FROM archive_thread"
-        " WHERE owner = ? AND thread = ? AND indexed < length",
-        (encode(key.owner), encode(key.thread)),
-    )
-    return None if row is None else (int(row[0]), int(row[1]), int(row[2]))
-
-
-def _logged(db: ArchiveRows, thread: int, span: Span) -> Iterator[tuple[Message, str]]:
-    """Yield messages with their additional text, in order, read in pages."""
-    first = span.first
-    while page := list(
-        db.rows(
-            "SELECT body, holes, about FROM archive_log"
-            " WHERE thread = ? AND position BETWEEN ? AND ? ORDER BY position",
-            (thread, first, min(span.last, first + _PAGE - 1)),
-        )
-    ):
-        texts = _texts(db, {digest for _, holes, _ in page for digest in held_by(holes)})
-        for body, holes, about in page:
-            yield put_together(body, holes, texts.__getitem__), decode(about)
-        first += len(page)
-
-
-def _texts(db: ArchiveRows, digests: set[bytes]) -> dict[bytes, str]:
-    """Return large texts by hash."""
-    rows = db.rows_by("SELECT hash, data, packed FROM archive_blob WHERE hash", sorted(digests))
-    return {digest: unpack(data, packed=bool(packed)) for digest, data, packed in rows}
-
-
-def _known_by(uid: str) -> bytes:
-    """Return a short key of an id of any length; empty if there is no id."""
-    return hashlib.sha256(encode(uid)).digest()[:16] if uid else b""
-
-
-def _digest(text: str) -> bytes:
-    try:
-        return bytes.fromhex(text)
-    except ValueError:
-        return b""
-
-
-def _bindable(handle: str) -> str:
-    return handle if handle.isascii() and handle.isalnum() else ""

@@ -1,14 +1,9 @@
-"""One request of the API, as a value; and what makes it."""
+"""One request of the API, as a value."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
-
-from pydantic import TypeAdapter
-
-if TYPE_CHECKING:  # httpx2 is for who makes a client
-    from thalweg.client.connection import Connection
 
 Answer = TypeVar("Answer")
 
@@ -42,22 +37,6 @@ class GatewayRequest:
     def is_safe(self) -> bool:
         """Whether it may be made twice."""
         return self.again or self.method in _SAFE
-
-
-class Caller:
-    """Sends calls to a gateway; each part of the API is one, and a client combines them."""
-
-    _agent: str | None = None
-    """The agent whose memory is used; the one that all agents share where there is none."""
-
-    async def _connected(self) -> "Connection":
-        raise NotImplementedError
-
-    async def _ask(self, call: GatewayRequest, shape: type[Answer] | TypeAdapter[Answer]) -> Answer:
-        return await (await self._connected()).ask(call, shape)
-
-    async def _do(self, call: GatewayRequest) -> None:
-        await (await self._connected()).fetch(call)
 
 
 def path_of(template: str, *names: object) -> str:

@@ -1,6 +1,7 @@
 """What there is to work with, what it cost, and whether the gateway is well."""
 
-from thalweg.client.calls import Caller, GatewayRequest, path_of
+from thalweg.client.caller import Caller
+from thalweg.client.calls import GatewayRequest, path_of
 from thalweg.server.api.catalogue import Health, Model, Models, Skill, Skills
 from thalweg.server.api.usage import OwnerUsage, ThreadUsage
 

@@ -6,7 +6,8 @@ from mimetypes import guess_type
 from os import PathLike
 from pathlib import Path
 
-from thalweg.client.calls import Caller, GatewayRequest, path_of
+from thalweg.client.caller import Caller
+from thalweg.client.calls import GatewayRequest, path_of
 from thalweg.server.api.files import Artifacts, Uploads
 
 File = str | PathLike[str] | tuple[str, bytes]

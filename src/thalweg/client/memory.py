@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from thalweg.client.calls import Answer, Caller, GatewayRequest, path_of
+from thalweg.client.caller import Caller
+from thalweg.client.calls import Answer, GatewayRequest, path_of
 from thalweg.client.runs import MemoryMode
 from thalweg.memory.facts.values import Category
 from thalweg.server.api.memory import Commit, Commits, Facts, FactView, Forgotten, Recall

@@ -6,7 +6,8 @@ from uuid import uuid4
 
 from pydantic import JsonValue
 
-from thalweg.client.calls import Caller, GatewayRequest, path_of
+from thalweg.client.caller import Caller
+from thalweg.client.calls import GatewayRequest, path_of
 from thalweg.client.problems import error_of
 from thalweg.errors import ClientError
 from thalweg.server.api.events import RunCancelled, RunCompleted, RunFailed, RunInterrupted

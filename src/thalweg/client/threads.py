@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from thalweg.client.calls import Caller, GatewayRequest, path_of
+from thalweg.client.caller import Caller
+from thalweg.client.calls import GatewayRequest, path_of
 from thalweg.server.api.threads import (
     Context,
     DeletedThread,

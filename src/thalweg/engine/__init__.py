@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from thalweg.engine.pricing.tariff import Tariff
     from thalweg.engine.settings import ContextPolicy, Offload
     from thalweg.engine.window.budget import Budget
-    from thalweg.engine.window.window import WindowItem
+    from thalweg.engine.window.items import WindowItem
 
 __all__ = [
     "TARIFFS",
@@ -42,7 +42,7 @@ __getattr__, __dir__ = lazily(
         "Budget": "thalweg.engine.window.budget",
         "ContextPolicy": "thalweg.engine.settings",
         "Engine": "thalweg.engine.engine",
-        "WindowItem": "thalweg.engine.window.window",
+        "WindowItem": "thalweg.engine.window.items",
         "ModelPricing": "thalweg.engine.pricing.overrides",
         "Offload": "thalweg.engine.settings",
         "Policy": "thalweg.engine.compaction.policy",

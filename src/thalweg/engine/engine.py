@@ -22,9 +22,10 @@ from thalweg.engine.window.binding import (
     unbound,
 )
 from thalweg.engine.window.budget import Budget
+from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.reading import Reader
 from thalweg.engine.window.validity import STRICT, Gate, RequestRequirements
-from thalweg.engine.window.window import Window, WindowItem
+from thalweg.engine.window.window import Window
 from thalweg.errors import PinError
 
 

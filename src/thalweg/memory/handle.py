@@ -3,45 +3,32 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from thalweg.engine.entries import Message, Text
-from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
 from thalweg.memory.async_methods import awaited
-from thalweg.memory.base import MemoryStore, Operation, Receipt, Selection
-from thalweg.memory.clock import Clock, new_fact_id, utc_now
+from thalweg.memory.base import Operation, Receipt, Selection
+from thalweg.memory.clock import new_fact_id
 from thalweg.memory.deciding import Decider, MemorySnapshot
-from thalweg.memory.facts.by_hand import find, plan_edit, plan_remember, plan_review, told_fact
+from thalweg.memory.facts.by_hand import plan_edit, plan_remember, plan_review, told_fact
 from thalweg.memory.facts.changes import Change, PutFact, WriteSection
 from thalweg.memory.facts.document.changes import import_
 from thalweg.memory.facts.document.clearing import plan_clear, plan_delete
 from thalweg.memory.facts.document.reading import read_document
-from thalweg.memory.facts.document.writing import Shape, export
-from thalweg.memory.facts.gates.judging import first_day, judge_told, last_day
+from thalweg.memory.facts.gates.days import first_day, last_day
+from thalweg.memory.facts.gates.judging import judge_told
 from thalweg.memory.facts.learning.lesson import folded
 from thalweg.memory.facts.merging.comparing import says_the_same
-from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.shown import ShownFacts
 from thalweg.memory.facts.values import (
     Category,
     Fact,
     FactId,
     Mode,
-    Profile,
     ProfileSection,
-    Scope,
     SectionName,
     Statement,
-    Status,
     Trust,
 )
-from thalweg.memory.opening import attach_document, mirror_of
-from thalweg.memory.recalling import (
-    MESSAGE_TOKENS,
-    IsKnown,
-    Recalled,
-    nothing_is_known,
-    recall,
-)
+from thalweg.memory.opening import mirror_of
+from thalweg.memory.readable import ReadableMemory
 from thalweg.memory.store.candidates import similar_facts
 from thalweg.memory.store.capacity import plan_room
 
@@ -49,7 +36,7 @@ MOST_WAITING = 100
 """Facts that wait for review which one more is compared with, the newest."""
 
 
-class Memory:
+class Memory(ReadableMemory):
     """The memory of one owner, or of one agent for one owner.
 
     It is bound to its scope: no call can read or change another. Its methods block; each has an
@@ -71,23 +58,7 @@ class Memory:
         ['User lives in Berlin']
     """
 
-    def __init__(
-        self,
-        store: MemoryStore,
-        scope: Scope,
-        *,
-        settings: MemorySettings | None = None,
-        count: Counter | None = None,
-        clock: Clock = utc_now,
-    ) -> None:
-        self.settings = settings or MemorySettings()
-        attach_document(store, self.settings)
-        self.store = store
-        self.scope = scope
-        self._count = count or exact_counter()
-        self.clock = clock
-
-    # -- remember and recall ---------------------------------------------------------------
+    # -- remember --------------------------------------------------------------------------
 
     def remember(
         self,
@@ -212,100 +183,6 @@ class Memory:
         if self.settings.read_only:
             raise MemoryOffError(where="memory.read_only is true", mend="set it to false")
 
-    def recall(
-        self,
-        query: str | Sequence[Message],
-        *,
-        budget_tokens: int | None = None,
-        as_of: str = "",
-        explain: bool = False,
-        thread: str = "",
-        is_known: IsKnown = nothing_is_known,
-    ) -> Recalled:
-        """Return the items that answer a question, or relate to a conversation.
-
-        Args:
-            query: A question or some words; or the newest messages of a thread, oldest first.
-            budget_tokens: Bound on `Recalled.text`; `max_injection_tokens` by default.
-            as_of: A time in ISO 8601: facts valid then, instead of now.
-            explain: Include omitted items with the reasons.
-            thread: The current thread, whose latest turns are omitted.
-            is_known: Returns whether the caller already has an item: it is omitted, and no room is
-                reserved for it.
-        """
-        if not self.settings.enabled:
-            return Recalled.nothing()
-        return recall(
-            self.store,
-            self.scope,
-            query,
-            settings=self.settings,
-            budget=self.settings.max_injection_tokens if budget_tokens is None else budget_tokens,
-            count=self._count,
-            now=self.clock(),
-            as_of=as_of,
-            explain=explain,
-            thread=thread,
-            is_known=is_known,
-        )
-
-    def recall_for_run(
-        self,
-        messages: Sequence[Message],
-        *,
-        as_of: str = "",
-        explain: bool = False,
-        thread: str = "",
-        is_known: IsKnown = nothing_is_known,
-    ) -> Recalled:
-        """Recall memory for a run that begins with the last of some messages.
-
-        An agent gets its block here, and `search` and `explain` show the same: facts and turns that
-        answer, best first, then the facts that matter for any question, in `max_injection_tokens`
-        with the message around them. See `recall` for the arguments.
-        """
-        return self.recall(
-            messages,
-            budget_tokens=self.settings.max_injection_tokens - MESSAGE_TOKENS,
-            as_of=as_of,
-            explain=explain,
-            thread=thread,
-            is_known=is_known,
-        )
-
-    def search(self, words: str, *, as_of: str = "") -> Recalled:
-        """Return the recalled memory for a run that begins with words; see `recall_for_run`."""
-        return self.recall_for_run([_asked(words)], as_of=as_of)
-
-    def explain(self, query: str | Sequence[Message], *, as_of: str = "") -> Recalled:
-        """Return the result of `search`, and omitted candidates with the reasons.
-
-        Args:
-            query: Words, or the newest messages of a thread, oldest first.
-            as_of: See `recall`.
-        """
-        messages = [_asked(query)] if isinstance(query, str) else query
-        return self.recall_for_run(messages, as_of=as_of, explain=True)
-
-    def told(self, thread: str) -> list[ShownFacts]:
-        """Return what was recalled for the newest messages of a thread, and why.
-
-        Facts that were forgotten since are not included.
-        """
-        return self.store.told(self.scope, thread)
-
-    def facts(self, *statuses: Status) -> list[Fact]:
-        """Return facts of some statuses, oldest first; the valid ones by default."""
-        return self.store.facts(self.scope, statuses=statuses or ("active",))
-
-    def fact(self, id_: str) -> Fact:
-        """Return one fact of any status, with its evidence.
-
-        Raises:
-            NoSuchFactError: There is none.
-        """
-        return find(self.store.facts(self.scope, ids=[FactId(id_)], statuses=None), FactId(id_))
-
     # -- change by hand --------------------------------------------------------------------
 
     def edit(
@@ -380,10 +257,6 @@ class Memory:
             lambda known: plan_clear(known.facts, known.profile, now=now), why="cleared"
         )
 
-    def review(self) -> list[Fact]:
-        """List the facts that wait for the user's word: they are never recalled."""
-        return self.facts("quarantined")
-
     def accept(self, id_: str) -> None:
         """Take a fact in that waited for the user's word.
 
@@ -410,10 +283,6 @@ class Memory:
         why = "accepted" if accepted else "rejected"
         self._decider.take_in(plan, actor="user", why=why)
 
-    def profile(self) -> Profile:
-        """Read the profile."""
-        return self.store.profile(self.scope)
-
     def write_profile(self, name: SectionName, text: str) -> None:
         """Write a section of the profile; an empty text takes it out.
 
@@ -427,11 +296,6 @@ class Memory:
             text = self._clean(text)
         written = WriteSection(ProfileSection(name, text, now), "written by hand")
         self._change(lambda _: [written], why=written.why)
-
-    def history(self, fact: str = "", *, limit: int | None = None) -> list[Operation]:
-        """List what was changed, newest first: of one fact, or at all."""
-        id_ = FactId(fact) if fact else None
-        return self.store.operations(self.scope, fact=id_, limit=limit)
 
     def undo(self, operation: int) -> Operation:
         """Put back what one change replaced; see `MemoryStore.undo`."""
@@ -488,11 +352,6 @@ class Memory:
 
     # -- documents -------------------------------------------------------------------------
 
-    def export(self, *, shape: Shape = "seeds") -> str:
-        """Write the memory as a document: what holds, and the profile."""
-        document = export(self.facts(), self.profile(), shape=shape, now=self.clock())
-        return document.text
-
     def import_(self, text: str, *, where: str = "memory.json") -> Operation | None:
         """Import a document: its items are added, or replace those with the same id.
 
@@ -538,30 +397,15 @@ class Memory:
     # -- twins -----------------------------------------------------------------------------
 
     aremember = awaited(remember)
-    arecall = awaited(recall)
-    arecall_for_run = awaited(recall_for_run)
-    asearch = awaited(search)
-    aexplain = awaited(explain)
-    atold = awaited(told)
-    afacts = awaited(facts)
-    afact = awaited(fact)
     aedit = awaited(edit)
     adelete = awaited(delete)
     aclear = awaited(clear)
-    areview = awaited(review)
     aaccept = awaited(accept)
     areject = awaited(reject)
-    aprofile = awaited(profile)
     awrite_profile = awaited(write_profile)
-    ahistory = awaited(history)
     aundo = awaited(undo)
     arestore = awaited(restore)
     aforget = awaited(forget)
     aset_mode = awaited(set_mode)
-    aexport = awaited(export)
     aimport = awaited(import_)
     areload = awaited(reload)
-
-
-def _asked(words: str) -> Message:
-    return Message("user", (Text(words),))

@@ -13,8 +13,8 @@ from thalweg.archive import Logged, open_archive
 from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
+from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.validity import check
-from thalweg.engine.window.window import WindowItem
 
 
 def memory(text: str) -> Message:

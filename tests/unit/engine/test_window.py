@@ -3,8 +3,9 @@
 from tests.property.driving import quick_count
 from tests.unit.engine.threads import call, entries, result, says, system, user
 from thalweg.engine.entries import Message, Text, Thinking, ToolCall
+from thalweg.engine.window.items import BEGINS, NO_ANSWER, NO_RESULT
 from thalweg.engine.window.validity import check
-from thalweg.engine.window.window import BEGINS, NO_ANSWER, NO_RESULT, Window
+from thalweg.engine.window.window import Window
 
 
 def laid_out(*messages: Message) -> list[tuple[str, str]]:

@@ -17,7 +17,8 @@ from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import MIN_LIMIT, Budget
-from thalweg.engine.window.window import Beside, WindowItem
+from thalweg.engine.window.items import WindowItem
+from thalweg.engine.window.window import Beside
 from thalweg.errors import ArchiveError
 
 

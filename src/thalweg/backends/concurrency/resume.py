@@ -44,7 +44,7 @@ def leave_note(
     live: LiveFiles,
     author: FileClient,
     configurable: Mapping[str, Any],
-    delta: Any,  # noqa: ANN401 (what LangGraph stores)
+    delta: Any,  # noqa: ANN401 (as it goes to a channel)
 ) -> None:
     """Keep what a subagent changed, since it is interrupted and its parent's step not done."""
     loop = loop_of(configurable)

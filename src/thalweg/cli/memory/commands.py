@@ -1,7 +1,6 @@
 """`thalweg memory`: see what is remembered, and why; change it, take it along, forget it."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, get_args
@@ -9,7 +8,7 @@ from typing import Annotated, get_args
 import typer
 
 from thalweg.archive.threads.thread_export import write_to
-from thalweg.cli.asking import Yes, agrees
+from thalweg.cli.asking import Yes
 from thalweg.cli.memory.opening import open_store, opened
 from thalweg.cli.memory.options import (
     AsOf,
@@ -25,15 +24,21 @@ from thalweg.cli.memory.options import (
     share_of,
 )
 from thalweg.cli.memory.plain import (
-    plain_change,
     plain_fact,
     plain_operation,
     plain_profile,
     plain_recalled,
     plain_receipt,
 )
+from thalweg.cli.memory.planned import (
+    confirm_change,
+    facts_by_id,
+    newest_operation,
+    planned_changes,
+    print_changes,
+    read_utf8,
+)
 from thalweg.cli.memory.text import (
-    tell_change,
     tell_explained,
     tell_fact,
     tell_memory,
@@ -47,15 +52,13 @@ from thalweg.cli.printing import print_json, print_lines
 from thalweg.cli.shared_options import respond, wants_json
 from thalweg.engine.sections import choices
 from thalweg.errors import ConfigError
-from thalweg.memory.base import Operation
 from thalweg.memory.clock import new_fact_id, utc_now
-from thalweg.memory.deciding import MemorySnapshot
-from thalweg.memory.facts.changes import Change, RemoveFact
+from thalweg.memory.facts.changes import RemoveFact
 from thalweg.memory.facts.document.changes import import_
 from thalweg.memory.facts.document.clearing import plan_clear, plan_delete
 from thalweg.memory.facts.document.reading import read_document
 from thalweg.memory.facts.document.writing import Shape
-from thalweg.memory.facts.values import Fact, Mode, Scope, Status
+from thalweg.memory.facts.values import Mode, Scope, Status
 from thalweg.memory.handle import Memory
 
 memory = typer.Typer(
@@ -186,10 +189,10 @@ def delete(
 ) -> None:
     """Take facts out of the memory. The history keeps them; `forget` deletes for good."""
     with opened(ctx) as mine:
-        planned = _plan(mine, lambda known: plan_delete(known.facts, names))
-        known = _named(mine, names)
+        planned = planned_changes(mine, lambda known: plan_delete(known.facts, names))
+        known = facts_by_id(mine, names)
         done = None if dry_run else mine.delete(*names)
-    _print_changes(ctx, planned, done, known, dry_run=dry_run)
+    print_changes(ctx, planned, done, known, dry_run=dry_run)
 
 
 @memory.command(short_help="Delete permanently, everywhere.")
@@ -230,9 +233,9 @@ def forget(
         )
         receipt = erase(dry_run=True)
         if not wants_json(ctx):
-            print_lines(tell_receipt(receipt, _named(mine, receipt.facts)))
+            print_lines(tell_receipt(receipt, facts_by_id(mine, receipt.facts)))
         if not dry_run:
-            _ask("Forget all this permanently?", "to forget permanently", yes=yes)
+            confirm_change("Forget all this permanently?", "to forget permanently", yes=yes)
             receipt = erase()
             if not wants_json(ctx):
                 print_lines(tell_receipt(receipt))
@@ -276,18 +279,18 @@ def import_document(
     dry_run: Dry = False,
 ) -> None:
     """Take a document in: what it has is added, or takes the place of what has its id."""
-    text = _read(file)
+    text = read_utf8(file)
     where = str(file)
     read = read_document(text, where)
     with opened(ctx, makes=True) as mine:
-        planned = _plan(
+        planned = planned_changes(
             mine,
             lambda known: import_(
                 read, known.facts, known.profile, now=utc_now(), new_id=new_fact_id
             ),
         )
         done = None if dry_run else mine.import_(text, where=where)
-    _print_changes(ctx, planned, done, {}, dry_run=dry_run)
+    print_changes(ctx, planned, done, {}, dry_run=dry_run)
 
 
 @memory.command(short_help="Remove everything; undo restores it.")
@@ -299,12 +302,14 @@ def clear(
 ) -> None:
     """Take out all facts and the profile. The history keeps them; `forget` deletes for good."""
     with opened(ctx) as mine:
-        planned = _plan(mine, lambda known: plan_clear(known.facts, known.profile, now=utc_now()))
-        known = _named(mine, [change.id for change in planned if isinstance(change, RemoveFact)])
+        now = utc_now()
+        planned = planned_changes(mine, lambda had: plan_clear(had.facts, had.profile, now=now))
+        known = facts_by_id(mine, [one.id for one in planned if isinstance(one, RemoveFact)])
         if not dry_run:
-            _ask(f"Remove all {len(planned):,} facts and texts?", "to clear it", yes=yes)
+            question = f"Remove all {len(planned):,} facts and texts?"
+            confirm_change(question, "to clear it", yes=yes)
         done = None if dry_run else mine.clear()
-    _print_changes(ctx, planned, done, known, dry_run=dry_run)
+    print_changes(ctx, planned, done, known, dry_run=dry_run)
 
 
 @memory.command(short_help="List the changes.")
@@ -368,7 +373,7 @@ def undo(
 ) -> None:
     """Put back what a change replaced. Undoing is a change, too, and can be undone."""
     with opened(ctx) as mine:
-        number = _newest(mine) if operation is None else operation
+        number = newest_operation(mine) if operation is None else operation
         done = mine.restore(number - 1) if later else [mine.undo(number)]
     plain = {"operations": [plain_operation(one) for one in done]}
     respond(ctx, tell_operations(done), plain)
@@ -448,60 +453,3 @@ def mode(
             mine.set_mode(thread, known[wanted])
         now = mine.store.mode(mine.scope, thread)
     respond(ctx, [now], {"thread": thread, "mode": now})
-
-
-# -- what commands share ----------------------------------------------------------------
-
-
-def _plan(mine: Memory, decide: Callable[[MemorySnapshot], Sequence[Change]]) -> Sequence[Change]:
-    """Return the changes that would be made."""
-    facts = mine.store.facts(mine.scope, statuses=None)
-    return decide(MemorySnapshot(facts, mine.profile()))
-
-
-def _named(mine: Memory, names: Sequence[str]) -> dict[str, Fact]:
-    wanted = set(names)
-    facts = mine.store.facts(mine.scope, statuses=None)
-    return {fact.id: fact for fact in facts if fact.id in wanted}
-
-
-def _newest(mine: Memory) -> int:
-    done = mine.history(limit=1)
-    if not done:
-        raise ConfigError("N", "nothing was changed here", "there is nothing to undo")
-    return done[0].id
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ConfigError(str(file), "it is not written in UTF-8", "save it as UTF-8") from None
-
-
-def _ask(question: str, purpose: str, *, yes: bool) -> None:
-    """Ask whether to go on; end the command where the answer is no."""
-    if not yes and not agrees(question, purpose):
-        sys.stderr.write("Nothing was changed.\n")
-        raise typer.Exit(2)
-
-
-def _print_changes(
-    ctx: typer.Context,
-    planned: Sequence[Change],
-    done: Operation | None,
-    known: Mapping[str, Fact],
-    *,
-    dry_run: bool,
-) -> None:
-    changes = planned if dry_run else done.changes if done else ()
-    plain = {
-        "dry_run": dry_run,
-        "operation": done.id if done else None,
-        "changes": [plain_change(change) for change in changes],
-    }
-    if dry_run:
-        title = "Would change:" if planned else "Nothing would change."
-        respond(ctx, [title, *(tell_change(change, known) for change in planned)], plain)
-    else:
-        respond(ctx, tell_operations([done], known) if done else ["Nothing changed."], plain)

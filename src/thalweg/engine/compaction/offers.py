@@ -10,7 +10,7 @@ from thalweg.engine.compaction.rewrites import has_long_arguments, supersede
 from thalweg.engine.edits import Edit, Reason
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.binding import is_signed
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 
 WHY: Reason = "re-reading it has cost as much as dropping it"
 SUMMARY = 600

@@ -11,7 +11,7 @@ from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.edits import Fold, Reason, Rewrite
 from thalweg.engine.entries import Entry
 from thalweg.engine.summaries.summary import Summary
-from thalweg.engine.window.window import record_message
+from thalweg.engine.window.items import record_message
 
 RECALL = "recall"
 """The tool that reads removed content. Its results are already bounded."""

@@ -7,7 +7,8 @@ from thalweg.engine.entries import Entry, Message
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import measure
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.window import Window, is_blank
+from thalweg.engine.window.items import is_blank
+from thalweg.engine.window.window import Window
 
 NameSpan = Callable[[int, int], str]
 """Returns the reference to the messages from one position to another, both included. They must

@@ -12,7 +12,7 @@ from thalweg.engine.edits import Elide, Evict, Reason, Supersede
 from thalweg.engine.entries import Entry, Message, Part, Text, Thinking, ToolCall, ToolUse
 from thalweg.engine.prompts import prompt
 from thalweg.engine.transcript import as_text
-from thalweg.engine.window.window import is_blank
+from thalweg.engine.window.items import is_blank
 
 
 class EditFields(TypedDict):

@@ -17,7 +17,8 @@ from typing import Self
 
 from thalweg.engine.edits import Strip
 from thalweg.engine.entries import Entry, Media, Message, Opaque, Part, Text, Thinking, ToolCall
-from thalweg.engine.window.window import Window, WindowItem
+from thalweg.engine.window.items import WindowItem
+from thalweg.engine.window.window import Window
 
 SOURCE = "platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
 DATED = "2026-11-23"

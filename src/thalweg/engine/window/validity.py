@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from thalweg.engine.entries import Message, ToolCall
-from thalweg.engine.window.window import is_blank
+from thalweg.engine.window.items import is_blank
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,37 +14,25 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from thalweg.engine.compaction.structured_summary import Quote, Record, absorb, summarized
-from thalweg.engine.compaction.summary_rendering import fenced
 from thalweg.engine.edits import Edit, Fold, Pin, Rewrite, Strip, Unpin
-from thalweg.engine.entries import Entry, Message, Part, Text, Thinking, ToolCall, ToolUse
-from thalweg.engine.prompts import prompt
+from thalweg.engine.entries import Entry, Message, Text, Thinking
 from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.engine.tokens import Counter, TokenCounts, measure
-
-NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
-    prompt(name).render() for name in ("no_result", "no_answer", "no_words", "begins")
+from thalweg.engine.window.items import (
+    BEGINS,
+    NO_ANSWER,
+    NO_WORDS,
+    WindowItem,
+    as_note,
+    is_blank,
+    placeholder,
+    record_message,
+    with_ids,
+    without_signed,
 )
 
 Beside = Literal["system", "tools", "memory", "skills", "added"]
 """Sections of a request's overhead, in the order they are sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class WindowItem:
-    """One message of the view."""
-
-    message: Message
-    """The message to send: the very object that arrived, unless an edit or an invalid id changes
-    it."""
-    position: int
-    """Position of the message that it shows or precedes; -1 for a structured summary, a note or a
-    placeholder."""
-    tokens: int
-    size_bytes: int = 0
-    media: int = 0
-    section: str = "history"
-    opens: bool = True
-    """Whether an exchange begins here, so that a cut before it is safe."""
 
 
 @dataclass(slots=True)
@@ -211,7 +199,7 @@ class Window:
             if use.id in results:
                 yield self._item(results[use.id], opens=False)
             else:
-                yield self._note(_placeholder(use), opens=False)
+                yield self._note(placeholder(use), opens=False)
         alone = speaks and not uses
         for entry in entries[1:] if first.message.role == "assistant" else entries:
             if (entry.answers and entry.answers.id in ids) or self._is_silent(entry):
@@ -265,18 +253,18 @@ class Window:
         if edit := self.rewrites.get(entry.position):
             message = replace(message, parts=edit.parts, origin=None)
         if entry.position in self.stripped:
-            message = replace(message, parts=_without_signed(message.parts), origin=None)
+            message = replace(message, parts=without_signed(message.parts), origin=None)
         if is_blank(message):
             thinking = tuple(p for p in message.parts if isinstance(p, Thinking))
             message = replace(message, parts=(*thinking, Text(NO_WORDS)), origin=None)
         if message.role == "tool":
             use = entry.answers
             if not is_result or use is None:
-                return _as_note(message, use)
+                return as_note(message, use)
             same = message.answers == use.id
             return message if same else replace(message, answers=use.id, origin=None)
         if any(use.id != call.id for use, call in zip(entry.uses, message.calls, strict=True)):
-            parts = _with_ids(message.parts, [use.id for use in entry.uses])
+            parts = with_ids(message.parts, [use.id for use in entry.uses])
             message = replace(message, parts=parts, origin=None)
         return message
 
@@ -443,45 +431,3 @@ class Window:
         for position in live:
             self._take(self.entries[position])
         self.settle()
-
-
-def record_message(record: str) -> Message:
-    """Return the message that carries a structured summary."""
-    return Message("user", (Text(record),), kind="injected")
-
-
-def is_blank(message: Message) -> bool:
-    """Return whether a message has nothing to send.
-
-    Tool results always answer something. Reasoning alone is nothing: Anthropic refuses a
-    message that ends with it, OpenAI reasoning without the item it belongs to.
-    """
-    if message.role == "tool":
-        return False
-    return not any(
-        part.text.strip() if isinstance(part, Text) else not isinstance(part, Thinking)
-        for part in message.parts
-    )
-
-
-def _placeholder(use: ToolUse) -> Message:
-    return Message("tool", (Text(NO_RESULT),), answers=use.id, name=use.name, kind="injected")
-
-
-def _as_note(message: Message, use: ToolUse | None) -> Message:
-    """Return a note with a result that no preceding call requests, without authority."""
-    what = f"a late result of {use.brief}" if use else f"a result of {message.name or 'a tool'}"
-    heading = Text(prompt("late_result").render(what=what))
-    parts = (replace(p, text=fenced(p.text)) if isinstance(p, Text) else p for p in message.parts)
-    return Message("user", (heading, *parts), kind="injected")
-
-
-def _without_signed(parts: Sequence[Part]) -> tuple[Part, ...]:
-    return tuple(p for p in parts if not (isinstance(p, Thinking) and p.signature))
-
-
-def _with_ids(parts: Sequence[Part], ids: Sequence[str]) -> tuple[Part, ...]:
-    unused = iter(ids)
-    return tuple(
-        replace(part, id=next(unused)) if isinstance(part, ToolCall) else part for part in parts
-    )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from thalweg.engine.edits import RepairReason
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.prompts import prompt
-from thalweg.engine.window.window import BEGINS, NO_RESULT, NO_WORDS
+from thalweg.engine.window.items import BEGINS, NO_RESULT, NO_WORDS
 from thalweg.engine.wires.fields import arguments_object, from_json, pack, unpack
 from thalweg.engine.wires.rules import WireRules
 

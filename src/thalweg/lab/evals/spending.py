@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import Counter, exact_counter, measure
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.evals.recorder import tokens_of
 from thalweg.lab.evals.sent import as_message
 from thalweg.lab.evals.trace import Request, Trace, TracedMessage

@@ -10,7 +10,7 @@ from thalweg.engine.pricing.savings import ChargedRequest, RequestChanges, Savin
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import speaker
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.cache import PrefixCache, RequestCharge
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
 from thalweg.lab.replay.questions import RECALL_TOKENS, goals_missing, hidden

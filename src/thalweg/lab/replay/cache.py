@@ -22,7 +22,7 @@ from typing import Self
 from thalweg.engine.entries import Message, ToolCall
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.breakpoints import BreakpointLayout, plan_marks
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 
 MOST_PREFIXES = 100_000
 """So many prefixes are kept in mind; a second lot is, until the first is full again."""

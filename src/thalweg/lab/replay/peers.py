@@ -15,7 +15,7 @@ from thalweg.engine.compaction.rewrites import showing
 from thalweg.engine.edits import Edit, Elide, Evict, Fold, Reason
 from thalweg.engine.entries import Entry, Text, ToolCall
 from thalweg.engine.tokens import Counter
-from thalweg.engine.window.window import record_message
+from thalweg.engine.window.items import record_message
 
 SUMMARY_TOKENS = 1_500
 """Tokens of the stand-in summary: between the 600 and 3,000 that models write with these systems'

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.engine.entries import Entry, Message, Part, Text, Thinking, ToolCall
 from thalweg.engine.transcript import as_text
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.errors import HandleError, RecordingError
 from thalweg.lab.recordings.base import Recording
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from thalweg.engine.entries import Entry
 from thalweg.engine.tokens import Counter
 from thalweg.engine.transcript import as_text
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.contestants.base import Contestant
 from thalweg.lab.replay.questions import NeedleQuestion
 from thalweg.lab.replay.results import NeedleRecall

@@ -17,7 +17,7 @@ from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking,
 from thalweg.engine.prompts import prompt
 from thalweg.engine.undocumented import uses_responses_api
 from thalweg.engine.window.binding import ReasoningBinding
-from thalweg.engine.window.window import NO_WORDS
+from thalweg.engine.window.items import NO_WORDS
 from thalweg.engine.wires.fields import is_of, pack, reopen, unpack
 from thalweg.engine.wires.langchain_content import WIRE
 from thalweg.engine.wires.rules import accepts_late_system

@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage, BaseMessage
 
 from thalweg.engine.entries import Media, Message, Text, Thinking
 from thalweg.engine.prompts import prompt
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.middleware.request.message_adaptation import TargetModel, aside, fitted, is_own
 

@@ -24,8 +24,8 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.window.binding import binds_thinking
 from thalweg.engine.window.budget import Budget
+from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.rejected import REFUSED, plan_plain
-from thalweg.engine.window.window import WindowItem
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.request.guard import count_text
 from thalweg.middleware.request.merging import as_left

@@ -9,7 +9,7 @@ from tests.unit.lab.replay.threads import FLAT, answered, asked, entries_of, sai
 from thalweg.engine.entries import Entry, Message
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.recordings.base import Recording
 from thalweg.lab.replay.account import ASK_TOKENS, Account
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing

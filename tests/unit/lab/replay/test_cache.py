@@ -7,7 +7,7 @@ import pytest
 from tests.unit.lab.replay.threads import FLAT, answered, asked, said
 
 from thalweg.engine.pricing.tariff import Tariff, Tier
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.cache import PrefixCache, RequestCharge
 
 

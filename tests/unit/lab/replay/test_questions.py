@@ -7,7 +7,7 @@ import pytest
 from tests.unit.lab.replay.threads import answered, asked, entries_of, replayed, said
 
 from thalweg.engine.entries import Message
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.errors import RecordingError
 from thalweg.lab.replay.contestants.ours import FURTHER_STEPS
 from thalweg.lab.replay.questions import (

@@ -4,7 +4,7 @@ from tests.unit.lab.replay.threads import answered, asked, entries_of, said
 
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter, measure
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.contestants.strands_blocks import BlockMap
 
 count = exact_counter()

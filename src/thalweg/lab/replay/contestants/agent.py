@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter, count_json, exact_counter
-from thalweg.engine.window.window import NO_WORDS, WindowItem
+from thalweg.engine.window.items import NO_WORDS, WindowItem
 from thalweg.errors import PeerError
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
 from thalweg.lab.replay.contestants.conversation import Conversation, blocks_of, without_chance

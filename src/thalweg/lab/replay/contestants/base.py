@@ -6,7 +6,7 @@ from typing import Protocol
 
 from thalweg.engine.edits import Edit
 from thalweg.engine.entries import Message
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.questions import NeedleQuestion
 
 

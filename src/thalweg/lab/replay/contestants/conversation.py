@@ -10,7 +10,7 @@ from langchain_core.messages.utils import get_buffer_string
 from thalweg.engine.entries import Media, Message, Part, Text, Thinking, ToolCall
 from thalweg.engine.tokens import Counter, measure
 from thalweg.engine.transcript import as_text
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.engine.wires.langchain import LangChainWire
 
 _HOME = json.dumps({"langchain": {}})

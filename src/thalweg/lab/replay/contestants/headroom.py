@@ -16,7 +16,7 @@ from typing import Any, assert_never
 
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.tokens import Counter, count_json, exact_counter, measure
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.engine.wires.fields import arguments_object
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest
 from thalweg.lab.replay.contestants.layout import RequestChecker, ThreadLayout

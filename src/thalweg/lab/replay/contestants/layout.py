@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter, exact_counter
+from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.reading import Reader
 from thalweg.engine.window.validity import Gate
-from thalweg.engine.window.window import Window, WindowItem
+from thalweg.engine.window.window import Window
 
 
 @dataclass(slots=True)

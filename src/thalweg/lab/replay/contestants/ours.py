@@ -11,7 +11,7 @@ from thalweg.engine.entries import Entry, Message
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import as_outline
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
 from thalweg.lab.replay.contestants.stopwatch import Stopwatch
 from thalweg.lab.replay.contestants.summaries import FillerSummarizer

@@ -30,7 +30,7 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter, count_json, exact_counter
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
 from thalweg.lab.replay.contestants.layout import RequestChecker, ThreadLayout
 from thalweg.lab.replay.contestants.shelf import ReferenceArchive

@@ -14,7 +14,7 @@ from typing import Any, assert_never
 
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.tokens import MESSAGE_OVERHEAD, Counter, measure
-from thalweg.engine.window.window import WindowItem
+from thalweg.engine.window.items import WindowItem
 from thalweg.engine.wires.fields import arguments_object
 
 Block = dict[str, Any]

@@ -11,7 +11,8 @@ from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.entries import Entry
 from thalweg.engine.tokens import Counter, measure
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.window import Window, WindowItem, record_message
+from thalweg.engine.window.items import WindowItem, record_message
+from thalweg.engine.window.window import Window
 from thalweg.lab.replay.oracle.trail import ToolResultUse, Trail, TrailCall, TrailCut, sums_of
 from thalweg.lab.replay.questions import RECALL_TOKENS
 from thalweg.lab.replay.uses import LaterUse

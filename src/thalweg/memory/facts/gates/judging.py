@@ -7,10 +7,8 @@ with the reason.
 """
 
 import re
-from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import Literal
 
 from thalweg.memory.facts.gates import moods
@@ -21,6 +19,7 @@ from thalweg.memory.facts.gates.contents import (
     clean_content,
     refuse,
 )
+from thalweg.memory.facts.gates.days import first_day, last_day
 from thalweg.memory.facts.gates.hearing import CitedTurn, NotOwnError, hear, shown
 from thalweg.memory.facts.gates.letters import WIDE, disguised, folded, hiding, visible
 from thalweg.memory.facts.gates.orders import (
@@ -39,7 +38,6 @@ from thalweg.memory.facts.values import Category, Evidence, Statement, Trust
 
 LEAST_CONFIDENCE = 0.5
 """Below it a proposal is a guess, for any settings."""
-
 Decision = Literal["keep", "quarantine", "drop"]
 
 
@@ -116,8 +114,6 @@ def _check_confidence(confidence: float, settings: MemorySettings) -> None:
 
 
 # -- the two together --------------------------------------------------------------------------
-
-
 def _judged(
     proposal: Proposal, heard: CitedTurn, turns: Sequence[Statement], updates: str
 ) -> Verdict:
@@ -235,7 +231,6 @@ _FROM = {
     Trust.TOOL: "a tool's result, or an answer after one",
     Trust.WEB: "a web page",
 }
-
 _REMEMBER = re.compile(
     r"\b(?:remember|memori[sz]e|note (?:that|down)|keep in mind|for (?:future|later) reference"
     r"|know that|be aware|merk dir|retiens|souviens-toi|recuerda|lembre|запомни)\b|记住|记下"
@@ -350,11 +345,7 @@ def _doubts_of_thread(heard: CitedTurn, turns: Sequence[Statement]) -> Iterator[
 
 _LONG = 600
 """Characters above which a text has some other author, if not the user."""
-
-
 # -- what is stored ----------------------------------------------------------------------------
-
-
 _MAX_FIELD_CHARS = 80
 
 
@@ -392,43 +383,7 @@ def _storable(proposal: Proposal, quote: str) -> Proposal:
     )
 
 
-def first_day(text: str) -> str:
-    """Return the first day of a date, a month or a year in ISO 8601; empty for anything else.
-
-    Example:
-        >>> first_day("2026-03"), first_day("2026"), first_day("soon")
-        ('2026-03-01', '2026-01-01', '')
-    """
-    found = _DAY.match(text)
-    if found is None:
-        return ""
-    try:
-        return date(int(found[1]), int(found[2] or 1), int(found[3] or 1)).isoformat()
-    except ValueError:
-        return ""
-
-
-def last_day(text: str) -> str:
-    """Return the end of the last day of a date, a month or a year in ISO 8601.
-
-    Example:
-        >>> last_day("2026-02"), last_day("soon")
-        ('2026-02-28T23:59:59Z', '')
-    """
-    found = _DAY.match(text)
-    if found is None or not first_day(text):
-        return ""
-    year, month = int(found[1]), int(found[2] or 12)
-    day = int(found[3] or monthrange(year, month)[1])
-    return f"{date(year, month, day).isoformat()}T23:59:59Z"
-
-
-_DAY = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?(?![\d-])")
-
-
 # -- what is told directly ---------------------------------------------------------------------
-
-
 def judge_told(
     content: str,
     turns: Sequence[Statement] = (),

@@ -1,0 +1,170 @@
+"""Statements on the archive's tables: rows of threads, messages, blobs and references."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from thalweg.archive.base import Logged, Span, ThreadKey
+from thalweg.archive.blobs import Blob, Stored, held_by, pack, put_together, take_apart, unpack
+from thalweg.archive.handles import parse_handle
+from thalweg.archive.search.index import ArchiveRows
+from thalweg.database.base import decode, encode
+from thalweg.engine.entries import Message
+from thalweg.errors import HandleError
+
+ENDLESS = 1 << 60
+_PAGE = 32
+"""Messages that one statement reads."""
+THREAD_TABLES = (
+    "archive_log",
+    "archive_turn",
+    "archive_holding",
+    "archive_handle",
+    "archive_summary",
+)
+
+
+def find_thread(db: ArchiveRows, key: ThreadKey, then: str = "") -> tuple[int | None, int]:
+    """Return a thread's number, `None` if it does not exist yet, and the length of its log."""
+    row = db.row(
+        f"SELECT id, length, {db.bound} FROM archive_thread WHERE owner = ? AND thread = ?{then}",  # noqa: S608 (fixed text)
+        (encode(key.owner), encode(key.thread)),
+    )
+    return (None, 0) if row is None else (int(row[0]), int(row[1]))
+
+
+def lock_thread(db: ArchiveRows, key: ThreadKey) -> tuple[int | None, int]:
+    """Return a thread's number and length, and lock its row until the end of the transaction."""
+    return find_thread(db, key, db.for_update)
+
+
+def get_or_create_thread(db: ArchiveRows, key: ThreadKey) -> tuple[int, int]:
+    """Return a thread's number and length with its row locked, creating it if necessary."""
+    while True:
+        thread, length = lock_thread(db, key)
+        if thread is not None:
+            return thread, length
+        # If another writer inserts it at the same time, this waits for its transaction.
+        db.run(
+            "INSERT INTO archive_thread (owner, thread) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            (encode(key.owner), encode(key.thread)),
+        )
+
+
+@lru_cache(maxsize=16)
+def attachment_blob(text: str) -> Blob:
+    """Return the blob of a text that is attached on every turn: system prompt, tools, prices."""
+    return pack(text)
+
+
+_Row = tuple[bytes, Stored, bytes]
+"""A message as its row has it: the key of its id, the stored form, additional text for search."""
+
+
+def stored_messages(messages: Sequence[Logged]) -> list[_Row]:
+    """Return messages as their rows have them."""
+    return [
+        (uid_key(one.message.uid), take_apart(one.message), encode(one.about)) for one in messages
+    ]
+
+
+def insert_messages(db: ArchiveRows, thread: int, length: int, stored: Sequence[_Row]) -> None:
+    """Append messages to the log of a thread whose row is locked."""
+    if not stored:
+        return
+    add_blob_references(db, thread, [blob for _, message, _ in stored for blob in message.blobs])
+    db.insert(
+        "archive_log",
+        [
+            (thread, position, uid, message.body, message.holes, about)
+            for position, (uid, message, about) in enumerate(stored, length)
+        ],
+    )
+
+
+def resolve_handle(db: ArchiveRows, key: ThreadKey, text: str) -> tuple[int, Span]:
+    """Return the number of a handle's thread, and its span.
+
+    Raises:
+        HandleError: It names nothing of this thread.
+    """
+    handle, asked = parse_handle(text)
+    thread, _ = find_thread(db, key)
+    row = db.row(
+        "SELECT first, last FROM archive_handle WHERE thread = ? AND handle = ?", (thread, handle)
+    )
+    if thread is None or row is None:
+        raise HandleError(text)
+    span = Span(*row)
+    if asked is None:
+        return thread, span
+    if not span.first <= asked.first <= asked.last <= span.last:
+        raise HandleError(text)
+    return thread, asked
+
+
+def add_blob_references(db: ArchiveRows, thread: int, blobs: Sequence[Blob]) -> None:
+    """Store large texts and add a thread's references to them.
+
+    The references are added first: `prune`, which locks out writers, then deletes none of them in
+    between. The order is fixed, so that no two writers deadlock.
+    """
+    ordered = sorted({blob.hash: blob for blob in blobs}.items())
+    db.run_each(
+        "INSERT INTO archive_holding VALUES (?, ?) ON CONFLICT DO NOTHING",
+        [(thread, digest) for digest, _ in ordered],
+    )
+    db.run_each(
+        "INSERT INTO archive_blob (hash, data, packed) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        [(digest, blob.data, int(blob.packed)) for digest, blob in ordered],
+    )
+
+
+def unindexed_span(db: ArchiveRows, key: ThreadKey) -> tuple[int, int, int] | None:
+    """Return where the index of a thread ends, or `None` if it is complete."""
+    row = db.row(
+        "SELECT id, indexed, passages FROM archive_thread"
+        " WHERE owner = ? AND thread = ? AND indexed < length",
+        (encode(key.owner), encode(key.thread)),
+    )
+    return None if row is None else (int(row[0]), int(row[1]), int(row[2]))
+
+
+def logged_texts(db: ArchiveRows, thread: int, span: Span) -> Iterator[tuple[Message, str]]:
+    """Yield messages with their additional text, in order, read in pages."""
+    first = span.first
+    while page := list(
+        db.rows(
+            "SELECT body, holes, about FROM archive_log"
+            " WHERE thread = ? AND position BETWEEN ? AND ? ORDER BY position",
+            (thread, first, min(span.last, first + _PAGE - 1)),
+        )
+    ):
+        texts = _texts(db, {digest for _, holes, _ in page for digest in held_by(holes)})
+        for body, holes, about in page:
+            yield put_together(body, holes, texts.__getitem__), decode(about)
+        first += len(page)
+
+
+def _texts(db: ArchiveRows, digests: set[bytes]) -> dict[bytes, str]:
+    """Return large texts by hash."""
+    rows = db.rows_by("SELECT hash, data, packed FROM archive_blob WHERE hash", sorted(digests))
+    return {digest: unpack(data, packed=bool(packed)) for digest, data, packed in rows}
+
+
+def uid_key(uid: str) -> bytes:
+    """Return a short key of an id of any length; empty if there is no id."""
+    return hashlib.sha256(encode(uid)).digest()[:16] if uid else b""
+
+
+def digest_of(text: str) -> bytes:
+    """Return the digest of an attachment from its text in hexadecimal; empty for anything else."""
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return b""
+
+
+def bindable(handle: str) -> str:
+    """Return a handle as a value that every database can bind."""
+    return handle if handle.isascii() and handle.isalnum() else ""

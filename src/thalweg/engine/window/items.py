@@ -1,0 +1,75 @@
+"""The messages of a window, as a request sends them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from thalweg.engine.compaction.summary_rendering import fenced
+from thalweg.engine.entries import Message, Part, Text, Thinking, ToolCall, ToolUse
+from thalweg.engine.prompts import prompt
+
+NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
+    prompt(name).render() for name in ("no_result", "no_answer", "no_words", "begins")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowItem:
+    """One message of the view."""
+
+    message: Message
+    """The message to send: the very object that arrived, unless an edit or an invalid id changes
+    it."""
+    position: int
+    """Position of the message that it shows or precedes; -1 for a structured summary, a note or a
+    placeholder."""
+    tokens: int
+    size_bytes: int = 0
+    media: int = 0
+    section: str = "history"
+    opens: bool = True
+    """Whether an exchange begins here, so that a cut before it is safe."""
+
+
+def record_message(record: str) -> Message:
+    """Return the message that carries a structured summary."""
+    return Message("user", (Text(record),), kind="injected")
+
+
+def is_blank(message: Message) -> bool:
+    """Return whether a message has nothing to send.
+
+    Tool results always answer something. Reasoning alone is nothing: Anthropic refuses a
+    message that ends with it, OpenAI reasoning without the item it belongs to.
+    """
+    if message.role == "tool":
+        return False
+    return not any(
+        part.text.strip() if isinstance(part, Text) else not isinstance(part, Thinking)
+        for part in message.parts
+    )
+
+
+def placeholder(use: ToolUse) -> Message:
+    """Return the result of a call that was never answered."""
+    return Message("tool", (Text(NO_RESULT),), answers=use.id, name=use.name, kind="injected")
+
+
+def as_note(message: Message, use: ToolUse | None) -> Message:
+    """Return a note with a result that no preceding call requests, without authority."""
+    what = f"a late result of {use.brief}" if use else f"a result of {message.name or 'a tool'}"
+    heading = Text(prompt("late_result").render(what=what))
+    parts = (replace(p, text=fenced(p.text)) if isinstance(p, Text) else p for p in message.parts)
+    return Message("user", (heading, *parts), kind="injected")
+
+
+def without_signed(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Return parts without the reasoning that carries a signature."""
+    return tuple(p for p in parts if not (isinstance(p, Thinking) and p.signature))
+
+
+def with_ids(parts: Sequence[Part], ids: Sequence[str]) -> tuple[Part, ...]:
+    """Return parts whose tool calls have these ids, in order."""
+    unused = iter(ids)
+    return tuple(
+        replace(part, id=next(unused)) if isinstance(part, ToolCall) else part for part in parts
+    )

@@ -1,0 +1,27 @@
+"""Threads and messages for the tests of an archive."""
+
+from collections.abc import Callable
+
+from thalweg.archive import Archive, Logged, ThreadKey
+from thalweg.engine.entries import Media, Message, Opaque, Role, Text, Thinking, ToolCall, Usage
+
+Reopen = Callable[[], Archive]
+
+KEY = ThreadKey("ada", "t1")
+
+OTHERS = (ThreadKey("ada", "t2"), ThreadKey("bob", "t1"), ThreadKey("ada\0t1", ""))
+
+ODD = (
+    Message("system", (Text("You are helpful.", extra='{"cache_control":{"type":"ephemeral"}}'),)),
+    Message("user", (Text("half an emoji \ud83d, a NUL \0, two ends \r\n"), Text("")), name="ada"),
+    Message("assistant", (Thinking("hm" * 900, signature="s" * 3_000), Text("𝔘 long " * 400))),
+    Message("assistant", (ToolCall("", "write", "{not json" * 500, extra='{"k":1}'),)),
+    Message("tool", (), answers="c1", name="write", is_error=True, uid="u", at="2026-01-01"),
+    Message("user", (Media("image/png", data="A" * 5_000), Opaque("other", '{"a":"\\ud800"}'))),
+    Message("assistant", (), kind="injected", line=7, usage=Usage(9, 8, 7, 6), extra='{"x":[]}'),
+)
+
+
+def said(text: str, role: Role = "user") -> Logged:
+    """Log a plain message."""
+    return Logged(Message(role, (Text(text),)))
