@@ -40,8 +40,8 @@ from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
 from thalweg.engine.window.binding import binds_thinking
+from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.model_windows import window_of_model
-from thalweg.engine.window.window import WindowItem
 from thalweg.engine.wires.repairs import ExchangeChecker
 from thalweg.engine.wires.rules import rules_of
 from thalweg.errors import ConflictError, WindowExceededError
