@@ -130,7 +130,7 @@ def test_commands_are_done_and_a_slip_is_answered_with_the_nearest(tmp_path: Pat
             ("/context sytem", "did you mean system?"),
             ("/context system", "You know rivers."),
             ("/usage", "in all"),
-            ("/rewind x", "is no turn"),
+            ("/rewind x", "is no number"),
             ("/memory off", "memory is off"),
         ):
             terminal.until_asked()
