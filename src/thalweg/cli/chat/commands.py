@@ -79,7 +79,7 @@ def _compact(desk: CommandContext, rest: str) -> list[PrintedLine]:
     done = desk.client.compact_thread(desk.status.thread)
     desk.status = replace(desk.status, tokens=done.tokens, limit=done.limit)
     if not done.changed:
-        return text.done("nothing to compact: every message is still needed", done)
+        return text.told(f"nothing to compact: {done.tokens:,} of {done.limit:,} tokens are used")
     return text.done("compacted", done)
 
 

@@ -71,7 +71,7 @@ def status_line(status: Status, width: int) -> str:
     """
     spent = status.spent
     parts = [
-        (0, status.model),
+        (0, short_name(status.model)),
         (3, status.thread),
         (0, _window(status)),
         (2, _tokens(spent)),
@@ -83,6 +83,20 @@ def status_line(status: Status, width: int) -> str:
         if len(line) <= width:
             return line
     return line[: max(0, width)]
+
+
+def short_name(model: str) -> str:
+    """Return a model's name without what the address of its server adds to it.
+
+    Example:
+        >>> short_name("openai:m@http://127.0.0.1:8080/v1"), short_name("ollama:qwen3:4b")
+        ('m@127.0.0.1:8080', 'ollama:qwen3:4b')
+    """
+    name, at, address = model.rpartition("@http")
+    if not at:
+        return model
+    host = address.partition("://")[2].partition("/")[0].rpartition("@")[2]
+    return f"{name.partition(':')[2]}@{host}"
 
 
 def _window(status: Status) -> str:

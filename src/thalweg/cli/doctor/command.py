@@ -19,7 +19,7 @@ from thalweg.cli.printing import AsJson, tell
 from thalweg.server.models import find_models
 
 MARKS: Final = {"ok": "ok  ", "off": "--  ", "broken": "FAIL"}
-_WIDEST: Final = 28
+_WIDEST: Final = 22
 _LEAST_WIDTH: Final = 60
 
 

@@ -95,7 +95,7 @@ def models(offers: tuple[AvailableModel, ...]) -> Iterator[Finding]:
         yield Finding("keys", "no provider's key is set", fix, "off")
     for offer in offers:
         state: State = "ok" if offer.is_ready else "off"
-        yield Finding(f"model {offer.name}", offer.what, offer.missing, state)
+        yield Finding("model found", f"{offer.name}: {offer.what}", offer.missing, state)
     if not offers:
         seen = "no key, no server that listens, no model file"
         yield Finding("models", seen, "thalweg model list --available", "off")

@@ -40,7 +40,7 @@ def problem_of(error: BaseException, model: str = "") -> Problem:
         return _problem("model.unavailable", f"{detail}: try again, or check base_url", status=502)
     if (host := unreadable_answer(error)) is not None:
         place = f"the server of model {model!r}{f' at {host}' if host else ''}"
-        detail = f"{place} sent an answer that is none of a chat model ({said[:_SAID_CHARS]})"
+        detail = f"{place} sent no valid chat completion ({said[:_SAID_CHARS]})"
         mend = "check base_url, and that no proxy or sign-in page answers in its place"
         return _problem("model.malformed", f"{detail}: {mend}", status=502)
     return _problem("run.failed", f"{kind}: {said}")
