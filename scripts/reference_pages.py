@@ -4,6 +4,7 @@ The pages of the API hold directives of mkdocstrings (`::: thalweg.Name`), which
 and signatures when the site is built.
 """
 
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
@@ -42,6 +43,8 @@ PACKAGES = (
     "thalweg.testing.strict",
 )
 """Packages whose public names are in the reference of the Python API, one page each."""
+_TYPE = re.compile(r" <[\w\[\]]+>$")
+"""The type that Typer appends to the name of an argument."""
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -95,7 +98,9 @@ def _command(command: Any, name: str, context: Any) -> Iterator[str]:  # noqa: A
     params = command.get_params(context)
     records = [one.get_help_record(context) for one in params if one.name != "help"]
     if rows := [record for record in records if record]:
-        yield from ("| | |", "|---|---|", *(f"| `{_cell(a)}` | {_cell(b)} |" for a, b in rows), "")
+        cells = [(_TYPE.sub("", name), text.replace("<", "&lt;")) for name, text in rows]
+        lines = [f"| `{_cell(name)}` | {_cell(text)} |" for name, text in cells]
+        yield from ("| argument or option | |", "|---|---|", *lines, "")
     if isinstance(command, TyperGroup):
         for child in command.list_commands(context):
             found = command.get_command(context, child)
@@ -108,4 +113,4 @@ def _command(command: Any, name: str, context: Any) -> Iterator[str]:  # noqa: A
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return " ".join(text.split()).replace("|", "\\|")

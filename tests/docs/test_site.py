@@ -115,3 +115,28 @@ def test_every_public_name_is_rendered(site: Path) -> None:
         targets = page.anchors | {link.partition("#")[2] for link in page.links}
         shown = {target.rpartition(".")[2] for target in targets}
         assert [n for n in public_names(import_module(package)) if n not in shown] == [], package
+
+
+def test_the_search_works_from_the_folder(site: Path) -> None:
+    """In a real browser without a network; no page asks for another address, or is too wide."""
+    api = pytest.importorskip("playwright.sync_api", reason="the package playwright is absent")
+    chromium = Path("/usr/bin/chromium")
+    if not chromium.exists():
+        pytest.skip(f"there is no {chromium}")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_context(offline=True, viewport={"width": 390, "height": 844}).new_page()
+        complaints, asked = list[str](), list[str]()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("request", lambda request: asked.append(request.url))
+        for name in ("configuration", "cli", "coming-from/mem0"):
+            page.goto((site / f"{name}.html").as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.goto((site / "index.html").as_uri())
+        page.locator("input[name=query]").fill("breakpoints")
+        hit = page.locator(".md-search-result__item a[href*='anthropic.html']").first
+        hit.wait_for()
+        browser.close()
+    assert complaints == []
+    assert [url for url in asked if url.startswith("http")] == []

@@ -10,6 +10,7 @@ from tests.docs.pages import ROOT
 from tests.e2e.test_cli import in_turn
 
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+DOLLARS = r"\$(\d+\.\d+)"
 STEPS = re.findall(r"```(python|sh)\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -37,6 +38,7 @@ def test_the_tutorial_ends_in_a_saved_dollar(
     assert "evict" in done[1].stdout
     assert "day 3, line 1200" in done[2].stdout
     (verdict,) = re.findall(r"^With thalweg .*$", done[-1].stdout, re.MULTILINE)
-    assert f"\n{verdict}\n" in PAGE, verdict
-    ours, whole = map(float, re.findall(r"\$(\d+\.\d+)", verdict))
+    ours, whole = map(float, re.findall(DOLLARS, verdict))
+    shown = map(float, re.findall(DOLLARS, PAGE[PAGE.index("With thalweg this session") :]))
+    assert list(shown) == pytest.approx([ours, whole], abs=0.05), verdict
     assert whole - ours >= 1

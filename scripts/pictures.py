@@ -1,0 +1,119 @@
+"""The pictures of the documentation: what draws each, and a digest of the figures that it shows.
+
+    python -m scripts.pictures              # compare the digests with the figures of today
+    python -m scripts.pictures growth.png   # after its command drew it anew: store the digest
+
+A picture is stale when its digest differs from that of its figures.
+"""
+
+import io
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from thalweg.cli.app import app
+from thalweg.lab.replay.sample import sample_path
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+DIGESTS = DOCS / "assets" / "pictures.json"
+REPORT_POLICIES = "thalweg,deepagents,langchain,none"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """How a picture is drawn, and the figures that it shows."""
+
+    command: str
+    figures: Callable[[], str]
+
+    @property
+    def digest(self) -> str:
+        """The digest of its figures."""
+        return sha256(self.figures().encode()).hexdigest()[:16]
+
+
+def file_text(path: str) -> str:
+    """Return a file of measurements."""
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def tables(page: str, heading: str = "") -> str:
+    """Return the rows of the tables of a page, or of the section below a heading."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    if heading:
+        text = re.split(r"^## ", text[text.index(f"## {heading}") + 3 :], flags=re.MULTILINE)[0]
+    return "\n".join(re.findall(r"^\|.*\d.*\|$", text, re.MULTILINE))
+
+
+def generated_tables(page: str) -> str:
+    """Return what a program wrote into a page, between its marks."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return "\n".join(re.findall(r"<!-- figures: \w+ -->\n(.*?)<!-- end -->", text, re.DOTALL))
+
+
+def replayed_sample() -> str:
+    """Replay the bundled sample as the report does, and return its rows and its verdict."""
+    output = io.StringIO()
+    with redirect_stdout(output):
+        app(["replay", str(sample_path()), "--policy", REPORT_POLICIES], standalone_mode=False)
+    rows = re.findall(r"^(?:sample|With |\w+: ).*$", output.getvalue(), re.MULTILINE)
+    return "\n".join(" ".join(row.split()) for row in rows)
+
+
+_ARENA: Final = Picture(
+    "uv run --group bench --group arena python -m benchmarks.arena",
+    partial(generated_tables, "arena.md"),
+)
+PICTURES: Final[Mapping[str, Picture]] = {
+    "arena-calls.png": _ARENA,
+    "arena-relative.png": _ARENA,
+    "arena-thresholds.png": _ARENA,
+    "decay.png": Picture(
+        "uv run --group bench python -m benchmarks.summaries decay --png docs/decay.png",
+        partial(tables, "summaries.md", "Twenty compactions with a summarizer that forgets"),
+    ),
+    "evals.png": Picture(
+        "thalweg eval --policy thalweg --trigger 0.1 --trials 3 --html page.html",
+        partial(tables, "evals.md", "Measured beside peers"),
+    ),
+    "growth.png": Picture(
+        "uv run --group bench python -m benchmarks.figure",
+        partial(file_text, "benchmarks/measured/beside.json"),
+    ),
+    "report.png": Picture(
+        "uv run --group browser python -m scripts.report_picture",
+        replayed_sample,
+    ),
+}
+"""By name."""
+
+
+def stored() -> dict[str, str]:
+    """Return the digests of the figures that the pictures in the folder show."""
+    found: dict[str, str] = json.loads(DIGESTS.read_text(encoding="utf-8"))
+    return found
+
+
+def main(names: list[str]) -> int:
+    """Store the digests of some pictures; without a name, print the stale ones."""
+    digests = stored() if DIGESTS.exists() else {}
+    if names:
+        digests |= {name: PICTURES[name].digest for name in names}
+        DIGESTS.write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        return 0
+    stale = [name for name, picture in PICTURES.items() if digests.get(name) != picture.digest]
+    for name in stale:
+        print(f"{name} is stale; draw it: {PICTURES[name].command}")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
