@@ -33,7 +33,7 @@ from thalweg.engine.additions import with_rest
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.edits import Repair
 from thalweg.engine.engine import Engine
-from thalweg.engine.entries import Message
+from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.matching import UNKNOWN
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.token_factors import first_calibration
@@ -324,10 +324,34 @@ def _unfolded(session: ThreadSession, said: Sequence[Message]) -> Sequence[Messa
     """Return the messages of a thread for a state that continues from its last view."""
     held = [one.message for one in session.held]
     shown = [item.message for item in session.engine.window.items]
-    is_view = len(shown) <= len(said) and all(map(_reads_as, said, shown))
-    if not shown or common(held, said) == len(held) or not is_view:
+    if not shown or common(held, said) == len(held):
         return said
-    return [*held, *said[len(shown) :]]
+    new = _behind_view(said, shown)
+    return said if new is None else [*held, *new]
+
+
+def _behind_view(said: Sequence[Message], shown: Sequence[Message]) -> list[Message] | None:
+    """Return the messages that follow a view in a framework's state; `None` if it has another one.
+
+    A framework may join adjacent messages of the user, as providers want it.
+    """
+    left = list(shown)
+    for k, message in enumerate(said):
+        if not left:
+            return list(said[k:])
+        first = left.pop(0)
+        if _reads_as(message, first):
+            continue
+        if message.role != "user" or not message.text.startswith(first.text):
+            return None
+        rest = message.text.removeprefix(first.text).strip()
+        while rest and left and left[0].role == "user" and rest.startswith(left[0].text.strip()):
+            rest = rest.removeprefix(left.pop(0).text.strip()).strip()
+        if rest and left:
+            return None
+        if rest:
+            return [replace(message, parts=(Text(rest),), origin=None), *said[k + 1 :]]
+    return None if left else []
 
 
 def _reads_as(said: Message, shown: Message) -> bool:
