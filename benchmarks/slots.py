@@ -36,7 +36,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from tests.e2e.slot_hosts import INSTRUCTIONS, MODEL, PydanticHost, SdkHost, fetch
 
-from thalweg.archive import Archive, open_archive
+from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.threads.journal import read_pages
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import NAMED
@@ -136,7 +136,8 @@ ADAPTERS = {"OpenAI Agents SDK": _sdk, "Pydantic AI": _pydantic, "Hermes Agent":
 
 
 def _print(name: str, archive: Archive) -> None:
-    (key,) = archive.keys()
+    (thread,) = archive.threads("local")
+    key = ThreadKey("local", thread)
     pages = [page for page in read_pages(archive, key).values() if page.kind == "call"]
     beside = ("system", "tools", "added")
     sent = sum(n for page in pages for part, n in page.tokens.items() if part not in beside)

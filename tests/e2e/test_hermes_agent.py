@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.archive import open_archive
+from thalweg.archive import ThreadKey, open_archive
 from thalweg.testing.strict import Answer, Request, StrictProvider
 
 PYTHON = os.environ.get("THALWEG_HERMES", "")
@@ -75,7 +75,8 @@ def test_a_long_thread(tmp_path: Path) -> None:
     assert [seen.problems for seen in provider.requests if seen.status != 200] == []
     assert (len(sizes), max(sizes) < WINDOW) == (ASKED * (CALLS + 1), True)
     with open_archive(tmp_path / "thalweg.db") as archive:
-        (key,) = archive.keys()
+        (thread,) = archive.threads("local")
+        key = ThreadKey("local", thread)
         log = archive.messages(key, 0, archive.length(key) - 1)
     asked = [m.text for m in log if m.is_request]
     assert asked == [f"question {k}: what is there?" for k in range(ASKED)]
