@@ -146,7 +146,7 @@ SENTENCES = [
         "summarization:\n  window: 5000\n  max_output: 4999",
         (
             "2: summarization.window: 5000 less 4999 for the answer leaves 1 tokens "
-            "(summarization.max_output is in line 3); leave 1000 at least"
+            "(summarization.max_output is in line 3); keep at least 1000"
         ),
     ),
     (
