@@ -123,9 +123,33 @@ def classifiers(tested: set[str]) -> Result:
     return "ok", f"all of {', '.join(sorted(claimed))}" + (f"; could claim {more}" if more else "")
 
 
+def locked(folder: Path, wheel: Path) -> Result:
+    """Install what the image installs, with the hashes of its lock, and import the gateway."""
+    (python,) = re.findall(r"^FROM python:(\d+\.\d+)", _dockerfile(), re.MULTILINE)
+    at = folder / "env"
+    shutil.rmtree(at, ignore_errors=True)
+    if ran("uv", "venv", "-q", "--no-python-downloads", "--python", python, at)[0] != "ok":
+        return "--", f"not installed: uv has no Python {python} here"
+    install = ("uv", "pip", "install", "-q", "--python", at / "bin/python")
+    imports = "import thalweg.server.gateway.serving"
+    for command in (
+        (*install, "--require-hashes", "-r", ROOT / "requirements.lock"),
+        (*install, "--no-deps", wheel),
+        (at / "bin/python", "-c", imports),
+    ):
+        result = ran(*command, folder=folder)
+        if result[0] != "ok":
+            return result
+    return "ok", f"on Python {python}; the gateway imports"
+
+
+def _dockerfile() -> str:
+    return (ROOT / "Dockerfile").read_text(encoding="utf-8")
+
+
 def container() -> Iterator[tuple[str, Result]]:
     """Check the Dockerfile, and build the image where a container runtime works."""
-    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    text = _dockerfile()
     users = re.findall(r"^USER (.+)$", text, re.MULTILINE)
     is_bound = bool(users) and users[-1] not in {"root", "0"}
     yield "image: user", ("ok" if is_bound else "FAIL", users[-1] if users else "root")
@@ -159,10 +183,12 @@ def checks(pythons: list[str], extras: list[str]) -> Iterator[tuple[str, Result]
             if result[0] == "ok":
                 tested.add(python)
             yield f"Python {python}", result
-        yield "classifiers", classifiers(tested)
+        if pythons == [*PYTHONS]:
+            yield "classifiers", classifiers(tested)
         own = f"{sys.version_info[0]}.{sys.version_info[1]}"
         for extra in extras:
             yield f"extra {extra}", with_extra(folder, own, wheel, extra)
+        yield "image: lock", locked(folder, wheel)
         yield from container()
 
 

@@ -104,7 +104,7 @@ def test_that_prices_had_to_be_assumed_is_told_once(caplog: pytest.LogCaptureFix
 
     assert assumed["type"] == "thalweg.prices"
     assert assumed["tariff"] == "anthropic"
-    assert "are unknown, those of anthropic are assumed" in assumed["note"]
+    assert "are unknown; compaction assumes those of anthropic" in assumed["note"]
     warned = [r.message for r in caplog.records if r.levelno == logging.WARNING]
     assert warned == [assumed["note"]]  # the window is given: nothing is assumed of it
 

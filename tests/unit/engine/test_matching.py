@@ -95,7 +95,9 @@ def test_of_a_provider_that_nobody_knows_the_middle_is_assumed_and_said(model: s
     found = tariff_for("", model)
     assert found.tariff is UNKNOWN
     assert found.by == "nobody"
-    assert found.note.startswith(f"the prices of {model or 'this model'} are unknown, those of ")
+    assert found.note.startswith(
+        f"the prices of {model or 'this model'} are unknown; compaction assumes those of "
+    )
 
 
 def test_a_model_of_ones_own_costs_time_and_nothing_has_to_be_said() -> None:

@@ -88,7 +88,9 @@ def tariff_of_model(model: str) -> Tariff | None:
 
 
 _BY_MODEL = {row.name: row for rows in MODELS.values() for row in rows if row.name not in TARIFFS}
-_NOTE = "the prices of {model} are unknown, those of {tariff} are assumed; set them in pricing"
+_NOTE = (
+    "the prices of {model} are unknown; compaction assumes those of {tariff}; set them in pricing"
+)
 
 
 def row_of(names: Iterable[str], model: str) -> str:
