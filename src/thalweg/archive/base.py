@@ -298,6 +298,15 @@ class Archive(Protocol):
         """
         ...
 
+    def update_index(self, owner: str, threads: Collection[str] | None = None) -> None:
+        """Index what was appended since the last search, which otherwise the next search does.
+
+        Args:
+            owner: Owner of the threads.
+            threads: Index only these; `None` means all.
+        """
+        ...
+
     def threads(self, owner: str) -> list[str]:
         """Return an owner's threads, oldest first."""
         ...

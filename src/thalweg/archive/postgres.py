@@ -64,6 +64,18 @@ class _ArchiveTransaction(PostgresRows):
         """Remove passages from the word index; `end` excluded."""
         self._words.remove(first, end)
 
-    def listed_under(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
+    def count_listed(self, word: str, first: int, end: int) -> int:
+        """Return the number of passages with a word."""
+        return self._words.count(word, first, end)
+
+    def listed_under(
+        self,
+        words: Sequence[str],
+        first: int,
+        end: int,
+        limit: int,
+        *,
+        any_of: Sequence[str] = (),
+    ) -> list[int]:
         """Return the passages with all of some words, the highest id first."""
-        return self._words.find(words, first, end, limit)
+        return self._words.find(words, first, end, limit, any_of)

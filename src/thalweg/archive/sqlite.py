@@ -186,12 +186,27 @@ class Transaction(SqliteRows):
                 (row.id, words_of(row.speaker, row.text)),
             )
 
-    def listed_under(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
+    def count_listed(self, word: str, first: int, end: int) -> int:
+        """Return the number of passages with a word."""
+        return int(self.row(f"SELECT COUNT(*) {_LISTED}", (f'"{word}"', first, end))[0])
+
+    def listed_under(
+        self,
+        words: Sequence[str],
+        first: int,
+        end: int,
+        limit: int,
+        *,
+        any_of: Sequence[str] = (),
+    ) -> list[int]:
         """Return the passages with all of some words, the highest id first."""
         match = " AND ".join(f'"{word}"' for word in words)
+        if any_of:
+            match += " AND ({})".format(" OR ".join(f'"{word}"' for word in any_of))
         rows = self._connection.execute(
-            "SELECT rowid FROM archive_words WHERE archive_words MATCH ?"
-            " AND rowid >= ? AND rowid < ? ORDER BY rowid DESC LIMIT ?",
-            (match, first, end, limit),
+            f"SELECT rowid {_LISTED} ORDER BY rowid DESC LIMIT ?", (match, first, end, limit)
         )
         return [row for (row,) in rows]
+
+
+_LISTED = "FROM archive_words WHERE archive_words MATCH ? AND rowid >= ? AND rowid < ?"

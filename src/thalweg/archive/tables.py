@@ -313,8 +313,7 @@ class TableArchive(ABC):
         max_tokens: int = 2_000,
     ) -> list[ThreadPassage]:
         """Return matching passages of several threads, best first, within a token budget."""
-        for thread in self._unindexed_threads(owner, threads):
-            self._catch_up(ThreadKey(owner, thread))
+        self.update_index(owner, threads)
         with self._database.reading(owner) as db:
             rows = db.rows(
                 "SELECT id, thread, passages FROM archive_thread WHERE owner = ?", (encode(owner),)
@@ -325,6 +324,11 @@ class TableArchive(ABC):
                 known = {row: thread for row, thread in known.items() if thread[0] in among}
             question, count = ask(query), exact_counter()
             return across.search(db, known, question, max_tokens=max_tokens, count=count)
+
+    def update_index(self, owner: str, threads: Collection[str] | None = None) -> None:
+        """Index what was appended since the last search."""
+        for thread in self._unindexed_threads(owner, threads):
+            self._catch_up(ThreadKey(owner, thread))
 
     def _unindexed_threads(self, owner: str, threads: Collection[str] | None) -> list[str]:
         with self._database.reading(owner) as db:

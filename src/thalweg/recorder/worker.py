@@ -38,6 +38,7 @@ def work(folder: Path) -> int:
                 return done
             with open_recorder(folder / "thalweg.db") as archive:
                 handled = sum(_handle(archive, folder, place) for place in _queued(folder))
+                archive.update_index(OWNER)
         if not handled:
             return done
         done += handled

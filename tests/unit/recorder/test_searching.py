@@ -1,11 +1,13 @@
 """Search over sessions is narrowed by project, agent, time, file, command and error."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.unit.recorder.sessions import KEY, call, import_one, model, result, user, write
-from thalweg.archive import Archive, Logged, ThreadKey, open_archive
+from thalweg.archive import Archive, Logged, SqliteArchive, ThreadKey, open_archive
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter
 from thalweg.recorder.searching import SearchFilter, render_found, search_sessions
@@ -69,3 +71,44 @@ def test_what_is_found_stays_in_its_budget(archive: Archive) -> None:
     for tokens in (5, 40, 80):
         found = search_sessions(archive, "heron", max_tokens=tokens)
         assert exact_counter()(render_found(found)) <= tokens
+
+
+def test_the_index_is_updated_before_the_first_search(tmp_path: Path) -> None:
+    with SqliteArchive(tmp_path / "a.db") as archive:
+        archive.append(KEY, [Logged(said("a heron"))])
+        archive.update_index("local", ["another"])
+        assert _unindexed(tmp_path / "a.db") == 1
+        archive.update_index("local")
+        assert _unindexed(tmp_path / "a.db") == 0
+
+
+def _unindexed(place: Path) -> int:
+    with closing(sqlite3.connect(place)) as db:
+        found = db.execute("SELECT COUNT(*) FROM archive_thread WHERE indexed < length").fetchone()
+        return int(found[0])
+
+
+def test_an_old_passage_is_found_among_many_with_its_common_words(archive: Archive) -> None:
+    """More passages than one look into the index returns have each of its words but one."""
+    noise = [Logged(Message("user", (Text(f"nest {n} of the colony"),))) for n in range(4_200)]
+    archive.append(ThreadKey("local", "old"), [Logged(said("the nest of the colony of bitterns"))])
+    archive.append(ThreadKey("local", "noise"), noise)
+
+    found = archive.search_threads("local", "bittern colony nest")
+
+    assert (found[0].thread, found[0].passage.position) == ("old", 0)
+
+
+def test_two_common_words_together_find_an_old_passage(archive: Archive) -> None:
+    archive.append(ThreadKey("local", "old"), [Logged(said("the nest of the colony"))])
+    for word in ("nest", "colony"):
+        noise = [Logged(said(f"{word} number {n}")) for n in range(4_200)]
+        archive.append(ThreadKey("local", word), noise)
+
+    found = archive.search_threads("local", "colony nest")
+
+    assert (found[0].thread, found[0].passage.position) == ("old", 0)
+
+
+def said(text: str) -> Message:
+    return Message("user", (Text(text),))

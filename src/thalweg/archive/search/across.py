@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
+from itertools import accumulate, combinations
 
 from thalweg.archive.base import ThreadPassage
 from thalweg.archive.search.index import BITS, ArchiveRows, Hits, PassageRow, rows_of
@@ -18,10 +19,11 @@ from thalweg.archive.search.shapes import is_shape_word
 from thalweg.engine.tokens import Counter
 
 MAX_HITS = 3_000
-"""Passages that are read for one word, newest first. Of the needles of 74 recorded sessions in one
-archive, 0.70 are found with 800, as in one thread; 0.84 with 3,000; no more with 20,000."""
-MAX_GROUPS = 6
-"""Groups of very common words that are searched for together."""
+"""Passages that one look into the index returns, newest first."""
+MAX_LISTED = 4_000
+"""Passages with the rarest words, all of which are read."""
+MAX_GROUPS = 3
+"""Groups of the other words that are searched for together."""
 HEAVIEST = 4 * SHORTLIST
 """Passages whose neighbours are read: those whose own words weigh most."""
 UNBOUND = "0"
@@ -59,6 +61,9 @@ def search(
 def _find(db: ArchiveRows, ends: Mapping[int, int], query: Sequence[str]) -> Hits:
     """Return the passages that contain words of a query, as `index.find` does.
 
+    Only the rarest words are listed, and pairs of the others; each of the others is looked up
+    among the passages with one of the rarest.
+
     Args:
         db: In a transaction.
         ends: The end of the passages of each thread.
@@ -69,22 +74,32 @@ def _find(db: ArchiveRows, ends: Mapping[int, int], query: Sequence[str]) -> Hit
     for part in _parts(db, sorted(ends)):
         among = frozenset(part)
         first, end = part[0] << BITS, ends[part[-1]]
-
-        def matches(bits: Sequence[int], first: int = first, end: int = end) -> list[int]:
-            return db.listed_under([query[bit] for bit in bits], first, end, MAX_HITS)
-
-        common: list[int] = []
-        for bit, word in enumerate(query):
-            ids = matches([bit])
-            if len(ids) >= MAX_HITS and not is_shape_word(word):
-                common.append(bit)
-            _add(rows, [row for row in ids if row >> BITS in among], 1 << bit)
-            counts[bit] += len(ids)
-        pairs = [(a, b) for i, a in enumerate(common) for b in common[i + 1 :]]
-        for group in (common, *pairs)[:MAX_GROUPS] if pairs else ():
-            ids = [row for row in matches(group) if row >> BITS in among]
-            _add(rows, ids, sum(1 << bit for bit in group))
+        of_part = [db.count_listed(word, first, end) for word in query]
+        counts = [sum(pair) for pair in zip(counts, of_part, strict=True)]
+        for bits, any_of in _lookups(query, of_part):
+            words = [query[bit] for bit in bits]
+            ids = db.listed_under(words, first, end, MAX_HITS, any_of=any_of)
+            _add(rows, [row for row in ids if row >> BITS in among], sum(1 << bit for bit in bits))
     return Hits(rows, tuple(counts), 0)
+
+
+def _lookups(
+    query: Sequence[str], counts: Sequence[int]
+) -> Iterator[tuple[Sequence[int], Sequence[str]]]:
+    """Plan what is read of the index: words that a passage has all of, and some it has one of."""
+    order = sorted((bit for bit, count in enumerate(counts) if count), key=counts.__getitem__)
+    spoken = [bit for bit in order if not is_shape_word(query[bit])]
+    totals = accumulate(counts[bit] for bit in spoken)
+    listed = [bit for bit, total in zip(spoken, totals, strict=True) if total <= MAX_LISTED]
+    others = spoken[len(listed) :]
+    listed = listed or spoken[:1]
+    rarest = [query[bit] for bit in listed]
+    for bit in order:
+        yield [bit], () if bit in listed else rarest
+    pairs = sorted(combinations(others, 2), key=lambda pair: sum(counts[bit] for bit in pair))
+    groups = [others, *pairs] if len(others) > 2 else pairs  # noqa: PLR2004 (more than a pair)
+    for group in groups[:MAX_GROUPS]:
+        yield group, ()
 
 
 def _parts(db: ArchiveRows, threads: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -107,9 +122,14 @@ def _heaviest(question: SearchQuery, hits: Hits) -> Hits:
     if len(hits.rows) <= HEAVIEST:
         return hits
     scale = PassageWeights(question, hits)
-    weights = {words: scale(words & scale.words) for words in set(hits.rows.values())}
-    kept = nlargest(HEAVIEST, hits.rows.items(), key=lambda pair: (weights[pair[1]], pair[0]))
-    return Hits(dict(kept), hits.counts, hits.total)
+    weigh = {words: scale(words & scale.words) for words in set(hits.rows.values())}
+    weights = sorted(map(weigh.__getitem__, hits.rows.values()), reverse=True)
+    least = weights[HEAVIEST]
+    heavy = {row: words for row, words in hits.rows.items() if weigh[words] > least}
+    equal = nlargest(
+        HEAVIEST - len(heavy), (row for row, words in hits.rows.items() if weigh[words] == least)
+    )
+    return Hits(heavy | {row: hits.rows[row] for row in equal}, hits.counts, hits.total)
 
 
 def _rows(db: ArchiveRows, ids: Iterable[int]) -> dict[int, PassageRow]:

@@ -5,6 +5,7 @@ Words are bit sets here: bit i represents word i of the query.
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 WINDOW_LINES = 4
 WINDOW_CHARS = 400
@@ -18,12 +19,13 @@ Stretch = tuple[int, int]
 """Range of characters of a text: the first, and one past the last."""
 
 
-def segments(text: str) -> list[Stretch]:
+@lru_cache(maxsize=1 << 10)
+def segments(text: str) -> tuple[Stretch, ...]:
     r"""Split a text into its lines, very long ones into pieces.
 
     Example:
         >>> segments("one\ntwo"), segments("x" * 450)
-        ([(0, 4), (4, 7)], [(0, 200), (200, 450)])
+        (((0, 4), (4, 7)), ((0, 200), (200, 450)))
     """
     found: list[Stretch] = []
     at = 0
@@ -36,7 +38,7 @@ def segments(text: str) -> list[Stretch]:
             at = cut
         found.append((at, end))
         at = end
-    return found
+    return tuple(found)
 
 
 def best_window(
@@ -58,12 +60,13 @@ def best_window(
         (0, 1)
     """
     best = (-1.0, 0, 0, 0)
-    for first in range(len(lines)):
+    # A line without words begins no best window: the one after it has the same, and is shorter.
+    for first in [index for index, words in enumerate(found) if words]:
         words = 0
         for last in range(first, min(len(lines), first + WINDOW_LINES)):
             if last > first and lines[last][1] - lines[first][0] > WINDOW_CHARS:
                 break
-            if found[last] | words != words or last == first:
+            if found[last] | words != words:
                 words |= found[last]
                 best = max(best, (weigh(words), first - last, -first, last))
     return -best[2], best[3]

@@ -6,7 +6,7 @@ own thread's part of the index, for any number of threads.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from thalweg.archive.base import Span
 from thalweg.archive.search.passages import cut
@@ -50,8 +50,28 @@ class ArchiveRows(Rows, Protocol):
         """Remove passages from the word index, while their rows still exist; `end` excluded."""
         ...
 
-    def listed_under(self, words: Sequence[str], first: int, end: int, limit: int, /) -> list[int]:
+    def count_listed(self, word: str, first: int, end: int, /) -> int:
+        """Return the number of passages from `first` to before `end` with a word."""
+        ...
+
+    def listed_under(
+        self,
+        words: Sequence[str],
+        first: int,
+        end: int,
+        limit: int,
+        /,
+        *,
+        any_of: Sequence[str] = (),
+    ) -> list[int]:
         """Return the passages with all of some words, or forms of them.
+
+        Args:
+            words: The words.
+            first: The lowest id.
+            end: One past the highest.
+            limit: Of the result.
+            any_of: Further words, of which a passage has one; empty for any passage.
 
         Returns:
             Ids from `first` to before `end`, at most `limit` of them, the highest first.
@@ -68,8 +88,7 @@ class IndexedMessage:
     about: str
 
 
-@dataclass(frozen=True, slots=True)
-class PassageRow:
+class PassageRow(NamedTuple):
     """A passage as the index stores it."""
 
     id: int

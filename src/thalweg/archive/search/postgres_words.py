@@ -81,13 +81,27 @@ class WordIndex:
         ]
         self._insert(kept)
 
-    def find(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
+    def count(self, word: str, first: int, end: int) -> int:
+        """Return the number of passages with a word, from all blocks of the range."""
+        return sum(len(packed) // 2 for packed in self._lists(stem(word), first, end).values())
+
+    def find(
+        self,
+        words: Sequence[str],
+        first: int,
+        end: int,
+        limit: int,
+        any_of: Sequence[str] = (),
+    ) -> list[int]:
         """Return the passages with all of some words, as `ArchiveRows.listed_under` does."""
         lists = [self._lists(stem(word), first, end) for word in words]
+        others = [self._lists(stem(word), first, end) for word in any_of]
         found: list[int] = []
         for block in sorted(set.intersection(*map(set, lists)), reverse=True):
             start = (first >> BITS << BITS) + (block << _BLOCK_BITS)
             places = set.intersection(*(set(_unpacked(one[block])) for one in lists))
+            if others:
+                places &= {at for one in others for at in _unpacked(one.get(block, b""))}
             ids = (start + place for place in sorted(places, reverse=True))
             found += [passage for passage in ids if first <= passage < end]
             if len(found) >= limit:

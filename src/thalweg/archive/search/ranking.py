@@ -7,12 +7,15 @@ choice can be explained.
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter as Counted
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from thalweg.archive.base import Passage, Span, render_passages
-from thalweg.archive.search.excerpts import best_window, segments, widen
+from thalweg.archive.search.excerpts import Stretch, best_window, segments, widen
 from thalweg.archive.search.index import BITS, Hits, PassageRow
 from thalweg.archive.search.question import SearchQuery
 from thalweg.archive.search.shapes import SHAPE_WORDS, looks_like
@@ -104,6 +107,7 @@ class PassageWeights(Weights):
             ]
         )
         self._bits = {word: 1 << bit for bit, word in enumerate(question.words)}
+        self._stems = {word.removesuffix("i") for word in question.words}
         self._masks: dict[str, int] = {}
         telling = [shape for shape in question.shapes if shape in SHAPE_WORDS]
         self._shapes = {shape: 1 << bit for bit, shape in enumerate(telling, len(question.words))}
@@ -112,17 +116,52 @@ class PassageWeights(Weights):
         self.all = self(self.words) or 1.0
 
     def words_in(self, text: str) -> int:
-        """Return the words of the query, and the shapes of an answer, in a text."""
-        found, masks = 0, self._masks
-        for token in find_tokens(text):
-            if (mask := masks.get(token)) is None:
-                mask = 0
-                for word in token_words(token):
-                    mask |= self._bits.get(word, 0)
-                masks[token] = mask
-            found |= mask
+        """Return the words of the query in a text."""
+        return reduce(or_, map(self._mask, find_tokens(text)), 0)
+
+    def _mask(self, token: str) -> int:
+        if (mask := self._masks.get(token)) is None:
+            mask = reduce(or_, (self._bits.get(word, 0) for word in token_words(token)), 0)
+            self._masks[token] = mask
+        return mask
+
+    def words_in_lines(self, text: str, lines: Sequence[Stretch], words: int) -> list[int]:
+        """Return the words of the query, and the shapes of an answer, in each line of a text.
+
+        Args:
+            text: A passage.
+            lines: The ranges of its lines.
+            words: The words that the index has for it. Where their beginnings are not found, as
+                in scripts without spaces, each line is read word for word.
+        """
+        read = self._lines_to_read(text, lines)
+        found = [
+            self.words_in(text[start:end]) if index in read else 0
+            for index, (start, end) in enumerate(lines)
+        ]
+        if words & self.words & ~reduce(or_, found, 0):
+            found = [self.words_in(text[start:end]) for start, end in lines]
         for shape, bit in self._shapes.items():
-            found |= bit if looks_like(text, shape) else 0
+            if looks_like(text, shape):
+                for index, (start, end) in enumerate(lines):
+                    found[index] |= bit if looks_like(text[start:end], shape) else 0
+        return found
+
+    def _lines_to_read(self, text: str, lines: Sequence[Stretch]) -> set[int]:
+        """Return the lines in which a word begins as a word of the query does."""
+        lower = text.lower()
+        if len(lower) != len(text):
+            return set(range(len(lines)))
+        starts = [start for start, _ in lines]
+        found: set[int] = set()
+        for stem in self._stems:
+            at = lower.find(stem)
+            while at >= 0:
+                line = bisect_right(starts, at) - 1
+                if at == starts[line] or not text[at - 1].isalnum() or text[at].isupper():
+                    found.add(line)
+                    at = lines[line][1] - 1
+                at = lower.find(stem, at + 1)
         return found
 
 
@@ -237,7 +276,7 @@ def _promising(
 
 
 def _role(row: PassageRow) -> str:
-    return row.speaker.split(" ")[0]
+    return row.speaker.partition(" ")[0]
 
 
 def _words(hits: Hits, row: PassageRow) -> tuple[int, int, int]:
@@ -277,7 +316,7 @@ class _ShownPassage:
     ) -> "_ShownPassage":
         """Choose the lines of a passage to show."""
         lines = segments(row.text)
-        found = [scale.words_in(row.text[start:end]) for start, end in lines]
+        found = scale.words_in_lines(row.text, lines, hits.rows.get(row.id, 0))
         first, last = best_window(lines, found, scale)
         window = whole = 0
         for index, words in enumerate(found):

@@ -43,8 +43,8 @@ def import_sessions(
     """Import sessions of coding agents into the archive; only what is new is added.
 
     Nothing that was imported is lost when a source is truncated, rewritten or deleted. Secrets
-    are redacted. A project with a file .thalweg-off is left out. Exit code 2 when a PATH could
-    not be read; the others are imported all the same.
+    are redacted. A project with a file .thalweg-off is left out. What is new is indexed for
+    search. Exit code 2 when a PATH could not be read; the others are imported all the same.
     """
     home = home_folder()
     found = find_recordings(paths) if paths else coding_sessions(home, subagents=True)
@@ -63,6 +63,7 @@ def import_sessions(
         for imported in importing:
             results.append(imported)
             advance(Path(imported.source).name)
+        opened.update_index(owner)
     for imported in results:
         if imported.error:
             sys.stderr.write(f"thalweg: {printable(imported.error)}\n")

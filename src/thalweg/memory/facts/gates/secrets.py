@@ -28,6 +28,9 @@ class Secret:
     searched, which is what makes `redact` fast. Empty where nothing is common to all."""
     is_number: bool = False
     """Every secret of this form has nine digits in a row, blanks and dashes aside, likewise."""
+    core: re.Pattern[str] | None = None
+    """A part of every match, in lower case, that is found faster than `form`: a text without it is
+    not searched."""
 
 
 REDACTION = re.compile(r"\[redacted: [A-Za-z ]+\]")
@@ -41,14 +44,16 @@ def redact(text: str) -> str:
         >>> redact("the token is ghp_" + "a1B2" * 9)
         'the token is [redacted: GitHub token]'
     """
-    folded = text.casefold()
+    # A dotted capital I is an i to patterns that ignore case, and folds to an i with a dot.
+    folded = text.casefold().replace("i\u0307", "i")
     has_number = _NINE_DIGITS.search(text) is not None
     for secret in SECRETS:
         if secret.is_number and not has_number:
             continue
         for part in secret.near or ("",):
             if part in folded:
-                text = secret.form.sub(_redaction(secret), text)
+                if secret.core is None or secret.core.search(folded):
+                    text = secret.form.sub(_redaction(secret), text)
                 break
     return text
 
@@ -124,8 +129,10 @@ def _form(
     near: tuple[str, ...] = (),
     *,
     is_number: bool = False,
+    core: str = "",
 ) -> Secret:
-    return Secret(name, re.compile(pattern), source, check, near, is_number)
+    found = re.compile(core) if core else None
+    return Secret(name, re.compile(pattern), source, check, near, is_number, found)
 
 
 _WORD = r"(?<![A-Za-z0-9_-])"
@@ -189,7 +196,7 @@ SECRETS: tuple[Secret, ...] = (
           "api.slack.com, discord.com/developers: webhooks",
           near=("hooks.slack.com/", "/api/webhooks/")),
     _form("Discord token", rf"{_WORD}[MNO][A-Za-z\d_-]{{23,27}}\.[\w-]{{6}}\.[\w-]{{27,38}}",
-          "discord.com/developers: bot tokens"),
+          "discord.com/developers: bot tokens", core=r"\.[^\s.]{6,18}\.[^\s.]{27}"),
     _form("Telegram token", r"\b\d{8,10}:AA[\w-]{33}(?![\w-])", "core.telegram.org/bots",
           near=(":aa",)),
     _form("Stripe key", r"\b(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/]{24,})",
@@ -200,7 +207,8 @@ SECRETS: tuple[Secret, ...] = (
           "developer.paypal.com: Braintree", near=("access_token$",)),
     _form("Shopify token", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}", "shopify.dev: access tokens",
           near=("shpat_", "shpca_", "shppa_", "shpss_")),
-    _form("Twilio key", r"\bSK[0-9a-f]{32}\b", "twilio.com/docs: API keys", near=("sk",)),
+    _form("Twilio key", r"\bSK[0-9a-f]{32}\b", "twilio.com/docs: API keys", near=("sk",),
+          core="sk[0-9a-f]{32}"),
     _form("SendGrid key", rf"{_WORD}SG\.[\w-]{{20,24}}\.[\w-]{{39,50}}", "docs.sendgrid.com",
           near=("sg.",)),
     _form("Mailgun key", rf"{_WORD}key-[0-9a-f]{{32}}\b", "documentation.mailgun.com",
@@ -247,24 +255,27 @@ SECRETS: tuple[Secret, ...] = (
     _form("Dropbox token", rf"{_WORD}sl\.(?:u\.)?[\w-]{{100,}}", "dropbox.com/developers",
           near=("sl.",)),
     _form("card number", r"(?<![\d.,-])(?:[3-6]\d{3}|2[2-7]\d{2})(?:[ -]?\d){9,15}(?![\d-])",
-          "ISO/IEC 7812-1", _is_card, is_number=True),
+          "ISO/IEC 7812-1", _is_card, is_number=True, core=r"[2-6]\d{3}(?:[ -]?\d){9}"),
     _form("social security number", r"(?<![\d-])(?!000|666|9\d\d)\d{3}-(?!00)\d\d-(?!0000)\d{4}"
-          r"(?![\d-])", "ssa.gov: structure of numbers", is_number=True),
+          r"(?![\d-])", "ssa.gov: structure of numbers", is_number=True,
+          core=r"\d{3}-\d\d-\d{4}"),
     _form("identity number", r"(?<!\d)[1-9]\d{5}(?:19|20)\d{9}[\dXx](?![\dA-Za-z])",
-          "GB 11643-1999", _is_chinese_id, is_number=True),
+          "GB 11643-1999", _is_chinese_id, is_number=True, core=r"[1-9]\d{5}(?:19|20)\d{9}"),
     _form("password", rf"(?i)\b[\w.-]{{0,40}}{_WORDED}\b[\"']?\s*(?:=|:|：)\s*[\"']?"
           r"(?P<secret>[^\s\"',;]{4,})", "key and value, in any configuration", _is_value,
-          near=("pass", "pin", "pwd")),
+          near=("pass", "pin", "pwd"), core=rf"{_WORDED.lower()}[\"']?\s*[=:：]"),
     _form("password", rf"(?i)\b(?:my|our|the|his|her|their|users?['’]s)\b[^.\n:=]{{0,40}}?"
           rf"\b{_WORDED}\s+"
           r"(?:is|was|=|to)\s+[\"'`]?(?P<secret>[^\s\"'`]{4,}?)(?=[\"'`.,;!?]*(?:\s|$))",
-          "said in words", _is_told, near=("pass", "pin", "pwd")),
+          "said in words", _is_told, near=("pass", "pin", "pwd"),
+          core=rf"{_WORDED.lower()}\s+(?:is|was|=|to)\s"),
     _form("password", rf"(?i)\b{_WORDED}\b,\s*"
           r"(?P<secret>(?=\S*\d)(?=\S*[a-z])[\w!@#$%^&*+-]{6,})", "mentioned in passing",
-          near=("pass", "pin", "pwd")),
+          near=("pass", "pin", "pwd"), core=rf"{_WORDED.lower()},"),
     _form("password", r"(?i)\b\w{0,40}(?:_pass|_pwd|_secret)\s*=\s*[\"']?"
           r"(?P<secret>[^\s\"',;]{4,})",
-          "a variable of an environment", _is_value, near=("pass", "pwd", "secret")),
+          "a variable of an environment", _is_value, near=("pass", "pwd", "secret"),
+          core=r"_(?:pass|pwd|secret)\s*="),
     _form("password", r"(?:密码|口令|パスワード|비밀번호)[^\s\d,，.。!?！？]{0,10}\s*"
           r"(?P<secret>[A-Za-z]*\d[A-Za-z0-9!@#$%^&*_+~.-]{3,})", "said in words", _is_value,
           near=("パスワード", "口令", "密码", "비밀번호")),
@@ -280,11 +291,14 @@ SECRETS: tuple[Secret, ...] = (
     _form("password", r"(?i)\b(?:log-?in|credentials?|zugangsdaten|identifiants?|credenciales)\b"
           r"\s*(?:is|are|ist|sind|est|sont|es|son|:|=)?\s*\S{2,40}\s*[/,:]\s*"
           r"(?P<secret>(?=\S*\d)\S{6,})", "a name and a password in one breath",
-          near=("credenciales", "credential", "identifiant", "log", "zugangsdaten")),
+          near=("credenciales", "credential", "identifiant", "login", "log-in", "zugangsdaten")),
     _form("key", rf"(?i){_KEY}[\"']?\s*(?:=|:|：|\bis\b|是|为)\s*[\"'`]?"
           r"(?P<secret>[A-Za-z0-9_+/=.~-]{12,})", "key and value, in any configuration",
-          _is_random, near=("credential", "key", "secret", "token")),
+          _is_random, near=("credential", "key", "secret", "token"),
+          core=r"(?:key|token|secret|credential)[\"']?\s*(?:=|:|：|is|是|为)\s*[\"'`]?"
+               r"[a-z0-9_+/=.~-]{12}"),
     _form("token", r"(?i)\b(?:bearer|basic|token)\s+(?P<secret>[A-Za-z0-9_~+/.=-]{16,})",
-          "RFC 6750, RFC 7617", _is_random, near=("basic", "bearer", "token")),
+          "RFC 6750, RFC 7617", _is_random, near=("basic", "bearer", "token"),
+          core=r"(?:bearer|basic|token)\s+[a-z0-9_~+/.=-]{16}"),
 )  # fmt: skip
 """The table, most specific first: text that matches an earlier row is hidden from later ones."""
