@@ -224,3 +224,41 @@ def test_gemini_cli_is_recorded(gemini: World) -> None:
     assert _needles_found(gemini.home, "gemini-cli") == NEEDLES
     gemini.thalweg("uninstall", "--yes", "--agent", "gemini-cli")
     assert (folder / "settings.json").read_bytes() == before
+
+
+@pytest.fixture
+def opencode(tmp_path: Path) -> Iterator[World]:
+    turns = [answer for answer in _answers("bash", "command") if "tool" in answer]
+    # The last answer fills the window: opencode compacts, and continues by itself.
+    yield from world(tmp_path, [*turns, {"text": "Counted all.", "usage": 99_000}])
+
+
+def test_opencode_reads_back_what_a_compaction_took(opencode: World) -> None:
+    folder = opencode.home / ".config" / "opencode"
+    folder.mkdir(parents=True)
+    options = {"baseURL": f"http://127.0.0.1:{opencode.port}/v1", "apiKey": "x"}
+    models = {"m1": {"name": "m1", "limit": {"context": 100_000, "output": 4_000}}}
+    stub = {"npm": "@ai-sdk/anthropic", "name": "stub", "options": options, "models": models}
+    config = {"model": "stub/m1", "provider": {"stub": stub}}
+    (folder / "opencode.json").write_text(json.dumps(config, indent=4))
+
+    def say(*arguments: str) -> None:
+        opencode.run(opencode.agent("opencode"), "run", *arguments)
+        opencode.wait_until(opencode.is_idle)
+
+    before = (folder / "opencode.json").read_bytes()
+    opencode.thalweg("install", "--yes", "--agent", "opencode")
+    say("Count all banks")
+    say("--continue", "And now?")
+
+    assert _needles_found(opencode.home, "opencode") == NEEDLES
+    with open_archive(opencode.home / ".thalweg" / "thalweg.db") as archive:
+        ((_, session),) = list_sessions(archive)
+    assert session.compactions
+    last = opencode.bodies()[-1]
+    assert "thread-record" in json.dumps(last["messages"])
+    assert "Count all banks" in json.dumps(last["messages"])
+    assert "thread-record" not in json.dumps(last["system"])
+    opencode.thalweg("uninstall", "--yes", "--agent", "opencode")
+    assert (folder / "opencode.json").read_bytes() == before
+    assert not list((folder / "plugin").iterdir())

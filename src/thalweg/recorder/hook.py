@@ -49,7 +49,7 @@ def main(folder: str, given: str) -> str:
         kept = ("hook_event_name", "session_id", "transcript_path")
         enqueue(paths[0], json.dumps({key: event[key] for key in kept}))
         start_worker(folder)
-    if name == "SessionStart" and event.get("source") == "compact":
+    if name == "PostCompact" or (name == "SessionStart" and event.get("source") == "compact"):
         with open(f"{place}.due", "w"):
             pass
     return inject(place, name) if name in INJECTING else ""

@@ -9,6 +9,7 @@ import shlex
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from thalweg.errors import ConfigError
@@ -157,6 +158,18 @@ def _remove_from_toml(text: str) -> str:
     return re.sub(f"{re.escape(_BEGIN)}.*?{re.escape(_END)}\n?", "", text, flags=re.DOTALL)
 
 
+_PLUGIN = Path(__file__).with_name("opencode_plugin.js").read_text("utf-8")
+
+
+def _add_plugin(text: str, commands: HostCommands) -> str:
+    del text
+    return _PLUGIN.replace("COMMAND", json.dumps([*commands.hook]), 1)
+
+
+def _remove_plugin(text: str) -> str:
+    return "" if _MARK in text else text
+
+
 def _stdio(commands: HostCommands) -> JsonObject:
     command, *arguments = commands.server
     return {"command": command, "args": arguments}
@@ -225,8 +238,8 @@ HOSTS: tuple[CodingAgent, ...] = (
                 server="mcp",
                 make_server=lambda commands: {"type": "local", "command": [*commands.server]},
             ),
+            Configuration(".config/opencode/plugin/thalweg.js", _add_plugin, _remove_plugin),
         ),
-        "opencode gets the MCP server alone: its own sessions are not recorded.",
     ),
 )
 """Every host. Events and forms are those of Claude Code 2.1, Codex 0.169 (`developers.openai.com`:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
+from itertools import chain
 from pathlib import Path
 
 from thalweg.archive import Archive, Logged, ThreadKey, TurnRow
@@ -22,6 +23,7 @@ from thalweg.engine.window.reading import Reader
 from thalweg.errors import ConflictError, RecordingError
 from thalweg.lab.recordings import Recording, read_recording
 from thalweg.lab.recordings.base import RecordedCompaction
+from thalweg.lab.recordings.opencode_database import is_session, session_state, sessions_in
 from thalweg.memory.facts.gates.secrets import redact
 from thalweg.recorder.forgotten import ForgottenNames
 from thalweg.recorder.opt_out import is_opted_out
@@ -96,14 +98,14 @@ def import_sessions(
             stored, and importing again continues there.
     """
     read = {session.source: (thread, session) for thread, session in list_sessions(archive, owner)}
-    for path in paths:
+    for path in chain.from_iterable(map(_addresses, paths)):
         thread, before = read.get(str(path.absolute()), ("", None))
         if _matches(str(path.absolute()), exclude):
             yield Imported(str(path), thread, skipped="excluded")
             continue
         try:
-            stat = path.stat()
-            if before and (before.size_bytes, before.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
+            size, changed = _state(path)
+            if before and (before.size_bytes, before.mtime_ns) == (size, changed):
                 yield Imported(str(path), thread, skipped="unchanged")
                 continue
             recording = _with_project(read_recording(path, is_growing=True), path)
@@ -114,10 +116,26 @@ def import_sessions(
             problem = (error.strerror or str(error)).lower()
             yield Imported(str(path), thread, error=f"{path}: {problem}")
             continue
-        source = ImportSource(str(path.absolute()), stat.st_size, stat.st_mtime_ns)
+        source = ImportSource(str(path.absolute()), size, changed)
         yield import_recording(
             archive, recording, source, owner=owner, exclude=exclude, forgotten=forgotten
         )
+
+
+def _addresses(path: Path) -> list[Path]:
+    """Return the sessions of a source; one that cannot be listed is an error where it is read."""
+    try:
+        return sessions_in(path)
+    except RecordingError:
+        return [path]
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """Return the size of a source and the time when it changed last."""
+    if is_session(path):
+        return session_state(path)
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns
 
 
 def _with_project(recording: Recording, path: Path) -> Recording:

@@ -135,7 +135,8 @@ def _restored(text: str | None, one: Configuration, known: Mapping[str, str] | N
         return None
     if known is not None and known["written"] == _digest(text):
         return _decoded(known["before"])
-    return one.remove(text)
+    # A file of which nothing is left was ours, except for one that was empty before.
+    return one.remove(text) or (None if text else text)
 
 
 def _read(path: Path) -> str | None:

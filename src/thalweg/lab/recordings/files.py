@@ -21,11 +21,13 @@ from thalweg.lab.recordings.formats import (
     gemini_cli,
     langgraph,
     openai_chat_log,
+    opencode,
     openhands,
     pi,
     swe_agent,
     thalweg_thread,
 )
+from thalweg.lab.recordings.opencode_database import is_session, read_session, sessions_in
 from thalweg.lab.recordings.rows import LogFormat
 from thalweg.lab.recordings.source import SEEN_CHARS, RecordedFile, open_source, without_open_line
 
@@ -35,6 +37,7 @@ FORMATS: tuple[LogFormat, ...] = (
     codex.FORMAT,
     pi.FORMAT,
     gemini_cli.FORMAT,
+    opencode.FORMAT,
     swe_agent.FORMAT,
     openhands.FORMAT,
     langgraph.FORMAT,
@@ -59,7 +62,7 @@ def read_recording(path: str | Path, *, is_growing: bool = False) -> Recording:
     """Parse a recorded thread of any supported format, compressed or not.
 
     Args:
-        path: The file.
+        path: The file, or the address of a session in a database of opencode.
         is_growing: Whether another process may be writing the last line, which is then skipped
             until it is complete.
 
@@ -68,6 +71,8 @@ def read_recording(path: str | Path, *, is_growing: bool = False) -> Recording:
             no message.
     """
     path = Path(path)
+    if is_session(path):
+        return read_session(path)
     source = open_source(path)
     source = without_open_line(source) if is_growing else source
     known = format_of(source)
@@ -134,7 +139,7 @@ def find_recordings(places: Iterable[str | Path]) -> list[Path]:
 def _files(place: str | Path) -> Iterator[Path]:
     path = Path(place)
     if path.is_file():
-        yield path
+        yield from sessions_in(path)
     elif path.is_dir():
         yield from filter(_is_recording, _beneath(path))
     elif has_magic(str(place)):

@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from thalweg.errors import RecordingError
+from thalweg.lab.recordings.opencode_database import DATABASE, session_state, sessions_in
+
 _PLACES = (
     (".claude/projects", "*/*.jsonl"),
     (".codex/sessions", "**/rollout-*.jsonl"),
@@ -10,6 +13,7 @@ _PLACES = (
     (".gemini/tmp", "*/chats/*.json"),
     (".gemini/tmp", "*/chats/*.jsonl"),
     (".pi/agent/sessions", "*/*.jsonl"),
+    (".local/share/opencode", DATABASE),
 )
 _SUBAGENT_PLACES = ((".claude/projects", "*/*/subagents/*.jsonl"),)
 _SUBAGENT = "agent-"
@@ -17,14 +21,15 @@ _SUBAGENT = "agent-"
 
 
 def coding_sessions(home: Path, *, subagents: bool = False) -> list[Path]:
-    """Return the sessions of Claude Code, Codex, Gemini CLI and pi.
+    """Return the sessions of Claude Code, Codex, Gemini CLI, opencode and pi.
 
     Args:
         home: The home folder to search.
         subagents: Whether the threads of Claude Code's subagents are listed, too.
 
     Returns:
-        Readable, non-empty files, the last modified first.
+        Readable, non-empty files, and the addresses of sessions in opencode's database; the last
+        modified first.
     """
     return [
         path for _, path in sorted(_found(home, subagents), key=lambda pair: (-pair[0], pair[1]))
@@ -38,9 +43,13 @@ def _found(home: Path, subagents: bool) -> Iterator[tuple[int, Path]]:  # noqa: 
                 continue
             try:
                 with path.open("rb") as opened:
-                    if opened.read(1):
-                        yield path.stat().st_mtime_ns, path
-            except OSError:
+                    if not opened.read(1):
+                        continue
+                if path.name == DATABASE:
+                    yield from ((session_state(one)[1], one) for one in sessions_in(path))
+                else:
+                    yield path.stat().st_mtime_ns, path
+            except (OSError, RecordingError):
                 continue
 
 

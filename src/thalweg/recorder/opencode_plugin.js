@@ -1,0 +1,45 @@
+// Written by `thalweg install`, removed by `thalweg uninstall`. Runs thalweg/recorder/hook.py at the
+// events of opencode: it enqueues a session, and returns a summary that is due after a compaction.
+import { spawnSync } from "node:child_process"
+import { homedir } from "node:os"
+import { join } from "node:path"
+
+const [program, ...options] = COMMAND
+const data = process.env.XDG_DATA_HOME || join(homedir(), ".local", "share")
+const database = join(data, "opencode", "opencode.db")
+
+function run(name, session) {
+  const event = {
+    hook_event_name: name,
+    session_id: session,
+    transcript_path: `${database}#${session}`,
+  }
+  try {
+    const done = spawnSync(program, options, {
+      input: JSON.stringify(event),
+      encoding: "utf-8",
+      timeout: 5_000,
+    })
+    return done.stdout ? JSON.parse(done.stdout).hookSpecificOutput.additionalContext : ""
+  } catch {
+    return "" // A plugin never fails its agent.
+  }
+}
+
+export const Thalweg = async () => ({
+  event: async ({ event }) => {
+    if (event.type === "session.idle") run("Stop", event.properties.sessionID)
+    if (event.type === "session.compacted") run("PostCompact", event.properties.sessionID)
+  },
+  "experimental.session.compacting": async ({ sessionID }) => {
+    run("PreCompact", sessionID)
+  },
+  "chat.message": async ({ sessionID }, { message, parts }) => {
+    const text = run("UserPromptSubmit", sessionID)
+    const last = parts.at(-1)
+    if (!text || !last) return
+    // Parts are ordered by id: this one follows the last.
+    const id = `${last.id}z`
+    parts.push({ id, sessionID, messageID: message.id, type: "text", text, synthetic: true })
+  },
+})
