@@ -44,7 +44,7 @@ class World:
         done = subprocess.run(
             [*map(str, command)],
             cwd=self.home / "work",
-            env=environment(HOME=str(self.home), **changes),
+            env=environment(HOME=str(self.home), PWD=str(self.home / "work"), **changes),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -239,7 +239,9 @@ def test_opencode_reads_back_what_a_compaction_took(opencode: World) -> None:
     options = {"baseURL": f"http://127.0.0.1:{opencode.port}/v1", "apiKey": "x"}
     models = {"m1": {"name": "m1", "limit": {"context": 100_000, "output": 4_000}}}
     stub = {"npm": "@ai-sdk/anthropic", "name": "stub", "options": options, "models": models}
-    config = {"model": "stub/m1", "provider": {"stub": stub}}
+    # Without `$schema`, opencode adds it at its start.
+    schema = "https://opencode.ai/config.json"
+    config = {"$schema": schema, "model": "stub/m1", "provider": {"stub": stub}}
     (folder / "opencode.json").write_text(json.dumps(config, indent=4))
 
     def say(*arguments: str) -> None:

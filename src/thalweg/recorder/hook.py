@@ -4,7 +4,8 @@ Run by path, `python -I -S hook.py FOLDER`, with the event as JSON on its input:
 but the standard library, takes milliseconds, and ends with 0 whatever happens. A worker, a process
 of its own, does the rest (`recorder.worker`).
 
-Files in FOLDER: `queue/*.json` are events to work on; `summaries/SESSION.md` is the summary of a
+Files in FOLDER: `queue/*.json` are events to work on, each with a folder of its name, in which is a
+copy of the log; `summaries/SESSION.md` is the summary of a
 session that was compacted; `summaries/SESSION.due` says that the agent has not been given it.
 """
 
@@ -26,6 +27,11 @@ QUEUED = {
 """Events at which an agent has written new rows."""
 INJECTING = {"SessionStart", "UserPromptSubmit"}
 """Events whose answer may add to the context."""
+COMPACTING = {"PreCompact", "PreCompress"}
+"""Events after which an agent may rewrite its log: any log is copied before."""
+MOST_COPIED = 32_000_000
+"""Largest log, in bytes, that is copied at other events."""
+CHUNK_BYTES = 1 << 20
 LOCK = "worker.lock"
 
 
@@ -47,7 +53,7 @@ def main(folder: str, given: str) -> str:
     place = os.path.join(paths[1], session_file(event["session_id"]))
     if name in QUEUED:
         kept = ("hook_event_name", "session_id", "transcript_path")
-        enqueue(paths[0], json.dumps({key: event[key] for key in kept}))
+        enqueue(paths[0], {key: event[key] for key in kept})
         start_worker(folder)
     if name == "PostCompact" or (name == "SessionStart" and event.get("source") == "compact"):
         with open(f"{place}.due", "w"):
@@ -60,12 +66,39 @@ def session_file(session: str) -> str:
     return session.encode().hex()[:200]
 
 
-def enqueue(queue: str, given: str) -> None:
-    """Write an event into the queue, whole or not at all."""
+def enqueue(queue: str, event: dict[str, str]) -> None:
+    """Write an event into the queue, whole or not at all, with a copy of the log.
+
+    The agent may rewrite its log before the worker reads it. Without a copy, as on a full disk,
+    the worker reads the log alone.
+    """
     name = os.path.join(queue, f"{time.time_ns():020}-{os.getpid()}")
-    with open(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(given)
-    os.replace(name, f"{name}.json")
+    log = event["transcript_path"]
+    try:
+        if os.stat(log).st_size <= MOST_COPIED or event["hook_event_name"] in COMPACTING:
+            os.mkdir(name, 0o700)
+            copy = os.path.join(name, os.path.basename(log))
+            copy_log(log, copy)
+            event = {**event, "copy": copy}
+    except OSError:
+        pass
+    with open(os.open(f"{name}.part", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(json.dumps(event))
+    os.replace(f"{name}.part", f"{name}.json")
+
+
+def copy_log(log: str, copy: str) -> None:
+    """Copy a log that may grow meanwhile; no copy is left where it fails."""
+    try:
+        with (
+            open(log, "rb") as source,
+            open(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target,
+        ):
+            while chunk := source.read(CHUNK_BYTES):
+                target.write(chunk)
+    except OSError:
+        os.unlink(copy)
+        raise
 
 
 def start_worker(folder: str) -> None:

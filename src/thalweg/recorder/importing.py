@@ -122,6 +122,26 @@ def import_sessions(
         )
 
 
+def import_copy(
+    archive: Archive,
+    copy: Path,
+    original: Path,
+    *,
+    owner: str = OWNER,
+    forgotten: ForgottenNames | None = None,
+) -> Imported:
+    """Import a copy of a log that was made before its agent may have rewritten the log.
+
+    The log itself counts as not read yet. See `import_sessions` for the arguments and errors.
+    """
+    try:
+        recording = _with_project(read_recording(copy, is_growing=True), original)
+    except RecordingError as error:
+        return Imported(str(original), error=str(error))
+    source = ImportSource(str(original.absolute()))
+    return import_recording(archive, recording, source, owner=owner, forgotten=forgotten)
+
+
 def _addresses(path: Path) -> list[Path]:
     """Return the sessions of a source; one that cannot be listed is an error where it is read."""
     try:
