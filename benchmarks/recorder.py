@@ -10,6 +10,8 @@ search in archives that hold the sessions again and again.
 import argparse
 import json
 import os
+import re
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -20,11 +22,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive, render_passages
+from thalweg.archive.search.passages import cut
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.transcript import as_text
+from thalweg.engine.words import STOP_WORDS
 from thalweg.lab.recordings import find_recordings
 from thalweg.recorder import hook, import_sessions
 
 HOOKS = 100
 OWNER = "local"
+TOKENS = 2_000
+"""Of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,7 @@ def _import(archive: Archive, folder: Path, place: Path) -> None:
     print(f"import: {len(paths)} sessions, {messages:,} messages, {source:.1f} MB of files")
     print(f"  CPU {taken:.2f} s, again {unchanged:.2f} s; archive {_size(place):.1f} MB")
     start = time.process_time()
-    archive.search_threads(OWNER, "anything")
+    archive.update_index(OWNER)
     print(f"  index: CPU {time.process_time() - start:.2f} s; with it {_size(place):.1f} MB")
 
 
@@ -92,6 +100,40 @@ def _search(archive: Archive, needles: Sequence[Needle]) -> None:
     print(f"needles, one search of 2,000 tokens: in their own session {own} of {len(known)}")
     found = _timed("  over all sessions", archive, known)
     print(f"  over all sessions {found} of {len(known)}")
+    _plain_fts5(archive, known)
+
+
+def _plain_fts5(archive: Archive, needles: Sequence[Needle]) -> None:
+    """Ask an FTS5 table of the same texts, by BM25, with the same budget."""
+    texts: list[str] = []
+    for name in archive.threads(OWNER):
+        for message in archive.messages(ThreadKey(OWNER, name)):
+            texts += [piece.text for piece in cut(as_text(message))]
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE VIRTUAL TABLE passage USING fts5 (text, tokenize='porter unicode61')")
+    db.executemany("INSERT INTO passage VALUES (?)", [(text,) for text in texts])
+    start, found = time.process_time(), 0
+    for needle in needles:
+        words = re.findall(r"\w+", needle.question.lower())
+        match = " OR ".join(f'"{word}"' for word in words if word not in STOP_WORDS)
+        rows = db.execute(_BEST, (match,))
+        found += needle.answer in _within_budget([text for (text,) in rows])
+    taken = (time.process_time() - start) / len(needles) * 1e3
+    print(
+        f"  plain FTS5 over all sessions: {found} of {len(needles)}, CPU {taken:.0f} ms a question"
+    )
+
+
+_BEST = "SELECT text FROM passage WHERE passage MATCH ? ORDER BY rank LIMIT 50"
+
+
+def _within_budget(texts: Sequence[str]) -> str:
+    count, shown = exact_counter(), ""
+    for text in texts:
+        if count(shown + text) > TOKENS:
+            break
+        shown += f"{text}\n"
+    return shown
 
 
 def _timed(what: str, archive: Archive, needles: Sequence[Needle]) -> int:
@@ -114,7 +156,7 @@ def _grow(archive: Archive, size: int) -> None:
         key = ThreadKey(OWNER, f"copy-{size}-{k}")
         count = count + archive.append(key, [Logged(message) for message in messages])
         k += 1
-    archive.search_threads(OWNER, "anything")
+    archive.update_index(OWNER)
 
 
 def _hooks(folder: Path) -> None:
@@ -124,8 +166,12 @@ def _hooks(folder: Path) -> None:
     bare = _latency(lambda: _run([sys.executable, "-I", "-S", "-c", ""], ""))
     print(f"python -I -S: {bare}")
     print(f"hook at a prompt: {_latency(lambda: _run(command, json.dumps(event)))}")
-    _run(command, json.dumps(stop))
-    print(f"hook at the end of a turn: {_latency(lambda: _run(command, json.dumps(stop)))}")
+    for size in (1, 10):
+        log = folder / f"{size}.jsonl"
+        log.write_bytes(b" " * size * 1_000_000)
+        given = json.dumps({**stop, "transcript_path": str(log)})
+        took = _latency(lambda given=given: _run(command, given))  # type: ignore[misc]
+        print(f"hook at the end of a turn, log of {size} MB: {took}")
 
 
 def _run(command: Sequence[str], given: str) -> None:

@@ -48,7 +48,7 @@ class World:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=280,
             check=False,
         )
         assert done.returncode == 0, done.stderr[-2_000:] + done.stdout[-2_000:]

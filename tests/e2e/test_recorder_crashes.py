@@ -1,0 +1,170 @@
+"""Hooks and the worker as processes: killed anywhere, two at once, a full disk, a rewritten log.
+
+What must hold: a row that the agent had written before a hook ended is in the archive once, after
+the next event that is worked off.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_cli import posix
+from tests.unit.recorder.sessions import SESSION, numbered, texts, write
+from thalweg.archive import open_archive
+from thalweg.recorder import hook
+
+pytestmark = [posix, pytest.mark.slow]
+ROWS = 200
+KILLS = 16
+_MOUNT, _UNMOUNT = (shutil.which(name) or name for name in ("mount", "umount"))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def _event(path: Path, name: str = "Stop") -> str:
+    plain = {"session_id": SESSION, "transcript_path": str(path), "hook_event_name": name}
+    return json.dumps(plain)
+
+
+def _hook(home: Path, event: str, **options: Callable[[], None]) -> "subprocess.Popen[bytes]":
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", hook.__file__, str(home)], stdin=subprocess.PIPE, **options
+    )
+    assert process.stdin is not None
+    process.stdin.write(event.encode())
+    process.stdin.close()
+    return process
+
+
+def _settle(home: Path) -> None:
+    """Work off what is queued, after any worker that a hook started."""
+    subprocess.run([sys.executable, "-m", "thalweg.recorder.worker", str(home)], check=True)
+    for _ in range(600):
+        if not list((home / "queue").glob("*.json")):
+            return
+        time.sleep(0.1)
+    pytest.fail("the queue was not worked off")
+
+
+def _archived(home: Path) -> list[str]:
+    with open_archive(home / "thalweg.db") as archive:
+        return texts(archive)
+
+
+def _requests(numbers: Iterator[int] | range) -> list[str]:
+    return [f"request {number}" for number in numbers]
+
+
+def test_a_host_that_was_killed_anywhere_in_a_row_loses_no_row(tmp_path: Path, home: Path) -> None:
+    """The log breaks off after each byte of its last two rows, in turn; then it goes on."""
+    path = write(tmp_path, numbered(range(4)))
+    whole = path.read_bytes()
+    start = len(b"".join(whole.splitlines(keepends=True)[:2]))
+    step = max(1, (len(whole) - start) // KILLS)
+    for end in range(start, len(whole) + 1, step):
+        path.write_bytes(whole[:end])
+        assert _hook(home, _event(path)).wait() == 0
+        _settle(home)
+        kept = whole[:end].count(b"\n")
+        assert _archived(home)[:kept] == _requests(range(kept))
+    path.write_bytes(whole)
+    _hook(home, _event(path)).wait()
+    _settle(home)
+
+    assert _archived(home) == _requests(range(4))
+
+
+def test_a_hook_or_worker_that_is_killed_at_any_time_loses_nothing(
+    tmp_path: Path, home: Path
+) -> None:
+    """Killed ever later; the next event finds what is left, whatever that is."""
+    for kill in range(KILLS):
+        path = write(tmp_path, numbered(range(ROWS * (kill + 1))))
+        process = _hook(home, _event(path))
+        time.sleep(0.004 * kill)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        worker = subprocess.Popen([sys.executable, "-m", "thalweg.recorder.worker", str(home)])
+        time.sleep(0.12 * kill)
+        worker.send_signal(signal.SIGKILL)
+        worker.wait()
+    assert _hook(home, _event(path)).wait() == 0
+    _settle(home)
+
+    assert _archived(home) == _requests(range(ROWS * KILLS))
+
+
+def test_hooks_at_the_same_time_add_each_row_once(tmp_path: Path, home: Path) -> None:
+    path = write(tmp_path, numbered(range(ROWS)))
+    hooks = [_hook(home, _event(path, name)) for name in ("Stop", "SubagentStop") * 4]
+    assert [process.wait() for process in hooks] == [0] * len(hooks)
+    _settle(home)
+
+    assert _archived(home) == _requests(range(ROWS))
+    assert not list((home / "queue").iterdir())
+
+
+@pytest.mark.parametrize("name", ["Stop", "PreCompact"])
+def test_a_log_that_is_rewritten_before_the_worker_reads_it_loses_nothing(
+    tmp_path: Path, home: Path, name: str
+) -> None:
+    """Another process holds the lock of the worker: the agent is faster, and rewrites in place."""
+    home.mkdir()
+    (home / hook.LOCK).touch()
+    code = (
+        "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, 2); print(1, flush=True); input()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(home / hook.LOCK)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    path = write(tmp_path, numbered(range(9)))
+    assert _hook(home, _event(path, name)).wait() == 0
+    path.write_bytes(b"")
+    assert _hook(home, _event(path, name)).wait() == 0
+    write(tmp_path, numbered(range(7, 12)))
+    assert _hook(home, _event(path, name)).wait() == 0
+    holder.kill()
+    holder.communicate()
+    _settle(home)
+
+    assert _archived(home) == _requests(range(12))
+
+
+def test_a_full_disk_stops_no_agent_and_loses_nothing_of_the_log(tmp_path: Path) -> None:
+    """The recorder's folder is on a file system of 1 MB, which fills; then there is room again."""
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = [_MOUNT, "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)]
+    if os.geteuid() or subprocess.run(mounted, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount")
+    try:
+        home = small / "home"
+        for size in (ROWS, ROWS * 20):
+            path = write(tmp_path, numbered(range(size)))
+            assert _hook(home, _event(path)).wait() == 0
+            worker = [sys.executable, "-m", "thalweg.recorder.worker", str(home)]
+            subprocess.run(worker, capture_output=True, check=False)
+        assert _archived(home) == _requests(range(ROWS))
+        subprocess.run([_MOUNT, "-o", "remount,size=64m", str(small)], check=True)
+        assert _hook(home, _event(path)).wait() == 0
+        _settle(home)
+
+        assert _archived(home) == _requests(range(ROWS * 20))
+    finally:
+        subprocess.run([_UNMOUNT, "-l", str(small)], check=False)
+        shutil.rmtree(small, ignore_errors=True)
