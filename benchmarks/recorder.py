@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive, render_passages
@@ -170,7 +171,7 @@ def _hooks(folder: Path) -> None:
         log = folder / f"{size}.jsonl"
         log.write_bytes(b" " * size * 1_000_000)
         given = json.dumps({**stop, "transcript_path": str(log)})
-        took = _latency(lambda given=given: _run(command, given))  # type: ignore[misc]
+        took = _latency(partial(_run, command, given))
         print(f"hook at the end of a turn, log of {size} MB: {took}")
 
 

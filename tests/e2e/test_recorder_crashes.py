@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -37,10 +36,9 @@ def _event(path: Path, name: str = "Stop") -> str:
     return json.dumps(plain)
 
 
-def _hook(home: Path, event: str, **options: Callable[[], None]) -> "subprocess.Popen[bytes]":
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", hook.__file__, str(home)], stdin=subprocess.PIPE, **options
-    )
+def _hook(home: Path, event: str) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-I", "-S", hook.__file__, str(home)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE)
     assert process.stdin is not None
     process.stdin.write(event.encode())
     process.stdin.close()
@@ -62,7 +60,7 @@ def _archived(home: Path) -> list[str]:
         return texts(archive)
 
 
-def _requests(numbers: Iterator[int] | range) -> list[str]:
+def _requests(numbers: range) -> list[str]:
     return [f"request {number}" for number in numbers]
 
 

@@ -31,6 +31,8 @@ COMPACTING = {"PreCompact", "PreCompress"}
 """Events after which an agent may rewrite its log: any log is copied before."""
 MOST_COPIED = 32_000_000
 """Largest log, in bytes, that is copied at other events."""
+MOST_QUEUED = 50
+"""Entries of the queue from which on no log is copied at them: the worker does not work."""
 CHUNK_BYTES = 1 << 20
 LOCK = "worker.lock"
 
@@ -75,7 +77,8 @@ def enqueue(queue: str, event: dict[str, str]) -> None:
     name = os.path.join(queue, f"{time.time_ns():020}-{os.getpid()}")
     log = event["transcript_path"]
     try:
-        if os.stat(log).st_size <= MOST_COPIED or event["hook_event_name"] in COMPACTING:
+        is_small = os.stat(log).st_size <= MOST_COPIED and len(os.listdir(queue)) < MOST_QUEUED
+        if is_small or event["hook_event_name"] in COMPACTING:
             os.mkdir(name, 0o700)
             copy = os.path.join(name, os.path.basename(log))
             copy_log(log, copy)
