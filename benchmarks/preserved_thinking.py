@@ -1,7 +1,7 @@
 """Preserved thinking: is any request refused, how much reasoning stays valid, how often is it cut?
 
     python -m benchmarks.preserved_thinking endpoint [--requests 10000] [--seed 1]
-    python -m benchmarks.preserved_thinking steps [--turns 30]
+    python -m benchmarks.preserved_thinking steps [--turns 30] [--on-server]
     python -m benchmarks.preserved_thinking sessions [--window 200000] [--tariff claude-fable-5-2]
 
 `endpoint` drives real agents (`create_agent`, `ContextMiddleware`, `ChatAnthropic`) against the
@@ -375,7 +375,9 @@ def drive(requests: int, seed: int) -> tuple[StrictProvider, World]:
     return provider, world
 
 
-def steps(turns: int, model: str = MODELS[0]) -> tuple[StrictProvider, Watch]:
+def steps(
+    turns: int, model: str = MODELS[0], *, on_server: bool = False
+) -> tuple[StrictProvider, Watch]:
     """Run the thread of twelve calls a turn."""
     watch, calls = Watch(), [0]
 
@@ -405,7 +407,7 @@ def steps(turns: int, model: str = MODELS[0]) -> tuple[StrictProvider, Watch]:
             stop=None,
             thinking={"type": "adaptive"},
         )
-        policy = ContextPolicy(window=128_000, summarize=False)
+        policy = ContextPolicy(window=128_000, summarize=False, clear_on_server=on_server)
         middleware = [ContextMiddleware(policy, archive=":memory:")]
         agent = create_agent(chat, [fetch], middleware=middleware, checkpointer=InMemorySaver())
         config: Any = {"configurable": {"thread_id": "steps"}, "recursion_limit": 100}
@@ -543,6 +545,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run what is asked for; 1 where a request was refused."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("endpoint", "sessions", "steps"))
+    parser.add_argument("--on-server", action="store_true", help="clear results on the server")
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--turns", type=int, default=30)
@@ -554,7 +557,7 @@ def main(arguments: Sequence[str]) -> int:
         sessions(asked.window, NAMED[asked.tariff], asked.most)
         return 0
     if asked.what == "steps":
-        return bool(report(*steps(asked.turns)))
+        return bool(report(*steps(asked.turns, on_server=asked.on_server)))
     provider, world = drive(asked.requests, asked.seed)
     refused = report(provider, world.watch)
     print(", ".join(f"{name} {times}" for name, times in sorted(world.happened.items())))

@@ -131,6 +131,10 @@ class ContextPolicy(SettingsSection):
     cost: Cost = "balanced"
     """How much stays in a request. `frugal` keeps least and fetches most; `careful` keeps most;
     `balanced` keeps what pays. Sizes that are set themselves (`offload`, `keep`) win."""
+    clear_on_server: bool = False
+    """Whether Anthropic's API clears old tool results (context editing, beta), for models that
+    bind their reasoning to everything sent before it: no edit of ours keeps that reasoning valid.
+    The archive has the results; `recall` finds them by words."""
     offload: Offload = Field(default_factory=Offload)
     pricing: Pricing = Field(default_factory=Pricing)
 

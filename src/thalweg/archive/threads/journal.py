@@ -115,6 +115,8 @@ class TurnRecord:
     rejected: str = ""
     """Error message of a provider that refused this turn's request, and its repair: the next
     request omits what was refused."""
+    cleared: tuple[int, int] = (0, 0)
+    """What the provider cleared from the previous request: tool uses, and its count of tokens."""
     additions: tuple[Listed, ...] = ()
     """Parts of the request besides the thread's messages and the tools."""
     session: Mapping[str, Any] = field(default_factory=dict)
@@ -142,7 +144,7 @@ def page_to_json(page: TurnRecord) -> str:
     plain: dict[str, Any] = {
         name: value
         for name in TurnRecord.__dataclass_fields__
-        if (value := getattr(page, name)) not in (None, 0, "", (), {})
+        if (value := getattr(page, name)) not in (None, 0, "", (), {}, (0, 0))
     }
     plain["line"] = [[s.first, s.last] for s in page.line.spans]
     plain["held"] = [[s.first, s.last] for s in page.held]
@@ -163,6 +165,7 @@ def page_from_json(text: str) -> TurnRecord:
     plain["line"] = ThreadBranch(tuple(Span(first, last) for first, last in plain["line"]))
     plain["held"] = tuple(Span(first, last) for first, last in plain["held"])
     plain["edits"] = tuple(edit_from_plain(edit) for edit in plain["edits"])
+    plain["cleared"] = tuple(plain.get("cleared", (0, 0)))
     plain["repairs"] = tuple(Repair(**repair) for repair in plain.get("repairs", ()))
     plain["additions"] = tuple(Listed(*one) for one in plain.get("additions", ()))
     known = plain.get("calibration", {})

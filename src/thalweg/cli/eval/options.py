@@ -27,8 +27,9 @@ Policies = Annotated[
     typer.Option(
         "--policy",
         metavar="NAMES",
-        help="The agent: thalweg (the default), thalweg-middleware, deepagents, langchain or "
-        "none. May be repeated, or separated by commas.",
+        help="The agent: thalweg (the default), thalweg-careful, thalweg-frugal, "
+        "thalweg-middleware, deepagents, langchain or none. May be repeated, or separated by "
+        "commas.",
     ),
 ]
 Subjects = Annotated[

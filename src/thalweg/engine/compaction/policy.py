@@ -61,6 +61,9 @@ class RentOrBuy:
     tariff: Tariff
     summarizes: bool = False
     """Whether a model writes a narrative summary: its cost is part of the price."""
+    provider_clears: bool = False
+    """Whether the provider clears old results: then only hard limits change the view, since any
+    change discards reasoning that is bound to it."""
     memory: dict[str, float] = field(default_factory=dict)
     """`fold`, `clear`: rent paid since the last action. `freed`: tokens freed; `missed`: cost of
     fetching some of them again, up to position `seen`."""
@@ -85,6 +88,8 @@ class RentOrBuy:
             "fold": fold(scene, costs, tail, summarizes=self.summarizes),
             "clear": clear(scene, costs, tail),
         }
+        if self.provider_clears:
+            rungs = {}
         due = [name for name, offer in rungs.items() if self._is_due(name, offer, scene)]
         if scene.binds and due == ["clear"] and self._is_near("fold", rungs["fold"], scene):
             due = ["fold"]  # both discard the same reasoning: do it once

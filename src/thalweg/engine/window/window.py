@@ -362,9 +362,12 @@ class Window:
         if model == self.model:
             return
         self.model = model
-        live = {p: self._counted_again(e) for p, e in self.entries.items() if e.media}
-        if live:
-            self.entries |= live
+        self.recount({p: self._counted_again(e) for p, e in self.entries.items() if e.media})
+
+    def recount(self, entries: Mapping[int, Entry]) -> None:
+        """Replace live entries by the same with other counts."""
+        if entries:
+            self.entries |= entries
             self._rebuild()
 
     def _counted_again(self, entry: Entry) -> Entry:

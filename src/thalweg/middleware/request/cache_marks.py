@@ -18,8 +18,9 @@ from langchain.agents.middleware.types import ModelRequest
 from thalweg.archive import ThreadKey
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.breakpoints import MOST_MARKS, BreakpointLayout, plan_marks
-from thalweg.middleware.request.checked_model import Body, with_last_look
+from thalweg.middleware.request.checked_model import Body, LastLook, with_last_look
 from thalweg.middleware.request.model_limits import layers
+from thalweg.middleware.request.provider_edits import unchanged
 
 MARK = "cache_control"
 HOUR_S = 3_600
@@ -59,6 +60,7 @@ class CacheMarker:
         *,
         has_record: bool,
         goes_on: bool = True,
+        also: LastLook = unchanged,
     ) -> ModelRequest[Any]:
         """Return a request that gets breakpoints when sent; unchanged if its client has none.
 
@@ -69,17 +71,18 @@ class CacheMarker:
             has_record: Whether its first message is a structured summary of a compaction.
             goes_on: Whether the thread continues from here: if not, the request reads the cache and
                 writes nothing new to it.
+            also: A further change of a body for Anthropic.
         """
 
         def look(body: Body) -> Body:
-            return self.mark(body, tariff, has_record=has_record, goes_on=goes_on)
+            return self.mark(also(body), tariff, has_record=has_record, goes_on=goes_on)
 
         def route(body: Body) -> Body:
             extra = body.get("extra_body") or {}
             has_key = "prompt_cache_key" in body or "prompt_cache_key" in extra
             return body if has_key else {**body, "prompt_cache_key": _name(key)}
 
-        if _is_anthropic(request.model) and tariff.breakpoints is not None:
+        if is_anthropic(request.model) and tariff.breakpoints is not None:
             return request.override(model=with_last_look(request.model, look))
         if _is_openai(request.model):
             return request.override(model=with_last_look(request.model, route))
@@ -114,7 +117,8 @@ class CacheMarker:
         return body
 
 
-def _is_anthropic(model: object) -> bool:
+def is_anthropic(model: object) -> bool:
+    """Return whether a model is a client of Anthropic's API."""
     return any(_is_a(one, "ChatAnthropic") for one in layers(model))
 
 

@@ -33,6 +33,7 @@ from thalweg.engine.pricing.matching import UNKNOWN
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
+from thalweg.engine.window.provider_clearing import ProviderClearing
 from thalweg.errors import LostThreadError, StorageError
 from thalweg.middleware.arguments import (
     KeptState,
@@ -91,6 +92,8 @@ class OpenThread:
     wording: MessageWriter = field(default_factory=MessageWriter)
     marking: CacheMarker = field(default_factory=CacheMarker)
     last_check: LastCheck = field(default_factory=LastCheck)
+    clearing: ProviderClearing = field(default_factory=ProviderClearing)
+    """What the provider clears from its requests."""
     added: int = 0
     """Tokens that other middleware was last seen to add to a request."""
     pending: PendingSummary | None = None

@@ -27,6 +27,8 @@ from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.rejected import REFUSED, plan_plain
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
+from thalweg.middleware.request.cache_marks import is_anthropic
+from thalweg.middleware.request.checked_model import with_last_look
 from thalweg.middleware.request.guard import count_text
 from thalweg.middleware.request.merging import as_left
 from thalweg.middleware.request.message_adaptation import (
@@ -36,6 +38,7 @@ from thalweg.middleware.request.message_adaptation import (
 )
 from thalweg.middleware.request.model_limits import ModelLimits, is_stand_in, limits_of, provider_of
 from thalweg.middleware.request.overhead import Overhead
+from thalweg.middleware.request.provider_edits import asking_for, cleared_uses, unchanged
 from thalweg.middleware.turn.effects import Flow
 from thalweg.middleware.turn.events import (
     TurnReport,
@@ -145,16 +148,29 @@ class _Turn:
         )
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
+            engine.policy.provider_clears = self._clears_on_server
         self.open.wording.speak_to(listener_of(self.request))
         self.open.set_beside(self.beside)
         engine.window.set_inserts(self.inserts.read(), self.inserts.of_memory)
+        uses = cleared_uses(self.request.state["messages"])[0] if self._clears_on_server else 0
+        engine.window.settle()
+        self.open.clearing.resume(engine.window, uses)
+
+    @property
+    def _clears_on_server(self) -> bool:
+        """Whether the provider clears old results: only for models that bind their reasoning."""
+        binds, wanted = self.open.session.engine.binds, self.desk.policy.clear_on_server
+        return wanted and binds and is_anthropic(self.request.model)
 
     def _plan(self, *, asked: bool = False, repairs: Sequence[Edit] = ()) -> Flow[None]:
         """Plan and commit edits, with what they need from outside, and enter the turn."""
         engine = self.open.session.engine
         engine.window.settle()
-        sent, before = list(engine.window.items), engine.window.tokens
         is_cold = self._is_cold()
+        if self._clears_on_server:
+            limit = engine.budget.limit
+            self.open.clearing.plan(engine.window, self.tariff, limit, is_cold=is_cold)
+        sent, before = list(engine.window.items), engine.window.tokens
         self.pending = PendingSummaries(self.desk, self.open, self.tariff, self._folded)
         if is_cold and self.desk.policy.summarize and self.desk.policy.background:
             repairs = [*repairs, *self.pending.shown_early()]
@@ -274,6 +290,7 @@ class _Turn:
             is_cold=is_cold,
             spent=summarizer.spent if summarizer.spent.calls else None,
             note="; ".join(map(str, summarizer.faults))[:NOTE_CHARS],
+            cleared=cleared_uses(self.request.state["messages"]),
             repairs=self._repairs(),
             additions=tuple(with_rest(list(self._listed()), self.beside.system_tokens)),
         )
@@ -343,11 +360,19 @@ class _Turn:
     def _cacheable(self, request: ModelRequest[Any], *, goes_on: bool = True) -> ModelRequest[Any]:
         """Have a request checked, and marked for the provider's cache if the policy wants it."""
         request = self.open.last_check.request(request)
+        window, also = self.open.session.engine.window, unchanged
+        kept = self.open.clearing.kept(window) if self._clears_on_server else None
+        if kept is not None:
+            also = asking_for(kept)
         if not self.desk.policy.prompt_caching:
-            return request
-        has_record = self.open.session.engine.window.fold is not None
+            return request.override(model=with_last_look(request.model, also))
         return self.open.marking.request(
-            request, self.key, self.tariff, has_record=has_record, goes_on=goes_on
+            request,
+            self.key,
+            self.tariff,
+            has_record=window.fold is not None,
+            goes_on=goes_on,
+            also=also,
         )
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:

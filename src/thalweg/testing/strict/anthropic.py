@@ -10,6 +10,7 @@ from thalweg.testing.strict.counting import (
     MESSAGE_TOKENS,
     CountedPiece,
     Measured,
+    TokenCounter,
     call_piece,
     compact,
     document_piece,
@@ -38,6 +39,7 @@ from thalweg.testing.strict.rules.anthropic_binding import (
     unbound,
 )
 from thalweg.testing.strict.rules.anthropic_blocks import content_blocks
+from thalweg.testing.strict.rules.anthropic_editing import edited, editing_problems
 from thalweg.testing.strict.sealing import signature
 
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "refusal": "refusal"}
@@ -48,6 +50,9 @@ class AnthropicDialect:
 
     wire: WireName = "anthropic"
     body_bytes = 32 * 1024 * 1024
+
+    def __init__(self) -> None:
+        self._counter = TokenCounter()
 
     def missing_key(self, headers: Mapping[str, str]) -> RequestProblem | None:
         """Return the problem of a request without the headers that its client always sends.
@@ -75,6 +80,7 @@ class AnthropicDialect:
         See `StrictDialect.problems`.
         """
         found = [*problems(body, takes_system=traits.takes_system)]
+        found = found or [*editing_problems(body, headers)]
         if found or not traits.binds:
             return found
         found += [*binding_problems(body, headers), *forced_problems(body)]
@@ -100,12 +106,11 @@ class AnthropicDialect:
         return None
 
     def items(self, body: Object) -> tuple[Any, ...]:
-        """Return the messages of a valid body, its system prompt as one of them.
+        """Return the messages of a valid body as the model sees them, the system prompt first.
 
         See `StrictDialect.items`.
         """
-        system = [{"role": "system", "content": body["system"]}] if body.get("system") else []
-        return (*system, *body["messages"])
+        return _items(edited(body, self._count).body)
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
         """Return the tools of a valid body; see `StrictDialect.tools`."""
@@ -120,20 +125,18 @@ class AnthropicDialect:
         return most
 
     def pieces(self, body: Object) -> list[CountedPiece]:
-        """Render a valid body for counting; see `StrictDialect.pieces`."""
-        tools = [
-            replace(piece, keep=_keep(tool))
-            for tool in body.get("tools") or ()
-            for piece in tool_pieces([_unmarked(tool)])
-        ]
-        pieces = tools + [
-            piece
-            for item in self.items(body)
-            for piece in _pieces(item["role"], content_blocks(item["content"]))
-        ]
-        if body.get("cache_control") and pieces:
-            pieces[-1] = replace(pieces[-1], keep=_keep(body))
-        return pieces
+        """Render a valid body for counting, as it is edited; see `StrictDialect.pieces`."""
+        return _rendered(edited(body, self._count).body)
+
+    def _count(self, body: Object) -> int:
+        return self._counter.measure(_rendered(body), 1.0).total
+
+    def _managed(self, body: Object) -> Object:
+        """Report what context editing removed, where it was requested."""
+        if not body.get("context_management"):
+            return {}
+        applied = edited(body, self._count).applied
+        return {"context_management": {"applied_edits": [*applied]}}
 
     def spend(
         self, cache: PromptCache, model: str, measured: Measured, now: float
@@ -150,7 +153,9 @@ class AnthropicDialect:
 
     def whole(self, reply: Reply) -> Object:
         """Write the body of an answer; see `StrictDialect.whole`."""
-        return {**_head(reply), "content": _content(reply), **_end(reply), **_transformed(reply)}
+        managed = self._managed(reply.request.body)
+        whole = {**_head(reply), "content": _content(reply), **_end(reply)}
+        return {**whole, **_transformed(reply), **managed}
 
     def events(self, reply: Reply) -> Iterator[Event]:
         """Write an answer as a stream; see `StrictDialect.events`."""
@@ -167,13 +172,35 @@ class AnthropicDialect:
             yield _event("content_block_stop", index=n)
         end = _end(reply)
         usage = end.pop("usage")
-        yield _event("message_delta", delta=end, usage=usage)
+        managed = self._managed(reply.request.body)
+        yield _event("message_delta", delta=end, usage=usage, **managed)
         yield _event("message_stop")
 
     def error(self, problem: RequestProblem, request_id: str) -> Object:
         """Write the body of an error; see `StrictDialect.error`."""
         error = {"type": problem.kind, "message": problem.message}
         return {"type": "error", "error": error, "request_id": request_id}
+
+
+def _items(body: Object) -> tuple[Any, ...]:
+    system = [{"role": "system", "content": body["system"]}] if body.get("system") else []
+    return (*system, *body["messages"])
+
+
+def _rendered(body: Object) -> list[CountedPiece]:
+    tools = [
+        replace(piece, keep=_keep(tool))
+        for tool in body.get("tools") or ()
+        for piece in tool_pieces([_unmarked(tool)])
+    ]
+    pieces = tools + [
+        piece
+        for item in _items(body)
+        for piece in _pieces(item["role"], content_blocks(item["content"]))
+    ]
+    if body.get("cache_control") and pieces:
+        pieces[-1] = replace(pieces[-1], keep=_keep(body))
+    return pieces
 
 
 def _keep(holder: Object) -> str:

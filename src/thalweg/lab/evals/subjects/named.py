@@ -1,6 +1,7 @@
 """Subjects by their names on the command line."""
 
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 
 from thalweg.engine.sections import nearest
@@ -16,6 +17,8 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "langchain": LangChain,
     "none": Unmanaged,
     "thalweg": Thalweg,
+    "thalweg-careful": partial(Thalweg, "thalweg-careful", "careful"),
+    "thalweg-frugal": partial(Thalweg, "thalweg-frugal", "frugal"),
     "thalweg-middleware": Middleware,
 }
 """Subjects with a name of their own."""

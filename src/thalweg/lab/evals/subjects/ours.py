@@ -15,6 +15,7 @@ from thalweg.archive import Archive, open_archive
 from thalweg.backends import FilesystemBackend
 from thalweg.engine import ContextPolicy
 from thalweg.engine.tokens import exact_counter
+from thalweg.engine.window.budget import Cost
 from thalweg.lab.evals.base import Agent, Need, Setting
 from thalweg.lab.evals.subjects.graphs import GraphAgent, files_below
 from thalweg.lab.evals.subjects.sizes import fitted, kept_share
@@ -37,6 +38,7 @@ class Thalweg:
     """Our agent as users create it: the deep one, or in a small window the small one."""
 
     name: str = "thalweg"
+    cost: Cost = "balanced"
     offers: frozenset[Need] = frozenset(
         {"tools", "system_prompt", "trigger", "files", "subagents", "memory"}
     )
@@ -47,7 +49,7 @@ class Thalweg:
         common: dict[str, Any] = {
             "system_prompt": setting.system_prompt or None,
             "backend": FilesystemBackend(parts.files),
-            "context": policy_of(setting),
+            "context": policy_of(setting, self.cost),
             "archive": parts.archive,
             "checkpointer": InMemorySaver(),
         }
@@ -138,16 +140,17 @@ def _nothing() -> None:
     """Learn nothing: the small agent stores messages verbatim."""
 
 
-def policy_of(setting: Setting) -> ContextPolicy:
+def policy_of(setting: Setting, cost: Cost = "balanced") -> ContextPolicy:
     """Return the policy: the default one, or one with the forced trigger.
 
     Turns wait for their summaries: else results would depend on the speed of models.
     """
     if setting.trigger is None:
-        return ContextPolicy(background=False, window=setting.window)
+        return ContextPolicy(background=False, cost=cost, window=setting.window)
     kind: Literal["fraction"] = "fraction"
     return ContextPolicy(
         background=False,
+        cost=cost,
         window=setting.window,
         trigger=(kind, setting.trigger),
         keep=(kind, kept_share(setting)),
