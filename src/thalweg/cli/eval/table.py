@@ -65,16 +65,17 @@ def _table(model: str, results: Sequence[Result]) -> Table:
 def _simulated(result: Result) -> float:
     """Return the cost of a scripted model's trial, with a simulated cache; 0 for any other model.
 
-    The unit is an uncached input token.
+    The unit is a thousand uncached input tokens.
     """
     is_scripted = result.key.model.startswith(SCRIPTED)
-    return spent(result.trace, TARIFFS["anthropic"]).cost if is_scripted else 0.0
+    return spent(result.trace, TARIFFS["anthropic"]).cost / 1_000 if is_scripted else 0.0
 
 
+# Of a trial. The names and figures are short: six agents fit into a line.
 _FIGURES: tuple[tuple[str, Callable[[Result], float], str], ...] = (
-    ("tokens sent in a trial", lambda result: float(result.tokens.input), "{:,.0f}"),
-    ("cost of a trial in dollars", lambda result: result.cost or 0.0, "{:.4f}"),
-    ("cost of a trial, simulated", _simulated, "{:,.0f}"),
+    ("k tokens sent", lambda result: result.tokens.input / 1_000, "{:,.0f}"),
+    ("dollars", lambda result: result.cost or 0.0, "{:.4f}"),
+    ("simulated cost", _simulated, "{:,.0f}"),
 )
 
 

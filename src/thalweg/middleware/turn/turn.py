@@ -28,7 +28,7 @@ from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.rejected import REFUSED, plan_plain
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.request.cache_marks import is_anthropic
-from thalweg.middleware.request.checked_model import with_last_look
+from thalweg.middleware.request.checked_model import LastLook, with_last_look
 from thalweg.middleware.request.guard import count_text
 from thalweg.middleware.request.merging import as_left
 from thalweg.middleware.request.message_adaptation import (
@@ -360,7 +360,8 @@ class _Turn:
     def _cacheable(self, request: ModelRequest[Any], *, goes_on: bool = True) -> ModelRequest[Any]:
         """Have a request checked, and marked for the provider's cache if the policy wants it."""
         request = self.open.last_check.request(request)
-        window, also = self.open.session.engine.window, unchanged
+        window = self.open.session.engine.window
+        also: LastLook = unchanged
         kept = self.open.clearing.kept(window) if self._clears_on_server else None
         if kept is not None:
             also = asking_for(kept)

@@ -16,9 +16,9 @@ EDITING_BETA = "context-management-2025-06-27"
 """The value of the header `anthropic-beta` that admits `context_management`."""
 TOOL_USES, THINKING = "clear_tool_uses_20250919", "clear_thinking_20251015"
 PLACEHOLDER = "[Old tool result content cleared]"
-_TRIGGER = {"type": "input_tokens", "value": 100_000}
-_KEEP = {"type": "tool_uses", "value": 3}
-_KEEP_TURNS = {"type": "thinking_turns", "value": 1}
+_TRIGGER: Mapping[str, Any] = {"type": "input_tokens", "value": 100_000}
+_KEEP: Mapping[str, Any] = {"type": "tool_uses", "value": 3}
+_KEEP_TURNS: Mapping[str, Any] = {"type": "thinking_turns", "value": 1}
 _AMOUNTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     TOOL_USES: {
         "trigger": ("input_tokens", "tool_uses"),
@@ -28,7 +28,10 @@ _AMOUNTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     THINKING: {"keep": ("thinking_turns",)},
 }
 """The units of each amount of an edit."""
-_OTHERS = {TOOL_USES: {"exclude_tools": list, "clear_tool_inputs": bool}, THINKING: {}}
+_OTHERS: Mapping[str, Mapping[str, type]] = {
+    TOOL_USES: {"exclude_tools": list, "clear_tool_inputs": bool},
+    THINKING: {},
+}
 _REASONING = frozenset({"thinking", "redacted_thinking"})
 
 Count = Callable[[Object], int]
@@ -65,7 +68,7 @@ def editing_problems(body: Object, headers: Mapping[str, str]) -> Iterator[Reque
 
 
 def _edit_problems(path: str, edit: object) -> Iterator[RequestProblem]:
-    kind = edit.get("type") if isinstance(edit, dict) else None
+    kind = str(edit.get("type")) if isinstance(edit, dict) else ""
     if not isinstance(edit, dict) or kind not in _AMOUNTS:
         yield RequestProblem(f"{path}: Input should be `{TOOL_USES}` or `{THINKING}`")
         return
