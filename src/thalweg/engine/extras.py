@@ -15,7 +15,9 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "mcp": ("mcp", "langchain_mcp_adapters"),
     "ollama": ("langchain_ollama",),
     "openai": ("langchain_openai", "openai"),
+    "openai-agents": ("agents",),
     "postgres": ("psycopg", "psycopg_pool", "langgraph.checkpoint.postgres"),
+    "pydantic-ai": ("pydantic_ai",),
     "server": (
         "fastapi",
         "fastapi_offline",

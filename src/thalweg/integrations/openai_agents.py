@@ -6,26 +6,28 @@ from functools import partial
 from os import PathLike
 from typing import Any
 
-from agents import (
-    Agent,
-    FunctionTool,
-    ModelResponse,
-    RunConfig,
-    RunContextWrapper,
-    RunHooks,
-    SessionSettings,
-    TResponseInputItem,
-)
-from agents.memory.session import SessionABC
-from agents.run import CallModelData, ModelInputData
-from agents.tool_context import ToolContext
-
 from thalweg.archive import RECALL_TOOL, Archive
+from thalweg.engine.extras import needs_extra
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
 from thalweg.engine.wires.fields import from_json
 from thalweg.engine.wires.openai_responses import OpenAIResponsesWire
 from thalweg.integrations.slot import EngineSlot, HostCall
+
+with needs_extra("ThalwegSession"):
+    from agents import (
+        Agent,
+        FunctionTool,
+        ModelResponse,
+        RunConfig,
+        RunContextWrapper,
+        RunHooks,
+        SessionSettings,
+        TResponseInputItem,
+    )
+    from agents.memory.session import SessionABC
+    from agents.run import CallModelData, ModelInputData
+    from agents.tool_context import ToolContext
 
 _WIRE = OpenAIResponsesWire()
 

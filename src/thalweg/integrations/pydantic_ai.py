@@ -7,18 +7,21 @@ from functools import partial
 from os import PathLike
 from typing import Any
 
-from pydantic_ai import RunContext, Tool
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ModelResponse
-from pydantic_ai.models import ModelRequestContext
-from pydantic_ai.run import AgentRunResult
-from pydantic_ai.toolsets import FunctionToolset
-
 from thalweg.archive import RECALL_TOOL, Archive
+from thalweg.engine.extras import needs_extra
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
-from thalweg.integrations.pydantic_messages import read_messages, write_messages
 from thalweg.integrations.slot import EngineSlot, HostCall
+
+with needs_extra("ThalwegContext"):
+    from pydantic_ai import RunContext, Tool
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import ModelRequestContext
+    from pydantic_ai.run import AgentRunResult
+    from pydantic_ai.toolsets import FunctionToolset
+
+    from thalweg.integrations.pydantic_messages import read_messages, write_messages
 
 _WIRES = {"openai": "openai-chat", "anthropic": "anthropic", "google": "gemini"}
 """The wire by the name of a model's system; any other gets the rules of every provider."""

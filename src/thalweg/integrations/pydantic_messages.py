@@ -1,7 +1,4 @@
-"""Messages of Pydantic AI, read into ours and written back.
-
-As for every wire, an unmodified message is written as the very object that it was read from.
-"""
+"""Messages of Pydantic AI, parsed into ours and written back; unmodified ones are the same objects."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -144,7 +141,7 @@ def _write_request(message: Message) -> ModelRequestPart:
         return part
     if message.role == "system":
         return SystemPromptPart(message.text)
-    content = list(_content(message.parts))
+    content = [*_content(message.parts)]
     if message.role == "tool":
         outcome = unpack(message.extra, WIRE).get("outcome", "failed")
         return ToolReturnPart(
