@@ -1,4 +1,4 @@
-"""Messages of Pydantic AI, parsed into ours and written back; unmodified ones are the same objects."""
+"""Messages of Pydantic AI, parsed and written; unmodified ones are written as the same objects."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
