@@ -63,7 +63,7 @@ def _relative(totals: Totals) -> Figure | None:
     """Draw cost beside deepagents: a panel per tariff and window, groups across."""
     windows, tariffs, groups = _axes_of(totals)
     policies = [p for p in (OURS, RECORD, *PEERS) if p != DEEPAGENTS and _has(totals, p)]
-    if not _has(totals, DEEPAGENTS):
+    if not policies or not _has(totals, DEEPAGENTS):
         return None
     figure, panels = plt.subplots(
         len(tariffs),

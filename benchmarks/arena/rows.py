@@ -12,8 +12,10 @@ from pydantic import TypeAdapter, ValidationError
 import thalweg
 
 TARIFFS = ("anthropic", "openai", "deepseek", "gemini")
-WINDOWS = (128_000, 200_000)
+WINDOWS = (32_000, 128_000, 200_000)
 OURS, RECORD = "thalweg", "thalweg-record"
+PRESETS = ("thalweg-frugal", "thalweg-careful")
+"""The presets of `cost` besides the default."""
 DEEPAGENTS = "peer:deepagents"
 SHARES = (0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7, 0.85)
 FIXED = tuple(f"{OURS}@{share}" for share in SHARES)
@@ -28,21 +30,29 @@ PEERS = (
     "peer:headroom",
 )
 ORACLE = "oracle"
-POLICIES = (OURS, RECORD, *PEERS, *FIXED, ORACLE)
+POLICIES = (OURS, *PRESETS, RECORD, *PEERS, *FIXED, ORACLE)
 PACKAGES = ("deepagents", "langchain", "strands-agents", "headroom-ai")
 """Peers' packages, whose versions the page tells."""
 RECORDED = "recorded"
 """The group of all recorded threads; a scripted one is a group of its own."""
 
-_ONLY_OURS = ("context/policy", "context/plan", "context/squeeze", "context/sav", "context/thresh")
+_ONLY_OURS = ("engine/compaction/", "engine/summaries/", "engine/settings")
 """Files that change what our policies do and nothing that a peer is measured by."""
 _NEVER = (
+    "agent/",
+    "archive/threads/",
     "cli/",
-    "threads/",
-    "pages/",
-    "replay/page/",
-    "replay/report",
-    "replay/payload",
+    "client/",
+    "lab/evals/",
+    "lab/pages/",
+    "lab/replay/page/",
+    "lab/replay/payload",
+    "lab/replay/report",
+    "memory/",
+    "middleware/",
+    "recorder/",
+    "server/",
+    "testing/",
 )
 
 
@@ -58,6 +68,8 @@ class Row:
     whole_tokens: int
     """Of the thread, sent whole."""
     calls: int = 0
+    cold: int = 0
+    """Calls that found nothing of the thread in the cache."""
     peak: int = 0
     over: int = 0
     invalid: int = 0

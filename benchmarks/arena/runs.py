@@ -178,6 +178,7 @@ def _row(job: Job, subject: ReplaySubject, run: ReplayRun) -> Row:
         tariff=run.tariff,
         whole_tokens=_whole(subject),
         calls=len(run.calls),
+        cold=sum(call.cold or not k for k, call in enumerate(run.calls)),
         peak=max((call.tokens for call in run.calls), default=0),
         over=sum(call.tokens > run.window for call in run.calls),
         invalid=sum(bool(call.problems) for call in run.calls),

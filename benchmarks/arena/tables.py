@@ -26,6 +26,25 @@ def beside_deepagents(totals: Totals) -> str:
     return _by_tariff(totals, cell)
 
 
+FIXED_PARTS = (0, 12_000, 25_000)
+"""Tokens of a system prompt and tools: none, of a usual agent, of a large coding agent."""
+
+
+def with_fixed_part(totals: Totals) -> str:
+    """Tell our cost as a share of deepagents', with what nobody's policy can shrink."""
+    rows: list[list[str]] = []
+    for cell, policies in sorted(totals.items(), key=lambda pair: pair[0].window):
+        if cell.tariff != DETAILED or not {OURS, DEEPAGENTS} <= policies.keys():
+            continue
+        ours, peer = policies[OURS], policies[DEEPAGENTS]
+        told = [
+            f"{(ours.dear + ours.fixed_part(n)) / (peer.dear + peer.fixed_part(n)):.2f}"
+            for n in FIXED_PARTS
+        ]
+        rows.append([f"{title(cell.group)}, {cell.window // 1_000}k", *told])
+    return _table(("threads, window", *(f"{n:,}" for n in FIXED_PARTS)), rows)
+
+
 def beside_best_trigger(totals: Totals) -> str:
     """Tell our cost as a share of that of deepagents' best trigger at the same recall."""
 

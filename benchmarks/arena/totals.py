@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks.arena.rows import RECORDED, Row
 
+from thalweg.engine.pricing.table import TARIFFS
 from thalweg.lab.replay.workloads import SCHEME, WORKLOADS
 
 LONG = f"{RECORDED}, long"
@@ -50,6 +51,19 @@ class Total:
         """Share of the needles that are in the context or one search away; 1 without needles."""
         asked = self.sum("inline") + self.sum("search") + self.sum("lost")
         return 1 - self.sum("lost") / asked if asked else 1.0
+
+    def fixed_part(self, tokens: int) -> float:
+        """Return what a system prompt and tools of so many tokens add to the cost.
+
+        Each call reads them from the cache, or writes them where it finds nothing there. Our
+        summaries are asked for behind the live request, so they read them once more.
+        """
+        added = 0.0
+        for row in self.rows:
+            prices = TARIFFS[row.tariff].prices(tokens)
+            asked = row.calls + (0 if row.policy.startswith("peer:") else row.summaries)
+            added += tokens * (prices.write * row.cold + prices.read * (asked - row.cold))
+        return added
 
     def beside(self, other: "Total", mine: str, its: str = "") -> float:
         """Divide one field by another's of the same threads: those that neither failed on."""

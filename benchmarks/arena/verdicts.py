@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from benchmarks.arena.rows import DEEPAGENTS, FIXED, OURS, PEERS, RECORD
 from benchmarks.arena.totals import DEAR, LONG, Cell, Total, Totals, title
 
-MOST = {128_000: 0.6, 200_000: 0.5}
+MOST = {32_000: 1.0, 128_000: 0.35, 200_000: 0.35}
 """Cost with faults, as a share of what installed deepagents costs, by window."""
+MOST_AT = {"deepseek": 0.6}
+"""The least such share that is asked for at some prices: there reading costs nearly nothing."""
 NEAR = 1.05
 """The same, as a share of the best fixed threshold of our own ladder."""
 
@@ -46,7 +48,8 @@ def _of_cell(cell: Cell, policies: Mapping[str, Total]) -> Iterator[Verdict]:
     ours = policies[OURS]
     if DEEPAGENTS in policies and cell.window in MOST:
         ratio = ours.beside(policies[DEEPAGENTS], DEAR)
-        yield Verdict("cost beside deepagents", where, ratio, MOST[cell.window])
+        most = max(MOST[cell.window], MOST_AT.get(cell.tariff, 0.0))
+        yield Verdict("cost beside deepagents", where, ratio, most)
     if best := best_trigger(policies):
         ratio = ours.beside(policies[best], DEAR)
         yield Verdict(f"cost beside its best trigger ({best})", where, ratio, 1.0)

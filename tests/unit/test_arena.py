@@ -34,8 +34,8 @@ def a_row(policy: str = OURS, cost: float = 50.0, group: str = MIXED, **more: ob
     return replace(row, **more)  # type: ignore[arg-type] # each test names fields that exist
 
 
-def a_field(peer: float = 110.0, best: float = 49.0) -> list[Row]:
-    """Make rows in which ours costs 50: under half of the peer's, two percent above the best."""
+def a_field(peer: float = 160.0, best: float = 49.0) -> list[Row]:
+    """Make rows in which ours costs 50: under a third of the peer's, two percent above the best."""
     fixed = [a_row(name, best + k) for k, name in enumerate(FIXED)]
     oracle = a_row(ORACLE, 40.0, sets=25.0)
     return [a_row(), a_row(DEEPAGENTS, peer), a_row(f"{DEEPAGENTS}@0.25", 70.0), oracle, *fixed]
@@ -57,7 +57,7 @@ def test_a_field_that_shows_everything_misses_nothing() -> None:
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        (a_field(peer=90.0), "cost beside deepagents is 0.5556, at most 0.5, 0.0556 too much"),
+        (a_field(peer=90.0), "cost beside deepagents is 0.5556, at most 0.35, 0.2056 too much"),
         (a_field(best=40.0), f"our best threshold ({FIXED[0]}) is 1.25, at most 1.05"),
         ([*a_field(), a_row(f"{DEEPAGENTS}@0.5", 45.0)], "its best trigger"),
         ([*a_field(), a_row("peer:strands", inline=2, search=9)], ""),
@@ -79,6 +79,23 @@ def test_recall_below_a_peer_is_missed() -> None:
     [told, *_] = missed([replace(ours, lost=10), *others])
 
     assert told.endswith("recall of peer:deepagents less ours is 0.5, at most 0, 0.5000 too much")
+
+
+def test_where_reading_costs_nearly_nothing_more_is_enough() -> None:
+    """Only at those prices."""
+    dear = a_field(peer=90.0)
+
+    assert len(missed(dear)) == 1
+    assert missed([replace(row, tariff="deepseek") for row in dear]) == []
+
+
+def test_a_fixed_part_brings_the_costs_together() -> None:
+    """It is written by the call that finds nothing in the cache, and read by the others."""
+    rows = [a_row(cold=1, cost=10_000.0), a_row(DEEPAGENTS, 100_000.0, cold=1)]
+    [policies] = totals_of(rows).values()
+
+    assert policies[OURS].fixed_part(12_000) == pytest.approx(12_000 * (1.25 + 2 * 0.1))
+    assert tables.with_fixed_part(totals_of(rows)).endswith("| mixed, 200k | 0.10 | 0.23 | 0.34 |")
 
 
 def test_the_best_trigger_is_the_cheapest_that_recalls_as_much() -> None:
@@ -187,7 +204,7 @@ def test_every_marker_of_the_page_has_figures(tmp_path: Path) -> None:
     before, after = PAGE.read_text(encoding="utf-8"), page.read_text(encoding="utf-8")
 
     assert "Measured on 22 November 2026" in after
-    assert "| mixed, 200k | 0.45 to 0.45 |" in after
+    assert "| mixed, 200k | 0.31 to 0.31 |" in after
     assert "| mixed, 200k | 1.02 (0.1) |" in after
     assert "| mixed, 200k | +25% / +100% |" in after
     assert [line for line in before.splitlines() if line.startswith("#")] == [

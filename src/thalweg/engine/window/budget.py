@@ -17,9 +17,9 @@ class Amounts(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tail_tokens: PositiveInt = 1_500
+    tail_tokens: PositiveInt = 1_000
     """Tokens of newest messages kept verbatim after a compaction, if the window permits."""
-    record_tokens: PositiveInt = 2_500
+    record_tokens: PositiveInt = 2_000
     """Most tokens of a structured summary, unless the user's requests need more."""
     result_tokens: PositiveInt = 20_000
     """A larger tool result is replaced by a preview on arrival (a quarter of the limit if smaller).
@@ -34,7 +34,7 @@ class Amounts(BaseModel):
 
 AMOUNTS: Mapping[Cost, Amounts] = MappingProxyType(
     {
-        "frugal": Amounts(tail_tokens=1_000, record_tokens=2_000, result_tokens=10_000),
+        "frugal": Amounts(tail_tokens=500, record_tokens=1_500, result_tokens=10_000),
         "balanced": Amounts(),
         "careful": Amounts(tail_tokens=8_000, record_tokens=8_000, listing_tokens=20_000),
     }
@@ -49,7 +49,7 @@ class Budget(Amounts):
     Example:
         >>> budget = Budget(window=200_000)
         >>> budget.limit, budget.tail(fixed=5_000)
-        (191808, 1500)
+        (191808, 1000)
     """
 
     window: PositiveInt
