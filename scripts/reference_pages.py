@@ -29,6 +29,8 @@ PACKAGES = (
     "thalweg.engine.tokens",
     "thalweg.engine.wires",
     "thalweg.errors",
+    "thalweg.integrations.openai_agents",
+    "thalweg.integrations.pydantic_ai",
     "thalweg.lab.evals",
     "thalweg.lab.recordings",
     "thalweg.memory",

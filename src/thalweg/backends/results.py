@@ -14,9 +14,13 @@ ASYNC_GLOB_TIMEOUT: Final = 30
 FileOperationError = Literal["file_not_found", "permission_denied", "is_directory", "invalid_path"]
 """Common errors of one file in a batch, in words that a model can act on."""
 FILE_NOT_FOUND: Final = "file_not_found"
+"""The path does not exist."""
 PERMISSION_DENIED: Final = "permission_denied"
+"""The file may not be read or written."""
 IS_DIRECTORY: Final = "is_directory"
+"""The path is a folder."""
 INVALID_PATH: Final = "invalid_path"
+"""The path is malformed or leaves the root."""
 GlobTruncationReason = Literal["budget", "unreadable", "transport"]
 """Why a glob is incomplete: out of time or matches (a narrower pattern shows the rest), a
 folder that cannot be read (nothing shows it), or output clipped on its way here."""

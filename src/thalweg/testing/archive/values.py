@@ -6,10 +6,13 @@ from thalweg.archive import Archive, Logged, ThreadKey
 from thalweg.engine.entries import Media, Message, Opaque, Role, Text, Thinking, ToolCall, Usage
 
 Reopen = Callable[[], Archive]
+"""Opens the archive under test again, as another process would."""
 
 KEY = ThreadKey("ada", "t1")
+"""The thread of most tests."""
 
 OTHERS = (ThreadKey("ada", "t2"), ThreadKey("bob", "t1"), ThreadKey("ada\0t1", ""))
+"""Threads and owners that must not be confused with it."""
 
 ODD = (
     Message("system", (Text("You are helpful.", extra='{"cache_control":{"type":"ephemeral"}}'),)),
@@ -20,6 +23,7 @@ ODD = (
     Message("user", (Media("image/png", data="A" * 5_000), Opaque("other", '{"a":"\\ud800"}'))),
     Message("assistant", (), kind="injected", line=7, usage=Usage(9, 8, 7, 6), extra='{"x":[]}'),
 )
+"""Messages with unusual content, which an archive returns unchanged."""
 
 
 def said(text: str, role: Role = "user") -> Logged:

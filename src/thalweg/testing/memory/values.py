@@ -21,10 +21,14 @@ from thalweg.memory.facts.values import (
 )
 
 Reopen = Callable[[], MemoryStore]
+"""Opens the store under test again, as another process would."""
 Gate = Callable[[], object]
 ADA = Scope("ada")
+"""The scope of most tests."""
 OTHERS = (Scope("ada", "coder"), Scope("bob"), Scope("ada\0coder"), Scope(""))
+"""Scopes that must not be confused with it."""
 NOW = "2026-03-01T10:00:00Z"
+"""The time of most tests."""
 LATER = "2026-03-01T11:00:00Z"
 ODD = (
     "half an emoji \ud83d, a NUL \0, two ends \r\n, and 'quotes\"",
