@@ -96,7 +96,7 @@ FRAME_TOKENS = 24
 """Tokens of the fence and the headings."""
 REQUESTS_SHARE = 0.8
 """Share of the budget that the requests may fill, before the rest is considered."""
-REQUESTS_TOKENS = 4_000
+REQUESTS_TOKENS = 6_400
 """Tokens that the requests may fill in any budget, if its widest form permits."""
 SKILLS_SHARE = 0.2
 """Share of the budget for names of skills: they precede the requests, which can be short."""
