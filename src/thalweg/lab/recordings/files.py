@@ -50,7 +50,7 @@ FORMATS: tuple[LogFormat, ...] = (
 )
 """Every format, specific ones before general ones."""
 
-_ALWAYS = (".jsonl", ".traj")
+_ALWAYS = (".jsonl", ".traj", ".eval")
 _IF_KNOWN = (".json", ".txt", ".md")
 _MOST_THREADS = 1_000
 """Most threads of one file that are counted for its error."""

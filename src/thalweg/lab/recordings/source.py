@@ -10,8 +10,10 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 from thalweg.engine.wires.base import Note
 from thalweg.errors import RecordingError
@@ -26,12 +28,13 @@ DEEPEST = 200
 """Deepest nesting of JSON: far below what Python can serialize, far above what agents write."""
 
 _GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (b"\xef\xbb\xbf", "utf-8"),
     (b"\xff\xfe", "utf-16-le"),
     (b"\xfe\xff", "utf-16-be"),
 )
-_SUFFIXES = {".gz", ".jsonl", ".json", ".traj", ".orig", ".txt", ".md"}
+_SUFFIXES = {".gz", ".jsonl", ".json", ".traj", ".eval", ".orig", ".txt", ".md"}
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89abAB-fF]")
 
 
@@ -93,6 +96,8 @@ def open_source(path: Path) -> RecordedFile:
         data, complete = _decompress(path, data)
         if not complete:
             notes.append(Note(-1, "truncated_gzip", "the compressed file breaks off early"))
+    elif data.startswith(_ZIP):
+        data = _unzip(path, data)
     return take_apart(_bare_name(path.name), _decode(data, notes), notes, path=str(path))
 
 
@@ -135,6 +140,23 @@ def _bytes(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         problem = f"cannot be read ({error})"
         raise RecordingError(str(path), problem, "check its permissions") from error
+
+
+def _unzip(path: Path, data: bytes) -> bytes:
+    """Return the log that inspect_ai stored as a zip file (`.eval`) as its JSON log."""
+    try:
+        with ZipFile(BytesIO(data)) as members:
+            log = json.loads(members.read("header.json"))
+            names = sorted(name for name in members.namelist() if name.startswith("samples/"))
+            log["samples"] = [json.loads(members.read(name)) for name in names]
+    except NotImplementedError:
+        problem = "is compressed with Zstandard, which Python reads from version 3.14 on"
+        mend = "convert it: inspect log convert --to json --output-dir FOLDER FILE"
+        raise RecordingError(str(path), problem, mend) from None
+    except (BadZipFile, KeyError, TypeError, ValueError, zlib.error) as error:
+        problem = f"is a zip file, but no log of inspect_ai ({error})"
+        raise RecordingError(str(path), problem, "pass a recorded thread") from error
+    return json.dumps(log).encode()
 
 
 def _decompress(path: Path, data: bytes) -> tuple[bytes, bool]:
