@@ -64,7 +64,7 @@ class World:
 
     def wait_until(self, holds: Callable[[], bool]) -> None:
         """Wait for the worker."""
-        for _ in range(200):
+        for _ in range(1_800):
             if holds():
                 return
             time.sleep(0.1)

@@ -25,7 +25,7 @@ def import_sessions(
         typer.Argument(
             metavar="PATH",
             help="Recorded threads: files, folders or globs; the format is detected. Without one: "
-            "the sessions of Claude Code, Codex, Gemini CLI and pi in the home folder.",
+            "the sessions of Claude Code, Codex, Gemini CLI, opencode and pi in the home folder.",
         ),
     ] = None,
     *,
