@@ -1,6 +1,6 @@
 """The frozen values of memory: scopes, turns, facts with their evidence, the profile.
 
-Times are aware UTC in ISO 8601 (`2026-03-01T10:00:00Z`), or empty where they are not known.
+Times are aware UTC in ISO 8601 (`2026-03-01T10:00:00Z`), or empty if unknown.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import Literal, NewType
 
 FactId = NewType("FactId", str)
-"""Opaque; `fact-` and some letters and digits where we made it."""
+"""Opaque; `fact-` with letters and digits if generated here."""
 NO_FACT = FactId("")
 
 Category = Literal["preference", "knowledge", "context", "behavior", "goal"]
@@ -16,31 +16,31 @@ Category = Literal["preference", "knowledge", "context", "behavior", "goal"]
 
 Status = Literal["active", "superseded", "quarantined", "expired"]
 """`active` facts are recalled. `superseded` ones answer questions about the past.
-`quarantined` ones wait for the user's word: see `review`. `expired` ones were let go of for
-want of room and are recalled no more."""
+`quarantined` ones wait for the user's decision: see `review`. `expired` ones were evicted for
+lack of capacity and are not recalled."""
 
 
 Mode = Literal["on", "read_only", "incognito", "off"]
 """What memory does with a thread. `read_only`: it recalls and learns nothing; `incognito` and
-`off`: neither, and `incognito` threads leave no turn."""
+`off`: neither, and no turn of `incognito` threads is stored."""
 
 
 Importance = Literal[1, 2, 3]
-"""3: who the user is, as their home, family, health and work; 2: what lasts; 1: a detail."""
+"""3: personal facts such as home, family, health and work; 2: lasting facts; 1: details."""
 
 
 class Trust(IntEnum):
-    """Who is behind a text. What is derived from several has the least trust of them.
+    """The trust of a text's origin. Derived text has the least trust of its sources.
 
-    The harness sets it from where a text came from, never a model.
+    The harness sets it from the origin of a text, never a model.
     """
 
     WEB = 0
     """A page, a search result."""
     TOOL = 1
-    """A tool's result, a file; an answer that the model wrote with such before it."""
+    """A tool's result, a file; an answer that the model wrote after reading it."""
     ASSISTANT = 2
-    """The model, with nothing but the user's words before it."""
+    """The model, after reading only the user's words."""
     IMPORT = 3
     """A document that the user imported."""
     USER = 4
@@ -49,16 +49,16 @@ class Trust(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memory. It comes from the authenticated caller, never from a model or a filter."""
+    """The owner of a memory, from the authenticated caller, never from a model or a filter."""
 
     owner: str
     agent: str = ""
-    """An agent with a memory of its own for this owner; empty for the one all agents share."""
+    """An agent with its own memory for this owner; empty for the memory that all agents share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What somebody said in a thread, as memory keeps it: one message, its own words only."""
+    """One message of a thread as memory stores it: its author's own words only."""
 
     thread: str
     seq: int
@@ -66,13 +66,13 @@ class Statement:
     leave gaps."""
     role: Literal["user", "assistant"]
     text: str
-    """The speaker's own words: quotations and pasted text left out (see `own_words`)."""
+    """The author's own words, without quotations and pasted text (see `own_words`)."""
     said_at: str
     trust: Trust
     author: str = ""
-    """The speaker's name, where it is known."""
+    """The author's name, if available."""
     position: int = -1
-    """Position in the thread's log; -1 where there is none."""
+    """Position in the thread's log; -1 if none."""
     uid: str = ""
     """The message's own id, or a digest of it: the same message is kept once."""
 
@@ -85,11 +85,11 @@ class Evidence:
     uid: str
     """Of the message; see `Statement.uid`."""
     quote: str
-    """Word for word from `Statement.text`."""
+    """Verbatim from `Statement.text`."""
     said_at: str
     trust: Trust
     position: int = -1
-    """Position in the thread's log; -1 where there is none."""
+    """Position in the thread's log; -1 if none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +103,13 @@ class Fact:
     """0 to 1. Gates writing and breaks ties; it is no part of relevance."""
     created_at: str
     source: str
-    """Thread it was first learned in; `manual`, `import` where it was not learned."""
+    """The thread it was first learned in; `manual` or `import` if it was not learned."""
     subject: str = ""
-    """Who or what it is about, folded (`user`, `project atlas`); empty where it is not known."""
+    """Who or what it is about, normalized (`user`, `project atlas`); empty if unknown."""
     attribute: str = ""
-    """What it tells of the subject, folded (`employer`, `home city`); empty where not known."""
+    """The attribute of the subject, normalized (`employer`, `home city`); empty if unknown."""
     value: str = ""
-    """What it tells, folded; empty where it is not known."""
+    """The value, normalized; empty if unknown."""
     evidence: tuple[Evidence, ...] = ()
     aliases: tuple[str, ...] = ()
     """Other wordings that were merged into it."""
@@ -117,9 +117,9 @@ class Fact:
     language: str = ""
     """ISO 639-1."""
     valid_from: str = ""
-    """Since when it holds; `observed_at` where it was not said."""
+    """Start of its validity; `observed_at` if not stated."""
     valid_to: str = ""
-    """Until when it holds or held; empty where nothing is known of an end."""
+    """End of its validity; empty if no end is known."""
     observed_at: str = ""
     """When it was last said."""
     superseded_by: FactId = NO_FACT

@@ -21,14 +21,14 @@ SHORTLIST = 48
 READ = 100
 """Items that are read."""
 REACH = 2
-"""Turns before and after one that speak for it."""
+"""Turns before and after an item whose words count for it."""
 _K1, _B = 1.2, 0.75
 _BEFORE, _AFTER = (0.4, 0.2), (0.3, 0.2)
-"""What the words say of the turn before and the one before that; and of those after."""
+"""Weights of the words of the two turns before, and of the two turns after."""
 SIMILARITY = 0.6
-"""What the likeness of vectors says beside the words."""
+"""Weight of vector similarity, relative to that of words."""
 _LEARNED = 0.3
-"""What the words of a turn say that a fact was learned from."""
+"""Weight of the words of the turn that a fact was learned from."""
 _NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 _ALONE: Mapping[int, float] = MappingProxyType({})
 
@@ -38,32 +38,32 @@ class RecallFeatures:
     """Why an item was recalled; the defaults are the weights in the score."""
 
     words: float = 1.0
-    """BM25 of its words, as a share of the best; with the likeness of vectors where there are."""
+    """BM25 of its words, as a share of the best; with vector similarity if there are vectors."""
     around: float = 1.0
     """The same of the turns just before and after it, or of the turns a fact was learned from."""
     together: float = 1.0
-    """Share of the question's words that stand in it or beside it."""
+    """Share of the question's words in it or in neighbouring turns."""
     session: float = 0.5
-    """The best that was said in the same thread on the same day."""
+    """The best score in the same thread on the same day."""
     author: float = 0.2
-    """1 where it was said by somebody whom the question names."""
+    """1 if the question names its author."""
     role: float = -0.3
-    """1 where the assistant said it, and the question neither asks for that nor names it."""
+    """1 if its author is the assistant, and the question neither asks for that nor names it."""
     asking: float = -0.5
-    """Share of its sentences that ask: a question seldom answers one."""
+    """Share of its sentences that are questions: a question seldom answers one."""
     time: float = 0.2
-    """1 where it tells a time, for a question that asks when."""
+    """1 if it contains a time and the question asks when."""
     stale: float = -1.0
-    """Share of it that tells what holds no more, if the question does not ask for the past."""
+    """Share of it that is outdated, if the question does not ask for the past."""
 
     @classmethod
     def none(cls) -> "RecallFeatures":
-        """Return the features of what says nothing."""
+        """Return the features of an item without any relevance."""
         return cls(*(0.0 for _ in fields(cls)))
 
     @property
     def relevance(self) -> float:
-        """What it says to the question: the features before the factors."""
+        """Return the relevance to the question: the features before the factors."""
         return (
             self.words * WEIGHTS.words
             + self.around * WEIGHTS.around
@@ -73,7 +73,7 @@ class RecallFeatures:
 
     @property
     def score(self) -> float:
-        """Relevance, times a factor for each of the rest."""
+        """Return the relevance, times a factor for each other feature."""
         return (
             self.relevance
             * (1 + self.author * WEIGHTS.author)
@@ -89,7 +89,7 @@ WEIGHTS = RecallFeatures()
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """An item with why it was recalled."""
+    """An item with the reasons for its recall."""
 
     item: RecallItem
     features: RecallFeatures
@@ -101,9 +101,9 @@ class Ranked:
 
 
 class ItemWeights:
-    """What is known of items by number: their words, and how telling those are.
+    """The words of items by number, with the weights of those words.
 
-    Made once for a question, and handed from step to step.
+    Built once per question and passed from step to step.
 
     Args:
         question: What is asked.
@@ -132,7 +132,7 @@ class ItemWeights:
         scores = self._bm25(found)
         best = max(scores.values(), default=0.0) or 1.0
         self.own = {number: score / best for number, score in scores.items()}
-        """What an item says by itself, 0 to about 1."""
+        """Scores of items without their neighbours, 0 to about 1."""
         for number, share in _stretched(found.near).items():
             self.own[number] = self.own.get(number, 0.0) + similarity * share
 
@@ -149,13 +149,13 @@ class ItemWeights:
         return scores
 
     def around(self, near: Mapping[int, float]) -> float:
-        """Tell what is said by those near an item."""
+        """Return the score of an item's neighbours."""
         own = self.own
         # Exact, so that the order of what is near does not matter.
         return math.fsum([own[other] * near[other] for other in near if other in own])
 
     def together(self, number: int, near: Iterable[int]) -> float:
-        """Tell which share of the question's words stands in an item or near it, 0 to 1."""
+        """Return the share of the question's words in an item or near it, 0 to 1."""
         own, masks = self.own, self._masks
         words = masks[number] if number in masks else self._mask(number)
         for other in near:
@@ -169,21 +169,21 @@ class ItemWeights:
         return mask
 
     def names(self, author: str) -> float:
-        """Tell whether the question names an author: 1 or 0."""
+        """Return 1 if the question names an author, else 0."""
         if (known := self._authors.get(author)) is None:
             known = self._authors[author] = float(self.question.names(author))
         return known
 
 
 def _stretched(near: Mapping[int, float]) -> dict[int, float]:
-    """Stretch likenesses to 0 to 1: a vector is always near to something."""
+    """Scale similarities to 0 to 1: every vector is similar to some other."""
     low, high = min(near.values(), default=0.0), max(near.values(), default=0.0)
     span = (high - low) or 1.0
     return {number: (value - low) / span for number, value in near.items() if value > low}
 
 
 def shortlist(scale: ItemWeights, limit: int = SHORTLIST) -> list[int]:
-    """Pick the items that say most by themselves, best first; of equals the newest."""
+    """Return the items with the best scores without neighbours, best first, ties by the newest."""
     return _largest(scale.own, limit)
 
 
@@ -194,14 +194,14 @@ def _largest(scores: Mapping[int, float], limit: int) -> list[int]:
 
 
 Links = Mapping[int, Mapping[int, float]]
-"""For turns those said near them, with how much the words of those say for them."""
+"""For each turn its neighbours, with the weight of their words."""
 
 
 def links(beside: Mapping[int, Sequence[int]]) -> Links:
-    """Tell how much turns say for each other.
+    """Return the weights of neighbouring turns for each other.
 
     Args:
-        beside: For turns the numbers of those said within `REACH`, see `MemoryStore.beside`.
+        beside: For each turn the numbers of those within `REACH`, see `MemoryStore.beside`.
 
     Example:
         >>> links({7: [6, 8]})
@@ -221,7 +221,7 @@ def links(beside: Mapping[int, Sequence[int]]) -> Links:
 def worth_reading(
     scale: ItemWeights, short: Iterable[int], near: Links, limit: int = READ
 ) -> list[int]:
-    """Pick the items to read, best first: of the shortlist, and of what was said beside them."""
+    """Return the items to read, best first: of the shortlist and their neighbours."""
     own = scale.own
     heard = {
         number: own.get(number, 0.0) + scale.around(near.get(number, _ALONE))
@@ -239,7 +239,7 @@ def rank(
 ) -> list[Ranked]:
     """Rank items, best first; the more confident of equals, then the newer.
 
-    What says nothing to the question is left out, and what holds no more.
+    Irrelevant and outdated items are dropped.
 
     Args:
         scale: What is known of them by their numbers.
@@ -259,7 +259,7 @@ def rank(
 
 
 class _ReadItems:
-    """The items that were read, and what they say of each other."""
+    """The items that were read, with their weights for each other."""
 
     def __init__(
         self,
@@ -282,7 +282,7 @@ class _ReadItems:
                 self._told.setdefault(item.turn.uid, number)
 
     def features(self, item: RecallItem) -> RecallFeatures:
-        """Tell why an item would be recalled."""
+        """Return the features of an item."""
         if item.fact is not None:
             return self._of_fact(item.number, item.fact)
         return RecallFeatures.none() if item.turn is None else self._of_turn(item, item.turn)
