@@ -61,7 +61,7 @@ def test_a_file_that_was_broken_later_is_listed_as_such(tiny: Path, tmp_path: Pa
     said("pull", "small", "--from", str(tiny))
     (tmp_path / "home" / "models" / "small.gguf").write_bytes(b"GGUF")
 
-    assert "small  it is no GGUF file that can be read" in said("list")
+    assert "small  it is not a readable GGUF file" in said("list")
 
 
 def test_every_row_of_the_catalogue_can_be_fetched_and_checked() -> None:

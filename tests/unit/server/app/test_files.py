@@ -70,7 +70,7 @@ async def test_a_name_that_is_taken_gets_a_number(files: ThreadFiles) -> None:
 
     assert second.path == "/uploads/A (2).pdf"
     assert second.text_path == "/uploads/A (2).pdf.md"
-    assert "kept as 'A (2).pdf'" in second.note
+    assert "stored as 'A (2).pdf'" in second.note
     assert await files.read("t1", first.path) == pdf()
     assert set(await files.uploads("t1")) == {first, second}
 
@@ -119,7 +119,7 @@ async def test_a_thread_takes_so_many_files_and_bytes(places: Places) -> None:
         await files.upload("t1", "c.txt", [b"x"])
     await files.delete_upload("t1", "b.txt")
     files.backend("t1").write("/made.txt", "y" * 4_500)
-    with pytest.raises(UploadRefusedError, match="may have 5,000"):
+    with pytest.raises(UploadRefusedError, match="the limit is 5,000"):
         await files.upload("t1", "c.txt", [b"x" * 500])
     await files.upload("t2", "c.txt", [b"x" * 500])
 
