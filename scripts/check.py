@@ -1,4 +1,4 @@
-"""Check a change while it is made, in about a minute: lint, types, layers, related tests.
+"""Check a change while it is made, in about a minute: lint, types, layers, marks, related tests.
 
 `uv run python -m scripts.check` compares the working tree with `main`; `--since REF` with another
 commit. Related are the tests under `tests/unit` and `tests/property` that import a changed module
@@ -20,6 +20,7 @@ CHECKS = (
     ("ruff", "check"),
     ("lint-imports", "--no-logo"),
     ("mypy",),
+    ("python", "scripts/marks.py", "--check"),
 )
 
 

@@ -35,7 +35,7 @@ from thalweg.archive.sqlite import SqliteArchive
 from thalweg.archive.threads.journal import TurnRecord, page_to_json
 from thalweg.engine.entries import Message, Text
 from thalweg.middleware.arguments import KeptState
-from thalweg.middleware.turn import session_pool as desk
+from thalweg.middleware.turn import session_pool
 from thalweg.middleware.turn.deleted_threads import CHECKPOINTS, erase_deleted
 from thalweg.middleware.turn.thread_names import INSIDE
 from thalweg.testing.model import ScriptedModel
@@ -193,7 +193,7 @@ def test_what_is_deleted_in_the_checkpointer_is_deleted_in_the_archive(
     opening: Opening, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When the thread's id is used again, none of the old messages is left."""
-    monkeypatch.setattr(desk, "SETTLING_S", 0)
+    monkeypatch.setattr(session_pool, "SETTLING_S", 0)
 
     async def deleted() -> None:
         async with opening(address) as saver:

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tests.evals.played import played
-from thalweg.engine.compaction import summary_rendering as record
-from thalweg.middleware.turn import context_tools as tools
+from thalweg.engine.compaction import summary_rendering
+from thalweg.middleware.turn import context_tools
 
 VARIANTS = ("which", "state", "change")
 
@@ -29,9 +29,9 @@ def test_the_trail_holds(variant: str) -> None:
 def test_a_record_without_files_and_a_recall_that_finds_nothing_lose_the_trail(
     variant: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record, "_sections", lambda *_: [])
-    monkeypatch.setattr(record, "_summaries", lambda *_: "")
-    monkeypatch.setattr(tools, "recall", lambda *_, **__: "Nothing was found.")
+    monkeypatch.setattr(summary_rendering, "_sections", lambda *_: [])
+    monkeypatch.setattr(summary_rendering, "_summaries", lambda *_: "")
+    monkeypatch.setattr(context_tools, "recall", lambda *_, **__: "Nothing was found.")
 
     result = played(f"artifacts/{variant}")
 
@@ -41,8 +41,8 @@ def test_a_record_without_files_and_a_recall_that_finds_nothing_lose_the_trail(
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_recall_alone_brings_the_trail_back(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record, "_sections", lambda *_: [])
-    monkeypatch.setattr(record, "_summaries", lambda *_: "")
+    monkeypatch.setattr(summary_rendering, "_sections", lambda *_: [])
+    monkeypatch.setattr(summary_rendering, "_summaries", lambda *_: "")
 
     result = played(f"artifacts/{variant}")
 

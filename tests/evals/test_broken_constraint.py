@@ -5,8 +5,7 @@ from random import Random
 import pytest
 
 from tests.evals.played import played
-from thalweg.engine.compaction import pins
-from thalweg.engine.compaction import summary_rendering as record
+from thalweg.engine.compaction import pins, summary_rendering
 from thalweg.lab.evals.probes import PROBES
 from thalweg.lab.evals.probes.constraint import Constraint
 from thalweg.lab.evals.scripted.moves import Move, View
@@ -27,7 +26,7 @@ def test_rules_that_the_record_quotes_hold_whatever_the_model_writes_of_them() -
 def test_a_record_without_what_the_user_said_breaks_every_rule(
     variant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record, "_requests", lambda *_: [])
+    monkeypatch.setattr(summary_rendering, "_requests", lambda *_: [])
 
     result = played(f"constraint/{variant}", model="forgetful")
 
@@ -52,7 +51,7 @@ def test_rules_that_are_no_more_than_words_of_a_long_message_are_lost(
 def test_rules_in_the_system_prompt_do_not_hang_on_the_record(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(record, "_requests", lambda *_: [])
+    monkeypatch.setattr(summary_rendering, "_requests", lambda *_: [])
 
     assert played("constraint/system", model="forgetful").verdict == "passed"
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 
-from thalweg.engine.compaction import summary_rendering as record
+from thalweg.engine.compaction import summary_rendering
 from thalweg.lab.evals.base import Score, Setting
 from thalweg.lab.evals.judging import Judge, Judgement, graded, read_judgement
 from thalweg.lab.evals.material.paging import Pages
@@ -163,7 +163,7 @@ def test_without_a_judge_nothing_passes_that_needs_one(tmp_path: Path) -> None:
 def test_where_a_record_forgets_what_the_user_asked_for_no_judge_is_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record, "_requests", lambda *_: [])
+    monkeypatch.setattr(summary_rendering, "_requests", lambda *_: [])
     case, judge = made("kept"), Fair()
     score = graded(case, tried(tmp_path, case, "forgetful"), judge)
     assert (score.verdict, score.judged) == ("failed", False)

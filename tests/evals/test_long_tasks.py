@@ -19,7 +19,7 @@ from thalweg.lab.evals.base import Score
 from thalweg.lab.evals.probes import PROBES, clarification, continuing, objective, premature
 from thalweg.lab.evals.scripted.mind import COMPETENCES
 from thalweg.lab.evals.trace import Request, Trace, TracedCall, TracedMessage, TracedTurn
-from thalweg.middleware.turn import context_tools as tools
+from thalweg.middleware.turn import context_tools
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -43,7 +43,7 @@ def without_progress(patch: pytest.MonkeyPatch) -> None:
 
 def unreadable(patch: pytest.MonkeyPatch) -> None:
     """Let nothing be read back from the archive."""
-    patch.setattr(tools, "recall", lambda *_, **__: "Nothing was found.")
+    patch.setattr(context_tools, "recall", lambda *_, **__: "Nothing was found.")
 
 
 HARMS: list[tuple[str, str, tuple[Break, ...], str]] = [

@@ -33,8 +33,7 @@ from thalweg.agent.tools.previews import (
 )
 from thalweg.agent.tools.rights import FilesystemOperation, Mode, Permissions, rights
 from thalweg.agent.tools.video import VideoError, sample_frames
-from thalweg.backends import file_data as files
-from thalweg.backends import paths
+from thalweg.backends import file_data, paths
 from thalweg.backends.concurrency.state_channel import merge_file, merge_files
 from thalweg.backends.paths import sanitize_tool_call_id
 from thalweg.backends.protocol import (
@@ -281,13 +280,13 @@ PRIVATE_METHODS: Mapping[type, Mapping[str, Any]] = {
 
 PRIVATE_NAMES: Mapping[str, Mapping[str, object]] = {
     "deepagents.backends.utils": {
-        "_EXTENSION_TO_FILE_TYPE": files.EXTENSION_TO_FILE_TYPE,
-        "_VIDEO_EXTRA_EXTENSIONS": files.VIDEO_EXTRA_EXTENSIONS,
-        "_copy_file_data_with_content": files.with_content,
+        "_EXTENSION_TO_FILE_TYPE": file_data.EXTENSION_TO_FILE_TYPE,
+        "_VIDEO_EXTRA_EXTENSIONS": file_data.VIDEO_EXTRA_EXTENSIONS,
+        "_copy_file_data_with_content": file_data.with_content,
         "_filter_files_by_path": paths.files_under,
         "_format_source_block": _format_source_block,
-        "_get_backend_read_file_type": files.read_file_type,
-        "_get_file_type": files.file_type,
+        "_get_backend_read_file_type": file_data.read_file_type,
+        "_get_file_type": file_data.file_type,
         "_glob_anchor": paths.glob_anchor,
         "_glob_search_files": _glob_search_files,
         "_normalize_path": paths.normalize_path,

@@ -1,7 +1,7 @@
 """`thalweg db`: the tables in PostgreSQL: make and change them, look at them, grant them."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,8 @@ from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
     import psycopg
+
+    from thalweg.database.migrations.rights import Role
 
 db = typer.Typer(
     name="db",
@@ -85,19 +87,7 @@ def status(*, url: Url = "", as_json: AsJson = False) -> None:
         walls = rights.walled(connection)
     assert role is not None  # noqa: S101 (it is connected)
     bare = sorted(table for table, has_wall in walls.items() if not has_wall)
-    problems: list[str] = []
-    if version < HEAD:
-        problems.append(f"the tables are at version {version or 'none'}, not {HEAD}: db upgrade")
-    if version > HEAD:
-        problems.append(f"the tables are at version {version}, newer than {HEAD}: update thalweg")
-    if bare:
-        problems.append(f"no row-level security on these tables: {', '.join(bare)}")
-    if not role.is_held:
-        why = "is a superuser" if role.is_superuser else "has BYPASSRLS"
-        problems.append(
-            f"the role {role.name} {why}: row-level security does not apply to it, and only "
-            "Thalweg's own statements separate owners: serve as another role (db grants)"
-        )
+    problems = _problems(version, HEAD, role, bare)
     plain = {
         "place": place,
         "version": version,
@@ -166,3 +156,21 @@ def _connect(url: str, place: str) -> "psycopg.Connection":
     from thalweg.database.postgres_server import connect  # noqa: PLC0415 (psycopg is an extra)
 
     return connect(url, place, _TIMEOUT_S)
+
+
+def _problems(version: str, newest: str, role: "Role", bare: Sequence[str]) -> list[str]:
+    """Return what is wrong with the tables or the role, and how to fix it."""
+    problems: list[str] = []
+    if version < newest:
+        problems.append(f"the tables are at version {version or 'none'}, not {newest}: db upgrade")
+    if version > newest:
+        problems.append(f"the tables are at version {version}, newer than {newest}: update thalweg")
+    if bare:
+        problems.append(f"no row-level security on these tables: {', '.join(bare)}")
+    if not role.is_held:
+        why = "is a superuser" if role.is_superuser else "has BYPASSRLS"
+        problems.append(
+            f"the role {role.name} {why}: row-level security does not apply to it, and only "
+            "Thalweg's own statements separate owners: serve as another role (db grants)"
+        )
+    return problems

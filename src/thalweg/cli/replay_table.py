@@ -81,13 +81,7 @@ def as_table(runs: Sequence[ReplayRun], width: int | None = None) -> tuple[Table
     if not (priced := len({run.tariff for run in runs}) > 1):
         rows = [replace(row, tariff="") for row in rows]
     room, titles = _fitting(rows, width)
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    table.add_column("thread", no_wrap=True)
-    table.add_column("policy", no_wrap=True)
-    if priced:
-        table.add_column("prices", no_wrap=True)
-    for title in titles:
-        table.add_column(title, justify="right", no_wrap=True)
+    table = _empty_table(titles, priced=priced)
     above = ""
     for row in rows:
         name = "" if width and row.name == above else _shortened(row.name, room)
@@ -98,6 +92,15 @@ def as_table(runs: Sequence[ReplayRun], width: int | None = None) -> tuple[Table
         above = row.name
     table.width = _width(rows, room, titles)
     return table, _legend(titles, _known(rows))
+
+
+def _empty_table(titles: Sequence[str], *, priced: bool) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
+    for title in ("thread", "policy", *(("prices",) if priced else ())):
+        table.add_column(title, no_wrap=True)
+    for title in titles:
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
 
 
 def _name(run: ReplayRun, width: int | None) -> str:

@@ -60,19 +60,26 @@ def capture(
             for seq, turn in numbered
         ],
     )
-    cut = [(seq, turn, *piece) for seq, turn in numbered for piece in pieces(turn.text)]
-    if cut:
-        scoped.enter(
-            [
-                IndexEntry(turn_words(turn, start, stop), thread.number, seq, start, stop)
-                for seq, turn, start, stop in cut
-            ],
-            [turn.text[start:stop] for _, turn, start, stop in cut],
-        )
+    _index(scoped, thread.number, numbered)
     thread.turns += len(fresh)
     thread.captured = max(thread.captured, upto or 0)
     threads.save(scoped.db, scoped.id, name, thread)
     return len(fresh)
+
+
+def _index(
+    scoped: ScopeTransaction, thread: int, numbered: Sequence[tuple[int, Statement]]
+) -> None:
+    """Enter the pieces of turns into the index for recall."""
+    cut = [(seq, turn, *piece) for seq, turn in numbered for piece in pieces(turn.text)]
+    if cut:
+        scoped.enter(
+            [
+                IndexEntry(turn_words(turn, start, stop), thread, seq, start, stop)
+                for seq, turn, start, stop in cut
+            ],
+            [turn.text[start:stop] for _, turn, start, stop in cut],
+        )
 
 
 def texts(turns: Sequence[Statement]) -> list[str]:

@@ -18,7 +18,7 @@ from thalweg.backends.protocol import (
     FileDownloadResponse,
     FileUploadResponse,
 )
-from thalweg.backends.remote import script as inside
+from thalweg.backends.remote import script
 from thalweg.backends.remote.commands import errand
 from thalweg.backends.remote.results import TRUNCATION_MSG
 from thalweg.backends.sandbox import BaseSandbox
@@ -224,7 +224,7 @@ def test_an_edit_over_there_does_what_an_edit_here_does(
     """One meaning of an edit, though the program brings its own."""
     here = edit_text(text, old, new, replace_all=everywhere)
 
-    there, count = inside.edit(text, old, new, everywhere=everywhere)
+    there, count = script.edit(text, old, new, everywhere=everywhere)
 
     assert there == (None if isinstance(here, str) else here[0])
     assert isinstance(here, str) or count == here[1]
@@ -263,7 +263,7 @@ def test_a_whole_machine_may_be_a_sandbox(sandbox: FolderSandbox) -> None:
 
 def test_the_program_needs_no_new_python() -> None:
     """Sandboxes are older than their hosts: it compiles as Python 3.8 does."""
-    source = Path(inside.__file__).read_text(encoding="utf-8")
+    source = Path(script.__file__).read_text(encoding="utf-8")
 
     ast.parse(source, feature_version=(3, 8))
     imported = {

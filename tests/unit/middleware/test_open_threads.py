@@ -13,7 +13,7 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import Budget
 from thalweg.middleware.request.overhead import Overhead
-from thalweg.middleware.turn.session_pool import OpenThread
+from thalweg.middleware.turn.open_thread import OpenThread
 
 
 class CountingArchive(SqliteArchive):

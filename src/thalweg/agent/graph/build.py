@@ -136,16 +136,7 @@ def stack(recipe: Recipe) -> list[Middleware]:
     backend, profile = recipe.backend, recipe.profile
     ours: list[Middleware] = [
         TodoListMiddleware(),
-        FilesystemMiddleware(
-            backend=backend,
-            permissions=recipe.permissions,
-            custom_tool_descriptions=profile.tool_description_overrides,
-            tools=[
-                name for name in FILE_TOOLS if name not in profile.excluded_tools - {"read_file"}
-            ],
-            tool_token_limit_before_evict=None,  # the engine offloads without loss
-            human_message_token_limit_before_evict=None,
-        ),
+        _files(recipe),
         RunContextMiddleware(),
         PatchToolCallsMiddleware(),
         LoopMiddleware(),
@@ -173,6 +164,18 @@ def stack(recipe: Recipe) -> list[Middleware]:
         if isinstance(one, SubAgentMiddleware):
             one.private_state_keys |= _private_keys(arranged, recipe.state_schema)
     return arranged
+
+
+def _files(recipe: Recipe) -> FilesystemMiddleware:
+    excluded = recipe.profile.excluded_tools - {"read_file"}
+    return FilesystemMiddleware(
+        backend=recipe.backend,
+        permissions=recipe.permissions,
+        custom_tool_descriptions=recipe.profile.tool_description_overrides,
+        tools=[name for name in FILE_TOOLS if name not in excluded],
+        tool_token_limit_before_evict=None,  # the engine offloads without loss
+        human_message_token_limit_before_evict=None,
+    )
 
 
 def _without_excluded(profile: HarnessProfile, middleware: list[Middleware]) -> list[Middleware]:

@@ -8,7 +8,7 @@ import asyncio
 import io
 import time
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from importlib import import_module
@@ -71,19 +71,10 @@ def sample_frames(
         msg = f"no video can be decoded: {error}; {_INSTALL}"
         raise VideoError(msg) from error
     end = offset_seconds + duration_seconds
-    blocks: list[dict[str, str]] = []
     try:
         with av.open(io.BytesIO(content)) as container:
             times = _sampled(container, offset_seconds, end, sampling_rate)
-            for count, (at, frame) in enumerate(times):
-                if frame is None or count == MOST_FRAMES:
-                    offset = int(at) if at > offset_seconds else offset_seconds
-                    more = prompt("video_more").render(at=_clock(at), offset=offset)
-                    blocks.append({"type": "text", "text": more})
-                    break
-                data = b64encode(_jpeg(av, frame)).decode("ascii")
-                blocks.append({"type": "text", "text": f"Frame at t={_clock(at)}"})
-                blocks.append({"type": "image", "base64": data, "mime_type": "image/jpeg"})
+            blocks = list(_blocks(av, times, offset_seconds))
     except (av.error.FFmpegError, OSError) as error:
         msg = f"the video cannot be decoded: {error}"
         raise VideoError(msg) from error
@@ -166,3 +157,20 @@ def _clock(seconds: float) -> str:
     milliseconds = round(seconds * 1_000)
     minutes, rest = divmod(milliseconds, 60_000)
     return f"{minutes // 60:02d}:{minutes % 60:02d}:{rest // 1_000:02d}.{rest % 1_000:03d}"
+
+
+def _blocks(
+    av: Any,  # noqa: ANN401 (an extra without types)
+    times: Iterable[tuple[float, Any]],
+    offset_seconds: float,
+) -> Iterator[dict[str, str]]:
+    """Yield the content blocks of frames, and where to read on if there are more."""
+    for count, (at, frame) in enumerate(times):
+        if frame is None or count == MOST_FRAMES:
+            offset = int(at) if at > offset_seconds else offset_seconds
+            more = prompt("video_more").render(at=_clock(at), offset=offset)
+            yield {"type": "text", "text": more}
+            return
+        data = b64encode(_jpeg(av, frame)).decode("ascii")
+        yield {"type": "text", "text": f"Frame at t={_clock(at)}"}
+        yield {"type": "image", "base64": data, "mime_type": "image/jpeg"}

@@ -21,6 +21,7 @@ from thalweg.cli.memory.options import (
     Words,
     category_of,
     memory_options,
+    mode_of,
     share_of,
 )
 from thalweg.cli.memory.plain import (
@@ -58,7 +59,7 @@ from thalweg.memory.facts.document.changes import import_
 from thalweg.memory.facts.document.clearing import plan_clear, plan_delete
 from thalweg.memory.facts.document.reading import read_document
 from thalweg.memory.facts.document.writing import Shape
-from thalweg.memory.facts.values import Mode, Scope, Status
+from thalweg.memory.facts.values import Scope, Status
 from thalweg.memory.handle import Memory
 
 memory = typer.Typer(
@@ -380,9 +381,7 @@ def undo(
 
 
 @memory.command(short_help="Import the edits of memory.json.")
-def reload(
-    ctx: typer.Context,
-) -> None:
+def reload(ctx: typer.Context) -> None:
     """Commit what was edited by hand, and write the document again (`storage: json`).
 
     Every command does so; this one reports what it was, and fails where it cannot be read.
@@ -446,10 +445,6 @@ def mode(
     """Show what memory does with a thread, or set it."""
     with opened(ctx, makes=True) as mine:
         if wanted:
-            known: dict[str, Mode] = {mode: mode for mode in get_args(Mode)}
-            if wanted not in known:
-                problem = f"there is no mode {wanted!r}"
-                raise ConfigError("MODE", problem, choices(wanted, [*known]))
-            mine.set_mode(thread, known[wanted])
+            mine.set_mode(thread, mode_of(wanted))
         now = mine.store.mode(mine.scope, thread)
     respond(ctx, [now], {"thread": thread, "mode": now})

@@ -10,7 +10,7 @@ from thalweg.cli.printing import AsJson
 from thalweg.cli.shared_options import GroupOptions, SharedOptions
 from thalweg.engine.sections import choices
 from thalweg.errors import ConfigError
-from thalweg.memory.facts.values import Category
+from thalweg.memory.facts.values import Category, Mode
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="Of the fact, as it is listed.")]
 Words = Annotated[
@@ -107,3 +107,15 @@ def share_of(value: float) -> float:
             "--confidence", f"{value:g} is not between 0 and 1", "pass a share such as 0.9"
         )
     return value
+
+
+def mode_of(text: str) -> Mode:
+    """Return the mode of a thread that a text names.
+
+    Raises:
+        ConfigError: There is no such mode.
+    """
+    known: dict[str, Mode] = {mode: mode for mode in get_args(Mode)}
+    if text not in known:
+        raise ConfigError("MODE", f"there is no mode {text!r}", choices(text, [*known]))
+    return known[text]

@@ -105,13 +105,7 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
         if entry.is_request:
             requests.append(Quote(entry.position, as_text(entry.message)))
         elif entry.message.role == "assistant":
-            if text := " ".join(entry.message.text[: 4 * NOTE_CHARS].split()):
-                notes.append(Quote(entry.position, _clip(text, NOTE_CHARS)))
-            for use, call in zip(entry.uses, entry.message.calls, strict=True):
-                if use.action == "plan":
-                    todos = Quote(entry.position, _plan(call.arguments) or use.brief)
-                elif use.action == "delegate":
-                    tasks.append(CallOutcome(entry.position, use, ""))
+            todos = _absorb_answer(entry, notes, tasks) or todos
         elif entry.answers:
             _absorb_result(entry, entry.answers, files, runs, tasks)
         if entry.message.role == "tool":
@@ -152,6 +146,19 @@ def _newest_requests(requests: list[Quote]) -> tuple[list[Quote], int]:
     binds = {k: bool(binding_lines(quote.text)) for k, quote in enumerate(requests) if k}
     gone = set(sorted(binds, key=lambda k: (binds[k], k))[:over])
     return [quote for k, quote in enumerate(requests) if k not in gone], over
+
+
+def _absorb_answer(entry: Entry, notes: list[Quote], tasks: list[CallOutcome]) -> Quote | None:
+    """Add what an answer says and delegates; return its list of todos, if it has one."""
+    todos: Quote | None = None
+    if text := " ".join(entry.message.text[: 4 * NOTE_CHARS].split()):
+        notes.append(Quote(entry.position, _clip(text, NOTE_CHARS)))
+    for use, call in zip(entry.uses, entry.message.calls, strict=True):
+        if use.action == "plan":
+            todos = Quote(entry.position, _plan(call.arguments) or use.brief)
+        elif use.action == "delegate":
+            tasks.append(CallOutcome(entry.position, use, ""))
+    return todos
 
 
 def _absorb_result(

@@ -87,21 +87,11 @@ def replay_one(path: Path, order: ReplayOrder) -> tuple[list[ReplayRun], list[st
         recording = read_thread(path)
     except RecordingError as error:
         return [], [str(error)]
-    try:
-        questions = questions_about(recording, path)
-    except RecordingError as error:
-        failures.append(f"{error}; replayed without questions")
-        questions = Questions()
-    if not questions.goals and recording.session.id:
-        questions = replace(questions, goals=requests_of(recording))
-    subject = subject_of(recording, questions)
+    subject = subject_of(recording, _questions(recording, path, failures))
     model = recording.session.model
     budget = order.budget_for(model)
     terms = [terms_of(subject, tariff) for tariff in order.tariffs_for(model)]
-    oracles: dict[str, Oracle] = {}
-    if ORACLE in order.policies:
-        hindsight = Hindsight.of(subject.entries, subject.uses, budget)
-        oracles = {one.tariff.name: hindsight.oracle(one.tariff, one.cold) for one in terms}
+    oracles = _oracles(subject, budget, terms) if ORACLE in order.policies else {}
     for policy in order.policies_for(recording):
         for together in [terms] if is_peer(policy) else [[one] for one in terms]:
             try:
@@ -123,6 +113,25 @@ def replay_one(path: Path, order: ReplayOrder) -> tuple[list[ReplayRun], list[st
         )
         for run in runs
     ], failures
+
+
+def _oracles(
+    subject: ReplaySubject, budget: Budget, terms: Sequence[TariffTerms]
+) -> dict[str, Oracle]:
+    hindsight = Hindsight.of(subject.entries, subject.uses, budget)
+    return {one.tariff.name: hindsight.oracle(one.tariff, one.cold) for one in terms}
+
+
+def _questions(recording: Recording, path: Path, failures: list[str]) -> Questions:
+    """Return the questions about a recording; its user's requests are goals by default."""
+    try:
+        questions = questions_about(recording, path)
+    except RecordingError as error:
+        failures.append(f"{error}; replayed without questions")
+        questions = Questions()
+    if not questions.goals and recording.session.id:
+        questions = replace(questions, goals=requests_of(recording))
+    return questions
 
 
 def replay_under(

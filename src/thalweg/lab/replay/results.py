@@ -72,6 +72,17 @@ class NeedleRecall:
         """Number of needles."""
         return self.inline + self.search + self.lost
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields that `thalweg replay --json` prints."""
+        searched = self.search + self.lost
+        return {
+            "inline": self.inline,
+            "search": self.search,
+            "lost": self.lost,
+            "further_steps": list(self.steps),
+            "search_tokens": round(self.search_tokens / searched) if searched else 0,
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayRun:
@@ -141,11 +152,6 @@ class ReplayRun:
             timing: Whether to include measured times, the only field that differs from one replay
                 to the next.
         """
-        calls = self.calls
-        edits = [edit for call in calls for edit in call.edits]
-        kinds = ("Evict", "Elide", "Supersede", "Fold")
-        found = self.recall
-        searched = found.search + found.lost
         return {
             "trajectory": self.trajectory,
             "title": self.title,
@@ -155,16 +161,7 @@ class ReplayRun:
             "tariff": self.tariff,
             "window": self.window,
             "messages": self.messages,
-            "calls": len(calls),
-            "compactions": sum(_rewrites(call) for call in calls),
-            "edits": {k.lower(): sum(type(e).__name__ == k for e in edits) for k in kinds},
-            "peak_tokens": max((call.tokens for call in calls), default=0),
-            "over_window": sum(call.tokens > self.window for call in calls),
-            "invalid_requests": sum(bool(call.problems) for call in calls),
-            "input_tokens": sum(call.tokens for call in calls),
-            "cached_tokens": sum(call.cached for call in calls),
-            "written_tokens": sum(call.written for call in calls),
-            "prefix_breaks": sum(call.broke_at >= 0 for call in calls),
+            **self._calls_to_json(),
             "summaries": self.summaries,
             "summary_input_tokens": self.summary_input_tokens,
             "summary_output_tokens": self.summary_output_tokens,
@@ -179,18 +176,29 @@ class ReplayRun:
             "savings": [line.to_json() for line in self.savings],
             "regret": None if self.regret is None else round(self.regret, 4),
             "oracle": self.oracle.to_json() if self.oracle else None,
-            "recall": {
-                "inline": found.inline,
-                "search": found.search,
-                "lost": found.lost,
-                "further_steps": list(found.steps),
-                "search_tokens": round(found.search_tokens / searched) if searched else 0,
-            },
+            "recall": self.recall.to_json(),
             "goals": {"verbatim": self.goals_verbatim, "lost": self.goals_lost},
             "evicted_tokens": self.evicted_tokens,
             "unread_evicted_tokens": self.unread_evicted_tokens,
             "unrecoverable_bytes": self.unrecoverable_bytes,
             "engine_ms": self.engine_ms() if timing else None,
+        }
+
+    def _calls_to_json(self) -> dict[str, Any]:
+        calls = self.calls
+        edits = [edit for call in calls for edit in call.edits]
+        kinds = ("Evict", "Elide", "Supersede", "Fold")
+        return {
+            "calls": len(calls),
+            "compactions": sum(_rewrites(call) for call in calls),
+            "edits": {k.lower(): sum(type(e).__name__ == k for e in edits) for k in kinds},
+            "peak_tokens": max((call.tokens for call in calls), default=0),
+            "over_window": sum(call.tokens > self.window for call in calls),
+            "invalid_requests": sum(bool(call.problems) for call in calls),
+            "input_tokens": sum(call.tokens for call in calls),
+            "cached_tokens": sum(call.cached for call in calls),
+            "written_tokens": sum(call.written for call in calls),
+            "prefix_breaks": sum(call.broke_at >= 0 for call in calls),
         }
 
     def engine_ms(self) -> dict[str, float]:

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from thalweg.memory import shown as telling
+from thalweg.memory import shown
 from thalweg.memory.base import Receipt, Selection
 from thalweg.memory.facts.recall.found import turn_words
 from thalweg.memory.facts.values import Statement
-from thalweg.memory.forgetting import plan as forgetting
+from thalweg.memory.forgetting.plan import ForgettingPlan, plan_forgetting
 from thalweg.memory.store import operations, threads
 from thalweg.memory.store.contents import ScopeContents
 from thalweg.memory.store.records import read_turn
 from thalweg.memory.store.scoped import ScopeTransaction
 
 
-def plan(scoped: ScopeTransaction, selection: Selection) -> forgetting.ForgettingPlan:
+def plan(scoped: ScopeTransaction, selection: Selection) -> ForgettingPlan:
     """Read all data of a scope, and return the plan of forgetting."""
     names = threads.names(scoped.db, scoped.id)
     rows = scoped.db.rows(
@@ -28,12 +28,12 @@ def plan(scoped: ScopeTransaction, selection: Selection) -> forgetting.Forgettin
         log=operations.whole_log(scoped),
         whys=operations.whys(scoped),
     )
-    return forgetting.plan(known, selection)
+    return plan_forgetting(known, selection)
 
 
 def receipt(
     scoped: ScopeTransaction,
-    planned: forgetting.ForgettingPlan,
+    planned: ForgettingPlan,
     *,
     left: tuple[str, ...] = (),
     dry_run: bool = False,
@@ -55,7 +55,7 @@ def receipt(
 
 def erase(
     scoped: ScopeTransaction,
-    planned: forgetting.ForgettingPlan,
+    planned: ForgettingPlan,
     selection: Selection,
     *,
     now: str,
@@ -82,7 +82,7 @@ def erase(
         "INSERT INTO memory_tombstone (scope, digest) VALUES (?, ?) ON CONFLICT DO NOTHING",
         sorted({(scoped.id, scoped.digests.of(*each)) for each in planned.buried}),
     )
-    telling.forget(scoped)
+    shown.forget(scoped)
     _jobs(scoped, selection, at)
     told = f"forgot {len(planned.gone)} facts and {len(planned.turns)} turns"
     operations.log(scoped, (), actor="user", now=now, why=told)
@@ -95,7 +95,7 @@ def _all(scoped: ScopeTransaction) -> None:
         scoped.db.run(f"DELETE FROM {table} WHERE scope = ?", (scoped.id,))  # noqa: S608 (ours)
 
 
-def _facts(scoped: ScopeTransaction, planned: forgetting.ForgettingPlan) -> None:
+def _facts(scoped: ScopeTransaction, planned: ForgettingPlan) -> None:
     kept = scoped.kept(set(planned.facts))
     scoped.drop([kept[id_] for id_, left in planned.facts.items() if left is None])
     for id_, left in planned.facts.items():
@@ -124,7 +124,7 @@ def _turns(scoped: ScopeTransaction, turns: Sequence[Statement]) -> None:
     )
 
 
-def _log(scoped: ScopeTransaction, planned: forgetting.ForgettingPlan) -> None:
+def _log(scoped: ScopeTransaction, planned: ForgettingPlan) -> None:
     scoped.db.run_each(
         "DELETE FROM memory_change WHERE scope = ? AND operation = ? AND place = ?",
         [(scoped.id, logged.operation, logged.place) for logged, _ in planned.log],

@@ -4,7 +4,7 @@ Forgotten content is removed from the log of operations, too, and each image the
 the fact itself: so the rest of a commit can still be undone.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from thalweg.memory.base import Selection
@@ -43,7 +43,7 @@ class ForgettingPlan:
     """Texts of the deleted facts, for copies outside of the tables."""
 
 
-def plan(known: ScopeContents, selection: Selection) -> ForgettingPlan:
+def plan_forgetting(known: ScopeContents, selection: Selection) -> ForgettingPlan:
     """Return the plan to forget a selection.
 
     A fact is deleted with its source turns, a turn with the facts that have no other evidence, and
@@ -57,22 +57,14 @@ def plan(known: ScopeContents, selection: Selection) -> ForgettingPlan:
     turns = [
         turn
         for turn in known.turns
-        if _is_chosen(turn, selection)
-        or turn.uid in quoted
-        or sayings.are_in(turn.text)
-        or _has_words(sought, turn.author, turn.text)
+        if turn.uid in quoted or _is_gone(turn, selection, sayings, sought)
     ]
     uids = quoted | {turn.uid for turn in turns}
     leaving = ForgottenData(
         gone=frozenset(gone),
         uids=uids,
         sayings=sayings,
-        is_chosen={
-            evidence: _is_chosen(evidence, selection)
-            for facts in known.images.values()
-            for fact in facts
-            for evidence in fact.evidence
-        },
+        is_chosen=_chosen_evidence(known, selection),
         lineage=Lineage(known.facts, gone),
         whole_profile=selection.everything,
     )
@@ -88,11 +80,7 @@ def plan(known: ScopeContents, selection: Selection) -> ForgettingPlan:
         sections=[each.name for each in known.sections if leaving.section(each) is None],
         log=log,
         operations=sorted(operations),
-        reopened=[
-            fact.id
-            for fact in known.facts
-            if fact.superseded_by and (new := left[fact.id]) and not new.superseded_by
-        ],
+        reopened=_reopened(known.facts, left),
         buried=_buried(images, uids),
         remaining=_said(images, turns),
         sayings=sayings,
@@ -173,3 +161,32 @@ def _said(images: Sequence[Fact], turns: Sequence[Statement]) -> list[tuple[str,
     places = {(turn.thread, turn.position) for turn in turns}
     places |= {(each.thread, each.position) for fact in images for each in fact.evidence}
     return sorted(place for place in places if place[1] >= 0)
+
+
+def _is_gone(
+    turn: Statement, selection: Selection, sayings: FactTexts, sought: frozenset[str]
+) -> bool:
+    return (
+        _is_chosen(turn, selection)
+        or sayings.are_in(turn.text)
+        or _has_words(sought, turn.author, turn.text)
+    )
+
+
+def _chosen_evidence(known: ScopeContents, selection: Selection) -> dict[Evidence, bool]:
+    """Return whether each evidence of a fact, or of a former version of it, is selected."""
+    return {
+        evidence: _is_chosen(evidence, selection)
+        for facts in known.images.values()
+        for fact in facts
+        for evidence in fact.evidence
+    }
+
+
+def _reopened(facts: Iterable[Fact], left: Mapping[FactId, Fact | None]) -> list[FactId]:
+    """Return the facts that hold again, because what superseded them goes."""
+    return [
+        fact.id
+        for fact in facts
+        if fact.superseded_by and (new := left[fact.id]) and not new.superseded_by
+    ]

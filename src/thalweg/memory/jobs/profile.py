@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from thalweg.engine.tokens import Counter
 from thalweg.errors import StaleWriteError
 from thalweg.memory.base import Job, MemoryStore
-from thalweg.memory.facts.learning.asking import ask_for_profile
+from thalweg.memory.facts.learning.asking import LearnerRequest, ask_for_profile
 from thalweg.memory.facts.learning.eviction import value
 from thalweg.memory.facts.learning.extraction import Paragraph
 from thalweg.memory.facts.learning.lesson import SECTION_CHARS, is_told, plan_profile
@@ -40,10 +40,7 @@ def write_profile(
     names: Mapping[str, FactId] = {}
     if facts and settings.profile:
         question = ask_for_profile(facts, profile, now=now, max_chars=SECTION_CHARS)
-        told = respondent.ask(question, "sections", Paragraph)
-        report.spent += told.spent
-        report.unreadable += bool(told.answer.problems)
-        paragraphs, names = told.answer.items, question.names
+        paragraphs, names = _answered(respondent, question, report), question.names
     for _ in range(MOST_RACES):
         with store.view(job.scope):
             version = store.version(job.scope)
@@ -83,3 +80,13 @@ def _most_valuable(facts: Sequence[Fact], most: int, *, now: str, count: Counter
             break
         kept.append(fact)
     return kept
+
+
+def _answered(
+    respondent: Respondent, question: LearnerRequest, report: JobReport
+) -> Sequence[Paragraph]:
+    """Ask for the sections of a profile, and report what the answer cost."""
+    told = respondent.ask(question, "sections", Paragraph)
+    report.spent += told.spent
+    report.unreadable += bool(told.answer.problems)
+    return told.answer.items

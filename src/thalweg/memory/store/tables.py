@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Self
 from thalweg.database.base import Database, read_secret
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import StaleWriteError
-from thalweg.memory import capturing
-from thalweg.memory import shown as telling
+from thalweg.memory import capturing, shown
 from thalweg.memory.base import Job, Learned, LearningSchedule, Operation, Receipt, Selection
 from thalweg.memory.document_mirror import DocumentMirror
 from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact
@@ -30,13 +29,12 @@ from thalweg.memory.facts.values import (
     Statement,
     Status,
 )
-from thalweg.memory.forgetting import execution as erasing
+from thalweg.memory.forgetting import execution
 from thalweg.memory.search import reading as recall
 from thalweg.memory.search.embedding_function import Embed, Embedding
 from thalweg.memory.search.index import MOST_WORDS
 from thalweg.memory.search.reindexing import reindex
-from thalweg.memory.store import commits, operations, queue, scopes, threads
-from thalweg.memory.store import undo as undoing
+from thalweg.memory.store import commits, operations, queue, scopes, threads, undo
 from thalweg.memory.store.digests import Kind
 from thalweg.memory.store.records import read_fact
 from thalweg.memory.store.rows import MemoryRows
@@ -330,12 +328,12 @@ class TableMemory(ABC):
     def keep_told(self, scope: Scope, thread: str, told: ShownFacts) -> None:
         """See `MemoryStore.keep_told`."""
         with self._write(scope) as scoped:
-            telling.keep(scoped, thread, told)
+            shown.keep(scoped, thread, told)
 
     def told(self, scope: Scope, thread: str) -> list[ShownFacts]:
         """See `MemoryStore.told`."""
         with self._read(scope) as scoped:
-            return [] if scoped is None else telling.read(scoped, thread)
+            return [] if scoped is None else shown.read(scoped, thread)
 
     # -- control -------------------------------------------------------------------------
 
@@ -349,12 +347,12 @@ class TableMemory(ABC):
     def undo(self, scope: Scope, operation: int, *, now: str) -> Operation:
         """See `MemoryStore.undo`."""
         with self._changing(scope), self._write(scope) as scoped:
-            return undoing.undo(scoped, operation, now=now)
+            return undo.undo(scoped, operation, now=now)
 
     def restore(self, scope: Scope, operation: int, *, now: str) -> list[Operation]:
         """See `MemoryStore.restore`."""
         with self._changing(scope), self._write(scope) as scoped:
-            return undoing.restore(scoped, operation, now=now)
+            return undo.restore(scoped, operation, now=now)
 
     def forget(
         self, scope: Scope, selection: Selection, *, now: str, dry_run: bool = False
@@ -372,7 +370,7 @@ class TableMemory(ABC):
         with self._read(scope) as scoped:
             if scoped is None:
                 return _NOTHING_FORGOTTEN
-            return erasing.receipt(scoped, erasing.plan(scoped, selection), dry_run=True)
+            return execution.receipt(scoped, execution.plan(scoped, selection), dry_run=True)
 
     def _forget(
         self, scope: Scope, selection: Selection, now: str, forgotten: list[FactTexts]
@@ -383,11 +381,11 @@ class TableMemory(ABC):
                 db, scopes.grasp(db, scope), self._secret, Embedding(self._embed)
             )
             reindex(scoped)
-            planned = erasing.plan(scoped, selection)
-            erasing.erase(scoped, planned, selection, now=now, at=at)
+            planned = execution.plan(scoped, selection)
+            execution.erase(scoped, planned, selection, now=now, at=at)
         read_fact.cache_clear()
         forgotten.append(planned.sayings)
-        return erasing.receipt(scoped, planned, left=self._erased())
+        return execution.receipt(scoped, planned, left=self._erased())
 
     def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
         """See `MemoryStore.set_mode`."""

@@ -110,7 +110,7 @@ class RecallRenderer:
         message = asked(messages)
         if message is None or any(shown.uid == message.uid for shown in live):
             return None
-        most, in_prompt = bound.settings.max_injection_tokens, bound.tells_in_prompt
+        in_prompt = bound.tells_in_prompt
         recalled = bound.memory.recall_for_run(
             recent(messages),
             explain=True,
@@ -121,15 +121,27 @@ class RecallRenderer:
         if in_prompt:
             shown = [self._shown(bound, IN_PROMPT, [one.key for one in wanted])]
             return RunMemory(shown, meter, _told(message.uid, recalled, shown, IN_PROMPT))
-        now, here = time.time(), [shown for shown in live if shown.uid != IN_PROMPT]
+        here = [shown for shown in live if shown.uid != IN_PROMPT]
+        here, meter = self._in_thread(bound, message.uid, wanted, here, meter)
+        return RunMemory(here, meter, _told(message.uid, recalled, here, message.uid))
+
+    def _in_thread(
+        self,
+        bound: BoundMemory,
+        uid: str,
+        wanted: Sequence[RecalledItem],
+        here: list[ShownMemory],
+        meter: MemoryRewrites,
+    ) -> tuple[list[ShownMemory], MemoryRewrites]:
+        """Return the items that precede messages, with the new ones before the newest message."""
+        now, most = time.time(), bound.settings.max_injection_tokens
         may = meter.allows(most, now)
         decision = plan_telling(
             wanted, here, most=IN_THREAD * most, frame=self._frame, may_begin_anew=may
         )
         if decision.begins_anew:
             here, meter = [], meter.rewritten(now)
-        here += self._fitting(bound, message.uid, decision)
-        return RunMemory(here, meter, _told(message.uid, recalled, here, message.uid))
+        return [*here, *self._fitting(bound, uid, decision)], meter
 
     def _wanted(self, recalled: Recalled) -> list[RecalledItem]:
         """List what was recalled, the most important first."""

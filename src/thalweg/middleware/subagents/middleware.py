@@ -203,10 +203,7 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
             f"{system_prompt}\n\nAvailable subagent types:\n\n{listed}" if system_prompt else None
         )
         described = TASK_TOOL_DESCRIPTION if task_description is None else task_description
-        described = described.replace("{available_agents}", listed)
-        if max_delegations is not None:
-            described = f"{described}\n\n{prompt('task_most').render(most=max_delegations)}"
-        self.tools = [task_tool(self, described)]
+        self.tools = [task_tool(self, _described(described, listed, max_delegations))]
 
     @property
     def writable(self) -> BackendProtocol | None:
@@ -364,3 +361,9 @@ def _line(spec: Spec) -> str:
     """Write a subagent's line of the tool's description."""
     note = f" {prompt('task_forked_note').render()}" if spec.is_fork else ""
     return f"- {spec.name}: {spec.description}{note}"
+
+
+def _described(description: str, listed: str, most: int | None) -> str:
+    """Return the description of the tool, with the available subagents and the limit of calls."""
+    described = description.replace("{available_agents}", listed)
+    return described if most is None else f"{described}\n\n{prompt('task_most').render(most=most)}"

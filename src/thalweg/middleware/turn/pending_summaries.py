@@ -19,7 +19,8 @@ from thalweg.engine.edits import Fold, PendingSummary
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.middleware.request.last_check import LastCheck
-from thalweg.middleware.turn.session_pool import OpenThread, SessionPool
+from thalweg.middleware.turn.open_thread import OpenThread
+from thalweg.middleware.turn.session_pool import SessionPool
 from thalweg.middleware.turn.summaries import Summarizer, SummaryTask, Unread
 from thalweg.middleware.turn.summary_jobs import SummaryJob
 

@@ -23,7 +23,8 @@ from thalweg.middleware.request.overflow import Overflow, overflow_of
 from thalweg.middleware.request.rejections import Rejected, Rejection, plan_repair, rejection_of
 from thalweg.middleware.turn.effects import Flow, Send
 from thalweg.middleware.turn.events import CustomStream, emit_rejection, made_of
-from thalweg.middleware.turn.session_pool import OpenThread, SessionPool
+from thalweg.middleware.turn.open_thread import OpenThread
+from thalweg.middleware.turn.session_pool import SessionPool
 
 ATTEMPTS = 6
 """How often one request is sent, a smaller one each time."""
@@ -89,21 +90,26 @@ class Sending:
         except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
             raise
         except Exception as error:
-            overflow = overflow_of(error)
-            if overflow is None:
-                rejection = rejection_of(error, boundary.model or self.model)
-                if rejection is None:
-                    raise
-                self._repair(opened, rejection, error)
-                return None
-            self._shrink(opened, overflow, boundary.model or self.model, str(error))
-            if self.attempts == ATTEMPTS:
-                raise self.exceeded(opened) from error
+            if not self._adapt(opened, error, boundary.model or self.model):
+                raise
         else:
             opened.learn_beside(boundary.tokens)
             self._observe(opened, response, boundary)
             return response
         return None
+
+    def _adapt(self, opened: OpenThread, error: Exception, model: str) -> bool:
+        """Change the thread after a refusal; return whether another attempt makes sense."""
+        overflow = overflow_of(error)
+        if overflow is None:
+            rejection = rejection_of(error, model)
+            if rejection is not None:
+                self._repair(opened, rejection, error)
+            return rejection is not None
+        self._shrink(opened, overflow, model, str(error))
+        if self.attempts == ATTEMPTS:
+            raise self.exceeded(opened) from error
+        return True
 
     def _repair(self, opened: OpenThread, rejection: Rejection, error: Exception) -> None:
         """Plan the repair of a request whose content was refused; there is one in a turn."""

@@ -1,11 +1,10 @@
 """What one middleware works with: its archive, its policy, and the threads it has open."""
 
-import hashlib
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from threading import Lock
 from typing import Any
@@ -23,14 +22,11 @@ from thalweg.archive import Archive, ThreadKey, default_place, open_archive
 from thalweg.archive.threads.journal import TurnRecord, read_page
 from thalweg.archive.threads.opening import left_by_hand, open_session
 from thalweg.archive.threads.session import LIVE_S, ThreadSession
-from thalweg.database.base import encode
 from thalweg.database.private_files import make_private_folder
 from thalweg.database.sqlite_files import MEMORY
-from thalweg.engine.edits import PendingSummary
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import UNKNOWN
-from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
 from thalweg.engine.window.provider_clearing import ProviderClearing
@@ -45,14 +41,11 @@ from thalweg.middleware.arguments import (
     as_summarizer,
     owner_of,
 )
-from thalweg.middleware.request.cache_marks import CacheMarker
-from thalweg.middleware.request.last_check import LastCheck
 from thalweg.middleware.request.learned_limits import Ceilings
 from thalweg.middleware.request.message_adaptation import bond_in
-from thalweg.middleware.request.message_writer import MessageWriter, ParsedMessages
+from thalweg.middleware.request.message_writer import ParsedMessages
 from thalweg.middleware.request.model_limits import DEFAULT_WINDOW
-from thalweg.middleware.request.overhead import Overhead
-from thalweg.middleware.turn.checkpoint_pointer import parse_mark, read_mark, write_mark
+from thalweg.middleware.turn.checkpoint_pointer import parse_mark, read_mark
 from thalweg.middleware.turn.deleted_threads import erase_deleted, record_deletions
 from thalweg.middleware.turn.lineage import (
     checkpointer,
@@ -61,6 +54,7 @@ from thalweg.middleware.turn.lineage import (
     keeps_state,
     was_left,
 )
+from thalweg.middleware.turn.open_thread import OpenThread
 from thalweg.middleware.turn.saver_database import saver_address
 from thalweg.middleware.turn.summary_jobs import SummaryJobs
 from thalweg.middleware.turn.thread_names import INSIDE, is_nobodys, thread_name
@@ -84,71 +78,9 @@ SPARE = 4
 removed at once and not a few with every run."""
 
 
-@dataclass(slots=True)
-class OpenThread:
-    """A thread that is open in this process, with the measurements of its requests."""
-
-    session: ThreadSession
-    wording: MessageWriter = field(default_factory=MessageWriter)
-    marking: CacheMarker = field(default_factory=CacheMarker)
-    last_check: LastCheck = field(default_factory=LastCheck)
-    clearing: ProviderClearing = field(default_factory=ProviderClearing)
-    """What the provider clears from its requests."""
-    added: int = 0
-    """Tokens that other middleware was last seen to add to a request."""
-    pending: PendingSummary | None = None
-    """The summary of which it was seen that it is being written, or was."""
-
-    @property
-    def mark(self) -> str:
-        """The checkpoint pointer for the state; empty before the first turn."""
-        session = self.session
-        if session.number is None:
-            return ""
-        identity, released = session.archive.identity, session.page.released
-        return write_mark(session.key, session.number, archive=identity, released=released)
-
-    def set_beside(self, beside: Overhead) -> None:
-        """Count the overhead tokens of a request, with what other middleware added before."""
-        window = self.session.engine.window
-        window.set_beside("system", beside.system_tokens)
-        window.set_beside("tools", beside.tools_tokens)
-        window.set_beside("added", self.added)
-        self.session.engine.prefixes.rebase(f"{beside.system}\n{beside.tools}")
-
-    def learn_beside(self, sent: int) -> None:
-        """Count from now on what other middleware added to a request of so many tokens."""
-        window = self.session.engine.window
-        if sent:
-            self.added = max(0, self.added + sent - window.tokens)
-            window.set_beside("added", self.added)
-
-    def attach(self, beside: Overhead, tariff: Tariff) -> tuple[str, str, str]:
-        """Keep system prompt, tools and prices with the thread; the last request's are there.
-
-        Returns:
-            The digest of each; empty where there is none.
-        """
-        page, prices = self.session.page, tariff.model_dump_json()
-        digests = (*_digests(beside), _digest(prices))
-        known = {"", page.system, page.tools, page.tariff}
-        texts = zip(digests, (beside.system, beside.tools, prices), strict=True)
-        if new := [text for digest, text in texts if digest not in known]:
-            self.session.archive.attach(self.session.key, *new)
-        return digests
-
-    def beside_changed(self, beside: Overhead) -> bool:
-        """Return whether the system prompt or the tools differ from those of the last request."""
-        return _digests(beside) != (self.session.page.system, self.session.page.tools)
-
-
-def _digests(beside: Overhead) -> tuple[str, str]:
-    """Know system prompt and tools as `Archive.attach` will; empty where there is none."""
-    return _digest(beside.system), _digest(beside.tools)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(encode(text)).hexdigest() if text else ""
+def _newest_turn(archive: Archive, key: ThreadKey) -> int | None:
+    number = archive.turn_count(key) - 1
+    return None if number < 0 else number
 
 
 class SessionPool:
@@ -310,8 +242,7 @@ class SessionPool:
         archive, keeps = self.archive, keeps_state(config)
         turn = read_mark(mark, key, archive.identity)
         if mark is None and not keeps:
-            turn = archive.turn_count(key) - 1
-            turn = None if turn < 0 else turn
+            turn = _newest_turn(archive, key)
         with self._lock:
             found = None if turn is None else self._open.pop((key, turn), None)
         if turn is not None and found is None and not archive.turns(key, turn, turn):
@@ -332,18 +263,21 @@ class SessionPool:
             key,
             turn,
             said,
-            lambda name_span: Engine(
-                budget=self.policy.budget(DEFAULT_WINDOW),
-                policy=self.policy.policy(UNKNOWN),
-                count=self.count,
-                name_span=name_span,
-                model=model,
-                bond_in=bond_in,
-            ),
+            partial(self._engine, model),
             by_hand,
             cuts=self.state != "run",
         )
         return OpenThread(session)
+
+    def _engine(self, model: str, name_span: Callable[[int, int], str]) -> Engine:
+        return Engine(
+            budget=self.policy.budget(DEFAULT_WINDOW),
+            policy=self.policy.policy(UNKNOWN),
+            count=self.count,
+            name_span=name_span,
+            model=model,
+            bond_in=bond_in,
+        )
 
     def _was_deleted(
         self, archive: Archive, key: ThreadKey, said: Sequence[Message], config: RunnableConfig

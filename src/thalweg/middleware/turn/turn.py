@@ -48,9 +48,10 @@ from thalweg.middleware.turn.events import (
     warn_of_window,
 )
 from thalweg.middleware.turn.inserts import Inserts, additions_of, inserts_of
+from thalweg.middleware.turn.open_thread import OpenThread
 from thalweg.middleware.turn.pending_summaries import PendingSummaries
 from thalweg.middleware.turn.sending import Sending
-from thalweg.middleware.turn.session_pool import OpenThread, SessionPool
+from thalweg.middleware.turn.session_pool import SessionPool
 from thalweg.middleware.turn.summaries import Summarizer
 
 NOTE_CHARS = 2_000

@@ -179,9 +179,8 @@ def picked_up(
             changes.append(PutFact(_new(told, now, new_id, by_hand=True), "written by hand"))
         elif _differs(old, told) or old.status != "active":
             changes.append(PutFact(_edited(old, told, now, by_hand=True), "edited by hand"))
-    changes += _taken_out(document, before, known)
-    changes += _rewritten(document, before, profile, now)
-    return tuple(changes)
+    removed = _taken_out(document, before, known)
+    return (*changes, *removed, *_rewritten(document, before, profile, now))
 
 
 def _taken_out(document: Document, before: Marks, known: Mapping[FactId, Fact]) -> Iterable[Change]:

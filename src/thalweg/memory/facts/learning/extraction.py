@@ -249,26 +249,28 @@ def proposals_of(
             refused.append("it rests on no turn that may be learned from")
             continue
         of = names.get(item.known.strip(), NO_FACT)
-        proposals.append(
-            Proposal(
-                content=" ".join(item.content.split()),
-                category=item.category,
-                confidence=item.confidence,
-                uid=turn.uid,
-                quote=item.quote.strip(),
-                subject=item.subject,
-                attribute=item.attribute,
-                value=item.value,
-                language=item.language.strip().casefold()[:2],
-                valid_from=item.since.strip(),
-                valid_to=item.until.strip(),
-                is_temporary=item.temporary,
-                importance=_IMPORTANCE[item.importance],
-                relation=item.relation if of else "new",
-                of=of,
-            )
-        )
+        proposals.append(_proposal(item, turn, of))
     return proposals, refused
+
+
+def _proposal(item: Item, turn: Statement, of: FactId) -> Proposal:
+    return Proposal(
+        content=" ".join(item.content.split()),
+        category=item.category,
+        confidence=item.confidence,
+        uid=turn.uid,
+        quote=item.quote.strip(),
+        subject=item.subject,
+        attribute=item.attribute,
+        value=item.value,
+        language=item.language.strip().casefold()[:2],
+        valid_from=item.since.strip(),
+        valid_to=item.until.strip(),
+        is_temporary=item.temporary,
+        importance=_IMPORTANCE[item.importance],
+        relation=item.relation if of else "new",
+        of=of,
+    )
 
 
 def _turn_of(item: Item, shown: Sequence[Statement], portion: Portion) -> Statement | None:
