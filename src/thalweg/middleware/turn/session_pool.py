@@ -29,7 +29,6 @@ from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import UNKNOWN
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
-from thalweg.engine.window.provider_clearing import ProviderClearing
 from thalweg.errors import LostThreadError, StorageError
 from thalweg.middleware.arguments import (
     KeptState,
