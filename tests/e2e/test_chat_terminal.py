@@ -302,7 +302,7 @@ def test_nothing_but_the_answer_goes_through_a_pipe(tmp_path: Path) -> None:
         assert (done.stdout, done.returncode) == ("", 2)
         assert "quota of 3 requests" in done.stderr
         done = piped("deploy it", "--url", url, cwd=tmp_path)
-        assert re.search(r"person's word.*thalweg chat --thread \S+", done.stderr)
+        assert re.search(r"person's decision.*thalweg chat --thread \S+", done.stderr)
         done = piped("", "--url", url, cwd=tmp_path)
         assert "nothing to ask" in done.stderr
     done = piped("hello", "--url", url, cwd=tmp_path)
