@@ -75,7 +75,7 @@ def test_a_skill_is_whole_with_its_pages_and_not_without_its_beginning() -> None
 
 def test_a_loaded_skill_stays_word_for_word_through_several_folds() -> None:
     """The exchange in which it was read is folded around, however often."""
-    driven = run([user("Go"), reads("a"), result("a", BODY), *steps(60)], window=8_000)
+    driven = run([user("Go"), reads("a"), result("a", BODY), *steps(90)], window=8_000)
 
     assert folds(driven) > 2
     assert all(BODY in "\n".join(m.text for m in r.messages) for r in driven.requests[2:])
@@ -84,7 +84,7 @@ def test_a_loaded_skill_stays_word_for_word_through_several_folds() -> None:
 
 def test_a_pinned_skill_stays_as_well() -> None:
     """Though nobody read it with a tool."""
-    driven = run([user("Go"), pinned(), *steps(60)], window=8_000)
+    driven = run([user("Go"), pinned(), *steps(90)], window=8_000)
 
     assert folds(driven) > 2
     assert BODY in shown(driven)

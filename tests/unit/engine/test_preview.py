@@ -4,9 +4,11 @@ import json
 import tracemalloc
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.property.driving import quick_count
-from thalweg.engine.compaction.preview import preview
+from thalweg.engine.compaction.preview import REQUESTED, preview, requested_lines
 from thalweg.engine.tokens import exact_counter
 
 POINTER = 'recall(handle="aaaaaaaaaaaaaaaa")'
@@ -70,3 +72,35 @@ def test_more_lines_than_fit_become_as_many_as_usual() -> None:
     assert "row 4 " in shown
     assert "row 4999" in shown
     assert quick_count(shown) <= 300
+
+
+def test_a_preview_shows_the_line_that_was_requested() -> None:
+    """The rest of a long log has none of the request's rare words."""
+    log = "\n".join([*(f"row {n} ok" for n in range(900)), "harbor: p95 is 181 ms", *["ok"] * 900])
+
+    assert "… harbor: p95 is 181 ms" in preview(
+        log, 300, quick_count, POINTER, request="Run the check harbor and report its p95."
+    )
+    assert "p95" not in preview(log, 300, quick_count, POINTER, request="Is row 5 ok?")
+    assert preview(log, 300, quick_count, POINTER, request="   ") == preview(
+        log, 300, quick_count, POINTER
+    )
+
+
+@pytest.mark.parametrize(
+    ("request_", "line"),
+    [("港口的延迟是多少?", "港口 延迟 181 毫秒"), ("ЗАДЕРЖКА порта", "задержка: 181")],
+)
+def test_a_requested_line_is_found_in_any_language(request_: str, line: str) -> None:
+    """Words are those of the search."""
+    assert requested_lines("\n".join(["ok"] * 50 + [line] + ["ok"] * 50), request_) == [line]
+
+
+@given(st.lists(st.text("ab \u4e0a.", max_size=9), max_size=30), st.text("ab \u4e0a.", max_size=20))
+def test_requested_lines_are_few_and_lines_of_the_text(lines: list[str], request_: str) -> None:
+    """In the order of the text, each once."""
+    found = requested_lines("\n".join(lines), request_)
+    places = [[line.strip() for line in lines].index(line) for line in found]
+
+    assert len(found) <= REQUESTED
+    assert places == sorted(set(places))

@@ -2,10 +2,12 @@
 
 import json
 import re
+from collections import Counter as Tally
 from itertools import product
 
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter
+from thalweg.engine.words import STOP_WORDS, words
 
 LINES = 10
 """Default number of lines shown from both ends together."""
@@ -17,14 +19,25 @@ _ERROR = re.compile(
 )
 _SCANNED = 40_000
 """Characters at each end in which errors are searched for."""
+REQUESTED = 3
+"""Most lines shown because of their words."""
+_REQUEST_CHARS = 4_000
+"""Characters at the end of a request whose words are searched for."""
+_LEAST_SCORE = 0.25
+"""A line is shown if it has a word that at most four lines have, or several less rare ones."""
 PARSED_CHARS = 5_000_000
 """A longer text is not parsed as JSON."""
 KEYS = 20
 """Keys of a JSON object listed in its shape."""
 
 
-def preview(text: str, tokens: int, count: Counter, pointer: str, lines: int = LINES) -> str:
-    """Render the shape of a text, its head and tail, its errors, and how to read all of it.
+def preview(
+    text: str, tokens: int, count: Counter, pointer: str, lines: int = LINES, request: str = ""
+) -> str:
+    """Render the shape of a text, its head and tail, some lines between, and how to read all of it.
+
+    The lines between are errors, and those with the rarest words of the request: for the one
+    figure of a long log that was asked for, no second call is needed.
 
     Args:
         text: The whole text.
@@ -33,6 +46,7 @@ def preview(text: str, tokens: int, count: Counter, pointer: str, lines: int = L
         pointer: How to read the whole, for the model.
         lines: Most lines of plain text from head and tail together; at most `LINES` if not all
             of them fit.
+        request: What the user requested last.
 
     Returns:
         At most `tokens` tokens, always with the pointer; only the pointer if nothing more fits.
@@ -40,8 +54,9 @@ def preview(text: str, tokens: int, count: Counter, pointer: str, lines: int = L
     head = prompt("moved").render(size=_size(text), pointer=pointer)
     room = tokens - count(head) - 2
     fewer = product((LINES,), WIDTHS) if lines > LINES else ()
+    asked = requested_lines(text, request)
     for most, width in (*product((lines,), WIDTHS), *fewer):
-        body = _body(text, width, most)
+        body = _body(text, width, most, asked)
         if body and count(body) <= room:
             return f"{head}\n{body}"
     return head
@@ -52,7 +67,30 @@ def _size(text: str) -> str:
     return f"{lines:,} line{'s' if lines > 1 else ''}, {len(text):,} characters"
 
 
-def _body(text: str, width: int, most: int) -> str:
+def requested_lines(text: str, request: str) -> list[str]:
+    r"""Return the lines of a text with the rarest words of a request, in their order.
+
+    Example:
+        >>> log = "begin\nall is well\nharbor: p95 is 181 ms\nbye"
+        >>> requested_lines(log, "Run the check harbor and tell me its p95.")
+        ['harbor: p95 is 181 ms']
+    """
+    terms = set(words(request[-_REQUEST_CHARS:])) - STOP_WORDS
+    if not terms:
+        return []
+    shared = [(line, terms.intersection(words(line))) for line in dict.fromkeys(_ends(text))]
+    lines_of = Tally(term for _, found in shared for term in found)
+    scores = [sum(1 / lines_of[term] for term in found) for _, found in shared]
+    best = sorted(range(len(shared)), key=lambda k: -scores[k])[:REQUESTED]
+    return [shared[k][0] for k in sorted(best) if scores[k] >= _LEAST_SCORE]
+
+
+def _ends(text: str) -> list[str]:
+    whole = text if len(text) <= 2 * _SCANNED else f"{text[:_SCANNED]}\n{text[-_SCANNED:]}"
+    return [line.strip() for line in whole.split("\n")]
+
+
+def _body(text: str, width: int, most: int, asked: list[str]) -> str:
     if shape := _json_shape(text, width):
         return shape
     lines = text.split("\n", most * 20)[: most * 20]
@@ -62,7 +100,8 @@ def _body(text: str, width: int, most: int) -> str:
     ends = text[-most * width * 2 :].split("\n")
     first = [_clip(line, width) for line in lines[: most - tail]]
     last = [_clip(line, width) for line in ends[len(ends) - tail :]]
-    middle = [f"… {line}" for line in _errors(text, width) if line not in first + last]
+    between = dict.fromkeys([*_errors(text, width), *(_clip(line, width) for line in asked)])
+    middle = [f"… {line}" for line in between if line not in first + last]
     return "\n".join([*first, *(middle or ["…"]), *last])
 
 
@@ -73,8 +112,7 @@ def _clip(line: str, width: int) -> str:
 
 
 def _errors(text: str, width: int) -> list[str]:
-    ends = text if len(text) <= 2 * _SCANNED else f"{text[:_SCANNED]}\n{text[-_SCANNED:]}"
-    found = [_clip(m[0].strip(), width) for m in _ERROR.finditer(ends)]
+    found = [_clip(line, width) for line in _ends(text) if _ERROR.match(line)]
     return list(dict.fromkeys(found))[:3]
 
 

@@ -73,15 +73,17 @@ def _shortened(
 ) -> str:
     count, pointer = scene.window.count, scene.pointer(entry.position)
     lines = scene.budget.preview_lines
+    latest = scene.latest_request
+    request = latest.message.text if latest else ""
     if not entry.is_request and not with_ends:
-        return preview(text, tokens, count, pointer, lines)
+        return preview(text, tokens, count, pointer, lines, request)
     quotes = tuple(pin.text for pin in scene.window.pins if pin.position == entry.position)
     constraints = None if entry.is_request else 0
     shown = excerpt(text, tokens * 2, tokens // 2, quotes, pointer, constraints=constraints)
     if count(shown) > tokens and quotes:
         shown = excerpt(text, tokens // 2, 0, quotes, pointer, constraints=0)
     elif count(shown) > tokens:
-        shown = preview(text, tokens, count, pointer, lines)
+        shown = preview(text, tokens, count, pointer, lines, request)
     return shown if pointer in shown else f"{shown}\n[in full: {pointer}]"
 
 
