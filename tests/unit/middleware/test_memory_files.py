@@ -318,7 +318,7 @@ def test_arguments_that_cannot_be_used_are_refused_at_once(backend: Watched) -> 
         MemoryMiddleware(backend=backend, sources=[], system_prompt=0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="agent_memory"):
         MemoryMiddleware(backend=backend, sources=[], system_prompt="memory")
-    with pytest.raises(ConfigError, match="give 300 or more"):
+    with pytest.raises(ConfigError, match="pass 300 or more"):
         MemoryMiddleware(backend=backend, sources=[USER, TEAM], budget=299)
 
 

@@ -241,7 +241,7 @@ def test_arguments_that_cannot_be_used_are_refused_at_once() -> None:
         SkillsMiddleware(backend=given, sources=[], tools=greet)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="provider-native"):
         SkillsMiddleware(backend=given, sources=[], tools=[{"name": "x"}])  # type: ignore[list-item]
-    with pytest.raises(ConfigError, match="give 100 or more"):
+    with pytest.raises(ConfigError, match="pass 100 or more"):
         SkillsMiddleware(backend=given, sources=[], budget=99)
 
 
