@@ -125,7 +125,7 @@ class ShipFiles:
     def _wrong_paths(self, answer: str) -> list[str]:
         told, paths = set(_PATH.findall(answer)), {ship.path for ship in self.ships}
         return [
-            *(f"{path} was not told" for path in sorted(paths - told)),
+            *(f"{path} was not reported" for path in sorted(paths - told)),
             *(f"{path} was reported and is no file" for path in sorted(told - paths)),
         ]
 
