@@ -26,6 +26,18 @@ def test_every_public_name_of_the_peer_imports(module: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["GENERAL_PURPOSE_SUBAGENT", "DeepAgentState", "create_deep_agent"]
+)
+def test_the_peers_module_of_the_graph_imports(name: str) -> None:
+    """Their module has no `__all__`; its `get_default_model` is deprecated, and absent here."""
+    theirs = pytest.importorskip("deepagents.graph")
+    ours = importlib.import_module("thalweg.graph")
+
+    assert hasattr(theirs, name)
+    assert getattr(ours, name) is getattr(importlib.import_module("thalweg.agent.graph"), name)
+
+
+@pytest.mark.parametrize(
     "module", ["async_subagents", "filesystem", "memory", "skills", "subagents", "summarization"]
 )
 def test_every_class_and_function_of_its_middleware_imports(module: str) -> None:

@@ -53,7 +53,7 @@ def problem_in(status: int, reason: str, body: bytes) -> Problem:
 
     Example:
         >>> problem_in(502, "Bad Gateway", b"<html>nginx</html>").detail
-        'no Thalweg answered, but a page of something else (502 Bad Gateway): look at the address'
+        'the answer is not from Thalweg (502 Bad Gateway): check the address'
     """
     try:
         return Problem.model_validate_json(body)

@@ -33,7 +33,7 @@ def safe_name(name: str) -> str:
         ('Q3_ Zahlen_.pdf', '_-rf.txt')
         >>> safe_name("../../etc/passwd")
         Traceback (most recent call last):
-        thalweg.errors.UploadRefusedError: ../../etc/passwd: ... give the file a plain name, ...
+        thalweg.errors.UploadRefusedError: ../../etc/passwd: ... use a plain file name, such as ...
     """
     _refuse_what_deceives(name)
     readable = "".join(_plain(sign) for sign in unicodedata.normalize("NFC", name))
