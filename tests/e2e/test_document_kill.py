@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 WRITES = """
 import sys
 from pathlib import Path
-from thalweg.memory.facts.changes import Put
+from thalweg.memory.facts.changes import PutFact
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Fact, FactId, Scope
 from thalweg.memory.opening import attach_document, open_memory
@@ -33,7 +33,7 @@ with open_memory(folder / "thalweg.db") as memory:
     for number in range(10_000):
         fact = Fact(FactId(f"{life}-{number}"), f"{life} says {number}", "goal", 1, now, "t")
         version = memory.version(scope)
-        memory.commit(scope, [Put(fact, "x")], expected=version, actor="user", now=now)
+        memory.commit(scope, [PutFact(fact, "x")], expected=version, actor="user", now=now)
         print(number, flush=True)
 """
 

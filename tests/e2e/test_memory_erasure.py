@@ -218,7 +218,7 @@ def test_of_one_fact_nothing_is_left_wherever_it_stood(path: Path) -> None:
 
 DYING = """
 import os, signal, sys
-from thalweg.memory.facts.changes import Put
+from thalweg.memory.facts.changes import PutFact
 from thalweg.memory.facts.values import Fact, FactId, Scope
 from thalweg.memory.base import Selection
 from thalweg.memory.store.sqlite import SqliteMemory
@@ -231,7 +231,7 @@ path, when, text = sys.argv[1:]
 memory = (Dying if when == "before" else SqliteMemory)(path)
 ada, now = Scope("ada"), "2026-03-01T10:00:00Z"
 fact = Fact(FactId("f"), text, "goal", 1, now, "manual")
-memory.commit(ada, [Put(fact, "w")], expected=0, actor="user", now=now)
+memory.commit(ada, [PutFact(fact, "w")], expected=0, actor="user", now=now)
 memory.forget(ada, Selection(facts=(fact.id,)), now=now)
 os.kill(os.getpid(), signal.SIGKILL)
 """

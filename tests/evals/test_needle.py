@@ -51,7 +51,7 @@ def test_a_needle_is_missed_where_neither_the_record_nor_the_archive_has_it(
     result = played("needle", variant)
 
     assert result.verdict == "failed"
-    assert "was not told" in result.why
+    assert "was not reported" in result.why
 
 
 def test_a_needle_in_a_result_is_missed_where_the_archive_finds_nothing(
@@ -82,7 +82,7 @@ def test_each_of_many_needles_is_judged_by_itself() -> None:
 
     assert score.verdict == "failed"
     assert score.value == 4
-    assert score.why.count("was not told") == 1
+    assert score.why.count("was not reported") == 1
     assert missed[1] in score.why
     assert score.request is not None
     assert result.trace.requests[score.request].turn == len(turns) - 2
