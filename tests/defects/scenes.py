@@ -125,14 +125,20 @@ def _ways(side: Side, handle: str) -> list[AIMessage]:
 
 
 def prefix_stays(side: Side, folder: Path) -> Outcome:
-    """D: between compactions a request only grows, so that the provider's cache is read."""
+    """D: between compactions a request only grows, so that the provider's cache is read.
+
+    With the preset `careful`: `balanced` replaces large arguments as soon as they leave its tail of
+    1,000 tokens, which rewrites the last two or three messages in most calls of this scene.
+    """
 
     def step(n: int) -> AIMessage:
         if n % 4 == 0:
             return call("fetch", n=n)
         return call("write_file", file_path=f"/f{n}.txt", content=_lines(n, 300))
 
-    with Talk(side, folder, _works(150, step), window=60_000, tools=[fetch]) as talk:
+    with Talk(
+        side, folder, _works(150, step), window=60_000, tools=[fetch], cost="careful"
+    ) as talk:
         talk.say("Work through the records.")
         rows = [[_row(message) for message in sent] for sent in talk.sent]
     changed, read, total = 0, 0, 0

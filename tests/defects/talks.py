@@ -19,6 +19,7 @@ from thalweg.engine.entries import message_to_json
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import exact_counter, measure
 from thalweg.engine.transcript import as_text
+from thalweg.engine.window.budget import Cost
 from thalweg.errors import StorageError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.request.message_writer import read_state
@@ -108,6 +109,8 @@ class Talk:
     memory: str = ""
     """What is injected into every request: by the peer's memory, by a middleware behind ours."""
     archive_fails: bool = False
+    cost: Cost = "balanced"
+    """Our preset of amounts; the peer has none."""
     summary: Callable[[], str] = lambda: GOOD
     sent: list[list[BaseMessage]] = field(default_factory=list)
     summaries: int = 0
@@ -143,7 +146,9 @@ class Talk:
             [*self.tools, write_file],
             system_prompt="You keep the books.",
             middleware=[
-                ContextMiddleware(ContextPolicy(background=False), archive=self.archive),
+                ContextMiddleware(
+                    ContextPolicy(background=False, cost=self.cost), archive=self.archive
+                ),
                 *behind,
             ],
             checkpointer=InMemorySaver(),

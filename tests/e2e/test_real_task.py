@@ -30,7 +30,7 @@ from thalweg.archive.threads.journal import page_from_json
 from thalweg.backends import LocalShellBackend
 from thalweg.testing.strict import Answer, Request, StrictProvider
 
-WINDOW = 16_000
+WINDOW = 12_000
 SEED = int(os.environ.get("THALWEG_TASK_SEED", "7"))
 TICKET = f"SHOP-{SEED:04}"
 ASKED = REQUEST.format(constraints="\n".join(CONSTRAINTS), ticket=TICKET)

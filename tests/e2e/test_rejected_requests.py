@@ -100,7 +100,7 @@ def test_a_refusal_without_explanation_is_repaired_in_the_same_run(
     (event,) = [one for one in talk.events if one["type"] == REJECTED]
     assert event["cause"] == "not explained"
     assert {edit["kind"] for edit in event["edits"]} >= {"fold"}
-    assert "sent again with 1 fold" in caplog.text
+    assert "retrying with 1 fold" in caplog.text
 
 
 def test_a_refusal_of_the_repair_too_is_a_typed_error_and_the_thread_goes_on(

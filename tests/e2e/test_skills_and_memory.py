@@ -112,7 +112,7 @@ def test_a_skill_that_was_read_is_in_the_request_after_several_folds(
     root: Path, archive: Archive
 ) -> None:
     """Word for word, to its last line."""
-    talk = Talk(root, archive, 20_000, [READS, *builds(40)])
+    talk = Talk(root, archive, 20_000, [READS, *builds(120)])
     talk.say("Fill in the form, then build everything")
 
     records = [text for n in range(len(talk.sent)) if "<thread-record>" in (text := talk.text(n))]

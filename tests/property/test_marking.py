@@ -53,7 +53,7 @@ def bodies(draw: st.DrawFn) -> Object:
     ]
     number = draw(st.sampled_from([0, 1, 2, 3, 4]))
     order = st.integers(0, len(holders) - 1)
-    chosen = sorted(draw(st.sets(order, min_size=min(number, 2), max_size=number)))
+    chosen = sorted(draw(st.sets(order, min_size=min(number, 2, len(holders)), max_size=number)))
     if number < MOST_MARKS and draw(st.booleans()):
         chosen.append(len(holders))
     hours = draw(st.sampled_from([0, 1, len(chosen)]))
