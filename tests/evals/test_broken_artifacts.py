@@ -21,7 +21,7 @@ def test_the_trail_holds(variant: str) -> None:
 @pytest.mark.parametrize(
     ("variant", "why"),
     [
-        ("which", "/berths/[a-z0-9]+.txt was not told"),
+        ("which", "/berths/[a-z0-9]+.txt was not reported"),
         ("state", r"berth \d+ of the \w+ was not reported"),
         ("change", r"the file of the \w+ is 'ship: "),
     ],
