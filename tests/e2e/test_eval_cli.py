@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.test_cli import in_turn
 
-SMALL = ("eval", "--probe", "needle/user_aside", "--window", "16000")
+SMALL = ("eval", "--probe", "needle/user_aside", "--window", "20000")
 OWN = ("--policy", "thalweg-middleware")
 PEER = ("--policy", "langchain")
 AGENT = """

@@ -251,7 +251,7 @@ def test_no_number_is_too_large_for_a_sentence(place: Path, tmp_path: Path) -> N
         ["replay", "--newest", BEYOND],
     ]
     for command in in_turn(commands, tmp_path):
-        assert "the number is out of range; give one up to" in told_in_one_sentence(command)
+        assert "the number is out of range; pass one up to" in told_in_one_sentence(command)
 
 
 def test_nothing_to_list_or_to_find_is_no_error(place: Path, tmp_path: Path) -> None:

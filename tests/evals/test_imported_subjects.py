@@ -258,8 +258,8 @@ def test_a_path_that_leads_to_no_graph_says_how_to_mend_it(
     [
         ("subject = 3", "a int is no graph", "name a graph"),
         ("import no_such_package", "imports no_such_package", "pip install no-such-package"),
-        ("def subject(modle): pass", "wants 'modle'", "did you mean 'model'?"),
-        ("def subject(database): pass", "wants 'database'", "give 'database' a default"),
+        ("def subject(modle): pass", "requires 'modle'", "did you mean 'model'?"),
+        ("def subject(database): pass", "requires 'database'", "give 'database' a default"),
         (
             "class Rows(dict):\n    rows: list\nsubject = graph_of(lambda state: {}, Rows)",
             "no `messages`, but rows",

@@ -159,7 +159,7 @@ def test_what_is_assumed_of_a_model_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     notes = prepare(Evaluation(models=("openai:mine@http://127.0.0.1:9/v1",))).notes
 
     assert [note.partition(" are unknown")[0].partition(" is unknown")[0] for note in notes] == [
-        "the window of openai:mine",
+        "the window of self-hosted:mine",
         "the prices of openai:mine@http://127.0.0.1:9/v1",
     ]
 
