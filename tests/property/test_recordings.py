@@ -251,6 +251,17 @@ def test_a_log_with_anything_in_the_wrong_place_is_read_or_refused(data: bytes) 
     assert recording is None or _is_sound(recording)
 
 
+WITHOUT_SAMPLE = {"aider", "atif", "event-stream", "opencode", "thalweg-thread"}
+"""Formats with tests in `tests/unit/lab/recordings` alone; a new one has a sample here."""
+
+
+def test_each_format_has_a_sample_that_is_spoiled() -> None:
+    samples = [*("\n".join(map(json.dumps, rows)) for rows in LINES), *map(json.dumps, DOCUMENTS)]
+    read = {recording.format for sample in samples if (recording := _read(sample.encode()))}
+
+    assert {known.name for known in FORMATS} - read == WITHOUT_SAMPLE
+
+
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
 def test_each_format_says_what_it_is_known_by(known: Any) -> None:  # noqa: ANN401 (a LogFormat)
     assert known.name

@@ -32,6 +32,8 @@ class LogFormat:
     """Short description of what identifies a file of this format."""
     detect: Callable[[RecordedFile], bool]
     read: Callable[[RecordedFile], Recording]
+    """Loses no line: `odd_row` for a row in another form, a broken line as it is, and the notes of
+    the file first."""
 
 
 @dataclass(frozen=True, slots=True)

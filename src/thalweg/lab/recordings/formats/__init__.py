@@ -1,4 +1,5 @@
 """Parsers of recorded threads, one file per format.
 
-Each has `detect` and `read`; `lab/recordings/files.py` lists them.
+Each has a `FORMAT` with `detect` and `read`; `FORMATS` in `lab/recordings/files.py` lists them.
+`read` ends in `as_recording`; begin with `openai_chat_log.py`.
 """
