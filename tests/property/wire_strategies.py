@@ -349,6 +349,8 @@ TELL: dict[str, Callable[[Story], list[Any]]] = {
     "gemini": gemini,
     "langchain": langchain,
 }
+"""The provider's objects of a story, by wire. A new wire also adds its roles and fields to `_ROLES`
+and `_FIELDS`, and writes images and extra fields if it has them."""
 
 
 def _words(text: str) -> st.SearchStrategy[str]:

@@ -23,7 +23,11 @@ class Note:
 
 
 class Wire(Protocol):
-    """A provider's dialect, in both directions."""
+    """A provider's dialect: converts its message objects to messages and back.
+
+    It must carry text, tool calls with ids, their results and a system prompt; it may drop media
+    and other providers' reasoning.
+    """
 
     name: str
 
@@ -36,7 +40,7 @@ class Wire(Protocol):
         ...
 
     def write(self, messages: Sequence[Message]) -> list[Any]:
-        """Return messages as the provider's objects.
+        """Return messages as the provider's objects: a list, never the body of a request.
 
         A message whose `origin` is of this wire and complete is written as the very object it
         came from; if that is a provider's response, as a shallow copy without the fields

@@ -13,7 +13,7 @@ from thalweg.errors import ConfigError
 def test_every_wire_bears_the_name_it_is_found_under() -> None:
     """A recording names the wire it was read with."""
     assert {name: wire.name for name, wire in WIRES.items()} == {name: name for name in WIRES}
-    assert len(WIRES) == 5
+    assert WIRES
 
 
 def test_no_wire_is_imported_before_it_is_asked_for() -> None:
