@@ -5,9 +5,9 @@ checkpoint, tasks and channels of its own: about a millisecond and a half of CPU
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
 from typing import Any, Final
@@ -22,7 +22,6 @@ from thalweg.agent.graph.layers import Middleware
 Update = dict[str, Any] | None
 _PACKAGE: Final = __name__.partition(".")[0]
 _MESSAGES: Final = "messages"
-_Steps = Generator[tuple[int, Mapping[str, Any]], Update, Update]
 
 
 def merge_hooks(middleware: Sequence[Middleware]) -> list[Middleware]:
@@ -111,43 +110,39 @@ class _HookSequence:
         self, state: Mapping[str, Any], runtime: Runtime[Any], config: RunnableConfig
     ) -> Update:
         """Run the hooks, and return what all of them change."""
-        steps, update = _steps(len(self.hooks), state), None
-        while True:
-            try:
-                number, seen = steps.send(update)
-            except StopIteration as end:
-                merged: Update = end.value
-                return merged
-            update = self.hooks[number](seen, runtime, config)
+        merged = _Merged(state)
+        for hook in self.hooks:
+            merged.add(hook(merged.state, runtime, config))
+        return merged.changes or None
 
     async def arun(
         self, state: Mapping[str, Any], runtime: Runtime[Any], config: RunnableConfig
     ) -> Update:
         """See `run`."""
-        steps, update = _steps(len(self.ahooks), state), None
-        while True:
-            try:
-                number, seen = steps.send(update)
-            except StopIteration as end:
-                merged: Update = end.value
-                return merged
-            update = await self.ahooks[number](seen, runtime, config)
+        merged = _Merged(state)
+        for hook in self.ahooks:
+            merged.add(await hook(merged.state, runtime, config))
+        return merged.changes or None
 
 
-def _steps(count: int, state: Mapping[str, Any]) -> _Steps:
-    """Yield the number of each hook and the state that it sees; return what all change."""
-    merged: dict[str, Any] = {}
-    for number in range(count):
-        update = (yield number, state) or {}
-        messages = {}
+@dataclass(slots=True)
+class _Merged:
+    """What hooks changed so far."""
+
+    state: Mapping[str, Any]
+    """The state that the next hook sees."""
+    changes: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, update: Update) -> None:
+        """Apply what a hook returned: messages are reduced, any other key is replaced."""
+        update = update or {}
+        shown, together = update, update
         if _MESSAGES in update:
-            messages = {_MESSAGES: [*merged.get(_MESSAGES, ()), *update[_MESSAGES]]}
-            reduced = add_messages(list(state[_MESSAGES]), list(update[_MESSAGES]))
-            state = {**state, **update, _MESSAGES: reduced}
-        elif update:
-            state = {**state, **update}
-        merged = {**merged, **update, **messages}
-    return merged or None
+            messages = list(update[_MESSAGES])
+            shown = {**update, _MESSAGES: add_messages(list(self.state[_MESSAGES]), messages)}
+            together = {**update, _MESSAGES: [*self.changes.get(_MESSAGES, ()), *messages]}
+        self.state = {**self.state, **shown}
+        self.changes.update(together)
 
 
 def _with_config(hook: Callable[..., Any]) -> Callable[..., Any]:

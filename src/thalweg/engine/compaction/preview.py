@@ -54,9 +54,11 @@ def preview(
     head = prompt("moved").render(size=_size(text), pointer=pointer)
     room = tokens - count(head) - 2
     fewer = product((LINES,), WIDTHS) if lines > LINES else ()
-    asked = requested_lines(text, request)
+    value = _parsed(text)
+    asked = requested_lines(text, request) if value is None else []
     for most, width in (*product((lines,), WIDTHS), *fewer):
-        body = _body(text, width, most, asked)
+        is_plain = value is None
+        body = _plain(text, width, most, asked) if is_plain else f"JSON: {_shape(value, width, 2)}"
         if body and count(body) <= room:
             return f"{head}\n{body}"
     return head
@@ -90,9 +92,18 @@ def _ends(text: str) -> list[str]:
     return [line.strip() for line in whole.split("\n")]
 
 
-def _body(text: str, width: int, most: int, asked: list[str]) -> str:
-    if shape := _json_shape(text, width):
-        return shape
+def _parsed(text: str) -> dict[str, object] | list[object] | None:
+    """Parse a JSON object or array; `None` for any other text."""
+    if text[:50].lstrip()[:1] not in {"{", "["} or len(text) > PARSED_CHARS:
+        return None
+    try:
+        value: dict[str, object] | list[object] = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def _plain(text: str, width: int, most: int, asked: list[str]) -> str:
     lines = text.split("\n", most * 20)[: most * 20]
     if len(lines) <= most and "\n" not in lines[-1]:
         return "\n".join(_clip(line, width) for line in lines)
@@ -114,16 +125,6 @@ def _clip(line: str, width: int) -> str:
 def _errors(text: str, width: int) -> list[str]:
     found = [_clip(line, width) for line in _ends(text) if _ERROR.match(line)]
     return list(dict.fromkeys(found))[:3]
-
-
-def _json_shape(text: str, width: int) -> str:
-    if text[:50].lstrip()[:1] not in {"{", "["} or len(text) > PARSED_CHARS:
-        return ""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return ""
-    return f"JSON: {_shape(value, width, 2)}"
 
 
 def _shape(value: object, width: int, depth: int) -> str:
