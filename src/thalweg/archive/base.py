@@ -6,7 +6,6 @@ messages are durable.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import NewType, Protocol, Self
 
 from thalweg.engine.entries import Message
@@ -329,12 +328,7 @@ class Archive(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the archive."""
         ...
 

@@ -4,7 +4,6 @@ import hashlib
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
-from types import TracebackType
 from typing import Self
 
 from thalweg.archive.base import (
@@ -82,12 +81,7 @@ class TableArchive(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def append(

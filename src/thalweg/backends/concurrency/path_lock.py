@@ -3,7 +3,6 @@
 import asyncio
 from concurrent.futures import Future
 from threading import Lock
-from types import TracebackType
 from typing import Self
 
 
@@ -60,12 +59,7 @@ class PathLock:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._turnstile.leave(self)
 
     async def __aenter__(self) -> Self:
@@ -79,10 +73,5 @@ class PathLock:
             raise
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._turnstile.leave(self)

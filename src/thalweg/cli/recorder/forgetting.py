@@ -9,7 +9,7 @@ import typer
 from thalweg.archive import open_existing
 from thalweg.cli.asking import Yes, agrees
 from thalweg.cli.printing import print_lines
-from thalweg.cli.recorder.options import Owner, Place
+from thalweg.cli.recorder.options import Agent, Owner, Place, Project, Since, Until
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
 from thalweg.recorder.forgetting import forget as forget_threads
@@ -26,16 +26,10 @@ def forget(
         typer.Argument(metavar="ID", help="Threads, as `thalweg sessions` names them."),
     ] = None,
     *,
-    project: Annotated[
-        str, typer.Option(metavar="PATH", help="Sessions in this folder, or below it.")
-    ] = "",
-    agent: Annotated[str, typer.Option(metavar="NAME", help="Sessions of this agent.")] = "",
-    since: Annotated[
-        str, typer.Option(metavar="DATE", help="Sessions that ended then or later.")
-    ] = "",
-    until: Annotated[
-        str, typer.Option(metavar="DATE", help="Sessions that began then or earlier.")
-    ] = "",
+    project: Project = "",
+    agent: Agent = "",
+    since: Since = "",
+    until: Until = "",
     words: Annotated[
         str, typer.Option(metavar="TEXT", help="Sessions that contain this text.")
     ] = "",

@@ -15,3 +15,9 @@ Place = Annotated[
     ),
 ]
 Owner = Annotated[str, typer.Option(metavar="NAME", help="Whose threads.")]
+Project = Annotated[str, typer.Option(metavar="PATH", help="Sessions in this folder, or below it.")]
+Agent = Annotated[str, typer.Option(metavar="NAME", help="Sessions of this agent.")]
+Since = Annotated[
+    str, typer.Option(metavar="DATE", help="Sessions that ended then or later: 2026-11-20.")
+]
+Until = Annotated[str, typer.Option(metavar="DATE", help="Sessions that began then or earlier.")]

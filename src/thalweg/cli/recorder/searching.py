@@ -8,7 +8,7 @@ import typer
 
 from thalweg.archive import open_existing
 from thalweg.cli.printing import AsJson, tell
-from thalweg.cli.recorder.options import Owner, Place
+from thalweg.cli.recorder.options import Agent, Owner, Place, Project, Since, Until
 from thalweg.engine.transcript import printable
 from thalweg.recorder.place import recorder_place
 from thalweg.recorder.searching import SearchFilter, render_found, search_sessions
@@ -20,16 +20,10 @@ def search(
         typer.Argument(metavar="WORDS", help="A question or some words, any language."),
     ] = None,
     *,
-    project: Annotated[
-        str, typer.Option(metavar="PATH", help="Sessions in this folder, or below it.")
-    ] = "",
-    agent: Annotated[str, typer.Option(metavar="NAME", help="Sessions of this agent.")] = "",
-    since: Annotated[
-        str, typer.Option(metavar="DATE", help="Sessions that ended then or later: 2026-11-20.")
-    ] = "",
-    until: Annotated[
-        str, typer.Option(metavar="DATE", help="Sessions that began then or earlier.")
-    ] = "",
+    project: Project = "",
+    agent: Agent = "",
+    since: Since = "",
+    until: Until = "",
     file: Annotated[
         str, typer.Option(metavar="PATH", help="Messages that name this file, or part of its path.")
     ] = "",

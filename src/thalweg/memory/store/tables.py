@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import replace
 from pathlib import Path
 from threading import local
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from thalweg.database.base import Database, read_secret
@@ -114,12 +113,7 @@ class TableMemory(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextmanager

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from thalweg.archive import Archive, ThreadKey, open_archive
@@ -207,12 +206,7 @@ class App:
             raise
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Close every part; another process resumes active runs."""
         try:
             await self._stack.aclose()
