@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,26 @@ def _settle(home: Path) -> None:
             return
         time.sleep(0.1)
     pytest.fail("the queue was not worked off")
+
+
+@contextmanager
+def _worker_lock(home: Path) -> Iterator[None]:
+    """Hold the lock of the worker in another process: events wait meanwhile."""
+    home.mkdir()
+    (home / hook.LOCK).touch()
+    code = (
+        "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, 2); print(1, flush=True); input()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(home / hook.LOCK)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    yield
+    holder.kill()
+    holder.communicate()
 
 
 def _archived(home: Path) -> list[str]:
@@ -113,31 +135,57 @@ def test_hooks_at_the_same_time_add_each_row_once(tmp_path: Path, home: Path) ->
     assert not list((home / "queue").iterdir())
 
 
+@pytest.mark.parametrize("moved", [False, True])
+def test_of_a_project_that_is_opted_out_nothing_is_written(
+    tmp_path: Path, home: Path, *, moved: bool
+) -> None:
+    """No file of the recorder's is made or changed, whichever folder the agent is in by now."""
+    project = tmp_path / "project"
+    (project / "api").mkdir(parents=True)
+    (project / hook.OPT_OUT).touch()
+    rows = [{**row, "cwd": str(project / "api")} for row in numbered(range(9))]
+    path = write(tmp_path, rows)
+    event = {**json.loads(_event(path)), "cwd": str(tmp_path if moved else project / "api")}
+    home.mkdir()
+    before = home.stat().st_mtime_ns
+    names = (*hook.QUEUED, *hook.INJECTING)
+    for name in names:
+        fields = {"hook_event_name": name, "source": "compact"}
+        assert _hook(home, json.dumps({**event, **fields})).wait() == 0
+
+    assert (list(home.iterdir()), home.stat().st_mtime_ns) == ([], before)
+
+
+def test_what_was_queued_before_an_opt_out_is_dropped(tmp_path: Path, home: Path) -> None:
+    """The copy of the log goes, the summary that was due goes, and the archive gets no row."""
+    path = write(tmp_path, [{**row, "cwd": str(tmp_path)} for row in numbered(range(9))])
+    with _worker_lock(home):
+        assert _hook(home, _event(path, "PreCompact")).wait() == 0
+        start = {**json.loads(_event(path, "SessionStart")), "source": "compact"}
+        assert _hook(home, json.dumps(start)).wait() == 0
+    assert len(list((home / "queue").rglob("*.jsonl"))) == 1
+    (tmp_path / hook.OPT_OUT).touch()
+    assert _hook(home, _event(path)).wait() == 0
+    _settle(home)
+
+    assert not list((home / "queue").iterdir())
+    assert not list((home / "summaries").iterdir())
+    assert _archived(home) == []
+    assert b"request 4" not in b"".join(p.read_bytes() for p in home.rglob("*") if p.is_file())
+
+
 @pytest.mark.parametrize("name", ["Stop", "PreCompact"])
 def test_a_log_that_is_rewritten_before_the_worker_reads_it_loses_nothing(
     tmp_path: Path, home: Path, name: str
 ) -> None:
     """Another process holds the lock of the worker: the agent is faster, and rewrites in place."""
-    home.mkdir()
-    (home / hook.LOCK).touch()
-    code = (
-        "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, 2); print(1, flush=True); input()"
-    )
-    holder = subprocess.Popen(
-        [sys.executable, "-c", code, str(home / hook.LOCK)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert holder.stdout is not None
-    holder.stdout.readline()
-    path = write(tmp_path, numbered(range(9)))
-    assert _hook(home, _event(path, name)).wait() == 0
-    path.write_bytes(b"")
-    assert _hook(home, _event(path, name)).wait() == 0
-    write(tmp_path, numbered(range(7, 12)))
-    assert _hook(home, _event(path, name)).wait() == 0
-    holder.kill()
-    holder.communicate()
+    with _worker_lock(home):
+        path = write(tmp_path, numbered(range(9)))
+        assert _hook(home, _event(path, name)).wait() == 0
+        path.write_bytes(b"")
+        assert _hook(home, _event(path, name)).wait() == 0
+        write(tmp_path, numbered(range(7, 12)))
+        assert _hook(home, _event(path, name)).wait() == 0
     _settle(home)
 
     assert _archived(home) == _requests(range(12))

@@ -7,9 +7,9 @@ of its own, does the rest (`recorder.worker`).
 Files in FOLDER: `queue/*.json` are events to work on, each with a folder of its name, in which is a
 copy of the log; `summaries/SESSION.md` is the summary of a
 session that was compacted; `summaries/SESSION.due` says that the agent has not been given it.
+Nothing is written for a project that is opted out.
 """
 
-import fcntl
 import json
 import os
 import sys
@@ -35,6 +35,8 @@ MOST_QUEUED = 50
 """Entries of the queue from which on no log is copied at them: the worker does not work."""
 CHUNK_BYTES = 1 << 20
 LOCK = "worker.lock"
+OPT_OUT = ".thalweg-off"
+"""A file of this name in a folder keeps the sessions of that folder, and of all below it, out."""
 
 
 def main(folder: str, given: str) -> str:
@@ -50,9 +52,13 @@ def main(folder: str, given: str) -> str:
     event = json.loads(given)
     name = event["hook_event_name"]
     paths = [os.path.join(folder, part) for part in ("queue", "summaries")]
+    place = os.path.join(paths[1], session_file(event["session_id"]))
+    log = event["transcript_path"]
+    if is_opted_out(event.get("cwd") or "") or is_opted_out(folder_in(log)):
+        remove_traces(folder, place)
+        return ""
     for path in paths:
         os.makedirs(path, mode=0o700, exist_ok=True)
-    place = os.path.join(paths[1], session_file(event["session_id"]))
     if name in QUEUED:
         kept = ("hook_event_name", "session_id", "transcript_path")
         enqueue(paths[0], {key: event[key] for key in kept})
@@ -61,6 +67,52 @@ def main(folder: str, given: str) -> str:
         with open(f"{place}.due", "w"):
             pass
     return inject(place, name) if name in INJECTING else ""
+
+
+def is_opted_out(project: str) -> bool:
+    """Return whether a project, or a folder above it, has the file that keeps it out.
+
+    Example:
+        >>> is_opted_out("/")
+        False
+    """
+    while project:
+        if os.path.exists(os.path.join(project, OPT_OUT)):
+            return True
+        parent = os.path.dirname(project)
+        project = "" if parent == project else parent
+    return False
+
+
+def folder_in(log: str) -> str:
+    """Return the first folder that a log of JSON Lines states as the agent's; empty without one.
+
+    The agent may have changed its folder since: the event names another one then.
+    """
+    key = b'"cwd":'
+    try:
+        with open(log, "rb") as file:
+            for line in file:
+                if key in line:
+                    text = line.partition(key)[2].decode("utf-8", "replace").lstrip()
+                    found = json.JSONDecoder().raw_decode(text)[0]
+                    return found if isinstance(found, str) else ""
+    except (OSError, ValueError):
+        pass
+    return ""
+
+
+def remove_traces(folder: str, place: str) -> None:
+    """Remove what was written about a session before its project was opted out.
+
+    Events that wait are the worker's: it drops those of such a project, with their copies.
+    """
+    for path in (f"{place}.md", f"{place}.due"):
+        if os.path.exists(path):
+            os.unlink(path)
+    queue = os.path.join(folder, "queue")
+    if os.path.isdir(queue) and os.listdir(queue):
+        start_worker(folder)
 
 
 def session_file(session: str) -> str:
@@ -106,6 +158,8 @@ def copy_log(log: str, copy: str) -> None:
 
 def start_worker(folder: str) -> None:
     """Start the worker unless one runs: that one looks at the queue again before it ends."""
+    import fcntl  # noqa: PLC0415 (of POSIX alone; an import of sessions loads this module anywhere)
+
     with open(os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT, 0o600), "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -8,7 +8,7 @@ a source that was truncated or rewritten takes nothing away.
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from itertools import chain
@@ -23,10 +23,10 @@ from thalweg.engine.window.reading import Reader
 from thalweg.errors import ConflictError, RecordingError
 from thalweg.lab.recordings import Recording, read_recording
 from thalweg.lab.recordings.base import RecordedCompaction
-from thalweg.lab.recordings.opencode_database import is_session, session_state, sessions_in
+from thalweg.lab.recordings.files import session_state, sessions_in
 from thalweg.memory.facts.gates.secrets import redact
 from thalweg.recorder.forgotten import ForgottenNames
-from thalweg.recorder.opt_out import is_opted_out
+from thalweg.recorder.hook import is_opted_out
 from thalweg.recorder.redaction import without_secrets
 from thalweg.recorder.sessions import (
     OWNER,
@@ -98,14 +98,15 @@ def import_sessions(
             stored, and importing again continues there.
     """
     read = {session.source: (thread, session) for thread, session in list_sessions(archive, owner)}
-    for path in chain.from_iterable(map(_addresses, paths)):
+    known = {source: session for source, (_, session) in read.items()}
+    for path in chain.from_iterable(_addresses(path, known) for path in paths):
         thread, before = read.get(str(path.absolute()), ("", None))
         if _matches(str(path.absolute()), exclude):
             yield Imported(str(path), thread, skipped="excluded")
             continue
         try:
-            size, changed = _state(path)
-            if before and (before.size_bytes, before.mtime_ns) == (size, changed):
+            size, changed = session_state(path)
+            if _is_unchanged(before, size, changed):
                 yield Imported(str(path), thread, skipped="unchanged")
                 continue
             recording = _with_project(read_recording(path, is_growing=True), path)
@@ -142,20 +143,19 @@ def import_copy(
     return import_recording(archive, recording, source, owner=owner, forgotten=forgotten)
 
 
-def _addresses(path: Path) -> list[Path]:
+def _addresses(path: Path, known: Mapping[str, RecordedSession]) -> list[Path]:
     """Return the sessions of a source; one that cannot be listed is an error where it is read."""
     try:
+        before = known.get(str(path.absolute()))
+        if before is not None and _is_unchanged(before, *session_state(path)):
+            return [path]
         return sessions_in(path)
-    except RecordingError:
+    except (RecordingError, OSError):
         return [path]
 
 
-def _state(path: Path) -> tuple[int, int]:
-    """Return the size of a source and the time when it changed last."""
-    if is_session(path):
-        return session_state(path)
-    stat = path.stat()
-    return stat.st_size, stat.st_mtime_ns
+def _is_unchanged(before: RecordedSession | None, size: int, changed: int) -> bool:
+    return before is not None and (before.size_bytes, before.mtime_ns) == (size, changed)
 
 
 def _with_project(recording: Recording, path: Path) -> Recording:
@@ -199,7 +199,7 @@ def import_recording(
     project = recording.session.project
     if project and _matches(project, exclude):
         return Imported(source.path, thread, skipped="excluded")
-    if project and is_opted_out(Path(project)):
+    if project and is_opted_out(project):
         return Imported(source.path, thread, skipped="opted out")
     if forgotten is not None and thread in forgotten:
         return Imported(source.path, thread, skipped="forgotten")

@@ -8,8 +8,9 @@ const [program, ...options] = COMMAND
 const data = process.env.XDG_DATA_HOME || join(homedir(), ".local", "share")
 const database = join(data, "opencode", "opencode.db")
 
-function run(name, session) {
+function run(name, session, cwd) {
   const event = {
+    cwd,
     hook_event_name: name,
     session_id: session,
     transcript_path: `${database}#${session}`,
@@ -26,16 +27,16 @@ function run(name, session) {
   }
 }
 
-export const Thalweg = async () => ({
+export const Thalweg = async ({ directory }) => ({
   event: async ({ event }) => {
-    if (event.type === "session.idle") run("Stop", event.properties.sessionID)
-    if (event.type === "session.compacted") run("PostCompact", event.properties.sessionID)
+    if (event.type === "session.idle") run("Stop", event.properties.sessionID, directory)
+    if (event.type === "session.compacted") run("PostCompact", event.properties.sessionID, directory)
   },
   "experimental.session.compacting": async ({ sessionID }) => {
-    run("PreCompact", sessionID)
+    run("PreCompact", sessionID, directory)
   },
   "chat.message": async ({ sessionID }, { message, parts }) => {
-    const text = run("UserPromptSubmit", sessionID)
+    const text = run("UserPromptSubmit", sessionID, directory)
     const last = parts.at(-1)
     if (!text || !last) return
     // Parts are ordered by id: this one follows the last.

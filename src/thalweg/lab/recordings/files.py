@@ -4,11 +4,17 @@ Two rules: a format is detected by a file's content, never by its name; the only
 file, is `RecordingError`.
 """
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from glob import glob, has_magic
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 from thalweg.errors import RecordingError
+from thalweg.lab.recordings import opencode_database
 from thalweg.lab.recordings.base import Recording
 from thalweg.lab.recordings.formats import (
     aider,
@@ -19,6 +25,7 @@ from thalweg.lab.recordings.formats import (
     dialogues,
     event_stream,
     gemini_cli,
+    inspect_log,
     langgraph,
     openai_chat_log,
     opencode,
@@ -27,7 +34,6 @@ from thalweg.lab.recordings.formats import (
     swe_agent,
     thalweg_thread,
 )
-from thalweg.lab.recordings.opencode_database import is_session, read_session, sessions_in
 from thalweg.lab.recordings.rows import LogFormat
 from thalweg.lab.recordings.source import SEEN_CHARS, RecordedFile, open_source, without_open_line
 
@@ -42,6 +48,7 @@ FORMATS: tuple[LogFormat, ...] = (
     openhands.FORMAT,
     langgraph.FORMAT,
     atif.FORMAT,
+    inspect_log.FORMAT,
     chat_document.FORMAT,
     dialogues.FORMAT,
     event_stream.FORMAT,
@@ -53,7 +60,9 @@ FORMATS: tuple[LogFormat, ...] = (
 _ALWAYS = (".jsonl", ".traj", ".eval")
 _IF_KNOWN = (".json", ".txt", ".md")
 _MOST_THREADS = 1_000
-"""Most threads of one file that are counted for its error."""
+"""Values of a file that are looked at for a session, before the file is taken for no recording."""
+_SHOWN_NAMES = 5
+"""Names of sessions in an error."""
 _SIDECARS = ("needles.jsonl", "goals.jsonl", "index.json")
 _SIDECAR_ENDINGS = ("_questions.jsonl", "_qa.jsonl")
 
@@ -62,19 +71,26 @@ def read_recording(path: str | Path, *, is_growing: bool = False) -> Recording:
     """Parse a recorded thread of any supported format, compressed or not.
 
     Args:
-        path: The file, or the address of a session in a database of opencode.
+        path: The file, or the address of a session in a file with several: `FILE#NAME`, as
+            `sessions_in` returns it.
         is_growing: Whether another process may be writing the last line, which is then skipped
             until it is complete.
 
     Raises:
-        RecordingError: The file is missing, unreadable or empty, has no supported format, or has
-            no message.
+        RecordingError: The file is missing, unreadable or empty, has no supported format, no
+            message, or several sessions.
     """
     path = Path(path)
-    if is_session(path):
-        return read_session(path)
-    source = open_source(path)
-    source = without_open_line(source) if is_growing else source
+    if opencode_database.is_session(path):
+        return opencode_database.read_session(path)
+    if name := session_name(path):
+        source = _session(path, name)
+    else:
+        source = open_source(path)
+        source = without_open_line(source) if is_growing else source
+        if sessions := _sessions(source):
+            mend = f"name one, as {path}#{next(iter(sessions))}; it has {_few(sessions)}"
+            raise RecordingError(str(path), f"holds {len(sessions)} sessions", mend)
     known = format_of(source)
     if known is None:
         raise _unknown(path, source)
@@ -85,6 +101,117 @@ def read_recording(path: str | Path, *, is_growing: bool = False) -> Recording:
     return recording
 
 
+def sessions_in(path: Path) -> list[Path]:
+    """Return the addresses of the sessions in a file with several, in its order.
+
+    Any other path is returned unchanged, as is a file that cannot be read: reading it states why.
+
+    Raises:
+        RecordingError: A database of opencode cannot be read.
+    """
+    if path.name == opencode_database.DATABASE:
+        return opencode_database.sessions_in(path)
+    if not path.is_file() or _is_plain_log(path):
+        return [path]
+    try:
+        names = list(_sessions(open_source(path)))
+    except RecordingError:
+        return [path]
+    return [path.with_name(f"{path.name}#{name}") for name in names] or [path]
+
+
+def session_state(path: Path) -> tuple[int, int]:
+    """Return the size of a source, and when it changed last, in nanoseconds.
+
+    Raises:
+        RecordingError: The database of opencode cannot be read.
+        OSError: The file cannot be read.
+    """
+    if opencode_database.is_session(path):
+        return opencode_database.session_state(path)
+    stat = file_of(path).stat()
+    return stat.st_size, stat.st_mtime_ns
+
+
+def file_of(path: Path) -> Path:
+    """Return the file that an address of a session names; any other path unchanged."""
+    return path.with_name(path.name.rpartition("#")[0]) if session_name(path) else path
+
+
+def session_name(path: Path) -> str:
+    """Return the session that an address names; empty for the path of a file."""
+    file, mark, name = path.name.rpartition("#")
+    return name if mark and file and not path.exists() else ""
+
+
+def _is_plain_log(path: Path) -> bool:
+    """Return whether a file begins with a row of a log, which is then not parsed twice."""
+    with path.open("rb") as file:
+        first = file.readline()
+    try:
+        row = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and format_of(_alone(path.name, row)) is None
+
+
+def _session(path: Path, name: str) -> RecordedFile:
+    file = file_of(path)
+    sessions = _parsed(file, *session_state(file))
+    if name not in sessions:
+        raise RecordingError(str(path), "there is no such session", f"it has {_few(sessions)}")
+    return sessions[name]
+
+
+@lru_cache(maxsize=1)
+def _parsed(file: Path, *_state: int) -> dict[str, RecordedFile]:
+    """Parse a file with several sessions: once for all of them, unless its state changes."""
+    return _sessions(open_source(file))
+
+
+def _sessions(source: RecordedFile) -> dict[str, RecordedFile]:
+    """Return the sessions of a file by their names; empty if it does not have several."""
+    if (known := format_of(source)) is not None:
+        return _named(source, known.split(source.document))
+    listed = source.document if isinstance(source.document, list) else None
+    values = [row.value for row in source.objects] if listed is None else listed
+    if not any(format_of(_alone(source.name, value)) for value in values[:_MOST_THREADS]):
+        return {}
+    return _named(source, _split_each(source.name, values))
+
+
+def _split_each(name: str, values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the sessions of values each of which would be a recording in a file of its own."""
+    for index, value in enumerate(values):
+        if (known := format_of(_alone(name, value))) is not None:
+            inner = dict(known.split(value))
+            if len(inner) > 1:
+                yield from ((f"{index}.{within}", one) for within, one in inner.items())
+            else:
+                yield str(index), value
+
+
+def _named(source: RecordedFile, documents: Iterable[tuple[str, Any]]) -> dict[str, RecordedFile]:
+    named: dict[str, RecordedFile] = {}
+    for given, document in documents:
+        name = quote(given, safe=" ,.:;@+=~")
+        while name in named:
+            name += "~"
+        one = _alone(f"{source.name}#{name}", document)
+        named[name] = replace(one, file_notes=source.file_notes)
+    return named if len(named) > 1 else {}
+
+
+def _alone(name: str, document: object) -> RecordedFile:
+    return RecordedFile(name, "", document, ())
+
+
+def _few(sessions: Iterable[str]) -> str:
+    names = list(sessions)
+    more = f" and {len(names) - _SHOWN_NAMES} more" if names[_SHOWN_NAMES:] else ""
+    return ", ".join(names[:_SHOWN_NAMES] or ["one session"]) + more
+
+
 def format_of(source: RecordedFile) -> LogFormat | None:
     """Return the first format that detects a file as its own; `None` if none does."""
     return next((known for known in FORMATS if known.detect(source)), None)
@@ -93,22 +220,10 @@ def format_of(source: RecordedFile) -> LogFormat | None:
 def _unknown(path: Path, source: RecordedFile) -> RecordingError:
     if "\0" in source.text or source.text[:SEEN_CHARS].count("\ufffd") > SEEN_CHARS // 8:
         return RecordingError(str(path), "is a binary file", "pass a recorded thread")
-    if (threads := _count_threads(source)) > 1:
-        problem = f"holds {threads} threads"
-        return RecordingError(str(path), problem, "use a separate file for each")
     seen = source.text.strip()[:SEEN_CHARS]
     looked_for = "; ".join(f"{known.name}: {known.looks_for}" for known in FORMATS)
     problem = f"unknown format (it begins {seen!r})"
     return RecordingError(str(path), problem, f"known are {looked_for}")
-
-
-def _count_threads(source: RecordedFile) -> int:
-    """Count the values that would be a recording, each in a file of its own."""
-    values = source.document if isinstance(source.document, list) else None
-    if values is None:
-        values = [row.value for row in source.objects]
-    alone = (RecordedFile(source.name, "", value, ()) for value in values[:_MOST_THREADS])
-    return sum(format_of(one) is not None for one in alone)
 
 
 def find_recordings(places: Iterable[str | Path]) -> list[Path]:
@@ -129,7 +244,7 @@ def find_recordings(places: Iterable[str | Path]) -> list[Path]:
     for place in places:
         files = list(_files(place))
         if not files:
-            problem = "holds no recording (*.jsonl, *.json, *.traj, *.txt, *.md, also .gz)"
+            problem = "holds no recording (*.jsonl, *.json, *.eval, *.traj, *.txt, *.md, also .gz)"
             raise RecordingError(str(place), problem, "check the path")
         for path in files:
             found.setdefault(path.resolve(), path)
@@ -138,14 +253,13 @@ def find_recordings(places: Iterable[str | Path]) -> list[Path]:
 
 def _files(place: str | Path) -> Iterator[Path]:
     path = Path(place)
-    if path.is_file():
+    if file_of(path).is_file():
         yield from sessions_in(path)
     elif path.is_dir():
-        yield from filter(_is_recording, _beneath(path))
+        yield from _recordings(_beneath(path))
     elif has_magic(str(place)):
         for match in _matches(str(place)):
-            inside = _beneath(match) if match.is_dir() else (match,)
-            yield from filter(_is_recording, inside)
+            yield from _recordings(_beneath(match) if match.is_dir() else (match,))
     else:
         raise RecordingError(str(place), "there is no such file or folder", "check the path")
 
@@ -162,6 +276,11 @@ def _beneath(folder: Path) -> Iterator[Path]:
             yield path
 
 
+def _recordings(files: Iterable[Path]) -> Iterator[Path]:
+    for path in filter(_is_recording, files):
+        yield from sessions_in(path)
+
+
 def _is_recording(path: Path) -> bool:
     name = path.name.removesuffix(".gz")
     if name in _SIDECARS or name.endswith(_SIDECAR_ENDINGS):
@@ -173,6 +292,7 @@ def _is_recording(path: Path) -> bool:
 
 def _holds_thread(path: Path) -> bool:
     try:
-        return format_of(open_source(path)) is not None
+        source = open_source(path)
     except RecordingError:
         return False
+    return format_of(source) is not None or bool(_sessions(source))

@@ -4,6 +4,7 @@ Two rules: a log format never parses what a provider's wire can parse; the field
 its provider object (line, id, time, usage, author) override what the wire read.
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from thalweg.engine.entries import Kind, Message, Text, Usage
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import to_json
 from thalweg.lab.recordings.base import RecordedCompaction, Recording, SessionInfo
-from thalweg.lab.recordings.source import NOTED_CHARS, BrokenLine, RecordedFile
+from thalweg.lab.recordings.source import NOTED_CHARS, BrokenLine, JsonObject, RecordedFile
 
 RECORDED_SUMMARY = "recorded_summary"
 """Code of a note: the recorded agent's own summary of a compaction, which is dropped."""
@@ -34,6 +35,8 @@ class LogFormat:
     read: Callable[[RecordedFile], Recording]
     """Loses no line: `odd_row` for a row in another form, a broken line as it is, and the notes of
     the file first."""
+    split: Callable[[JsonObject], Iterable[tuple[str, JsonObject]]] = lambda _: ()
+    """Yields the sessions of a document that may have several: each with its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +217,11 @@ def who_wrote(raw: Mapping[str, Any]) -> Kind:
 def as_str(value: object) -> str:
     """Return a string unchanged, and anything else as an empty one."""
     return value if isinstance(value, str) else ""
+
+
+def as_text(value: object) -> str:
+    """Return a string unchanged, and anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def pairing_notes(messages: Iterable[Message]) -> list[Note]:

@@ -6,6 +6,7 @@ dropped; only a line feed ends a line, so a message may contain any other separa
 
 import json
 import re
+import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,9 @@ from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+from zstandard import ZstdDecompressor, ZstdError
 
 from thalweg.engine.wires.base import Note
 from thalweg.errors import RecordingError
@@ -29,6 +32,8 @@ DEEPEST = 200
 
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
+_ZIP_ZSTANDARD, _NAME_LENGTH_AT, _LOCAL_HEADER = 93, 26, 30
+"""Compression method, and offsets in a local file header (PKWARE's APPNOTE 6.3, 4.3.7, 4.4.5)."""
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (b"\xef\xbb\xbf", "utf-8"),
     (b"\xff\xfe", "utf-16-le"),
@@ -143,20 +148,37 @@ def _bytes(path: Path) -> bytes:
 
 
 def _unzip(path: Path, data: bytes) -> bytes:
-    """Return the log that inspect_ai stored as a zip file (`.eval`) as its JSON log."""
+    """Return the log that inspect_ai stored as a zip file (`.eval`) as its JSON log.
+
+    A log that is not complete has the header of its start.
+    """
     try:
         with ZipFile(BytesIO(data)) as members:
-            log = json.loads(members.read("header.json"))
-            names = sorted(name for name in members.namelist() if name.startswith("samples/"))
-            log["samples"] = [json.loads(members.read(name)) for name in names]
-    except NotImplementedError:
-        problem = "is compressed with Zstandard, which Python reads from version 3.14 on"
+            named = {info.filename: info for info in members.infolist()}
+            header = named.get("header.json") or named["_journal/start.json"]
+            log = json.loads(_member(data, members, header))
+            log["samples"] = [
+                json.loads(_member(data, members, info))
+                for name, info in sorted(named.items())
+                if name.startswith("samples/")
+            ]
+    except NotImplementedError as error:
+        problem = f"is compressed in a way that Python cannot read ({error})"
         mend = "convert it: inspect log convert --to json --output-dir FOLDER FILE"
         raise RecordingError(str(path), problem, mend) from None
-    except (BadZipFile, KeyError, TypeError, ValueError, zlib.error) as error:
+    except (BadZipFile, KeyError, TypeError, ValueError, zlib.error, ZstdError) as error:
         problem = f"is a zip file, but no log of inspect_ai ({error})"
         raise RecordingError(str(path), problem, "pass a recorded thread") from error
     return json.dumps(log).encode()
+
+
+def _member(data: bytes, members: ZipFile, info: ZipInfo) -> bytes:
+    """Return a file of a zip file; Python reads Zstandard, inspect_ai's default, from 3.14 on."""
+    if info.compress_type != _ZIP_ZSTANDARD:
+        return members.read(info)
+    name, extra = struct.unpack_from("<HH", data, info.header_offset + _NAME_LENGTH_AT)
+    start = info.header_offset + _LOCAL_HEADER + name + extra
+    return ZstdDecompressor().decompressobj().decompress(data[start : start + info.compress_size])
 
 
 def _decompress(path: Path, data: bytes) -> tuple[bytes, bool]:

@@ -1,10 +1,12 @@
 """ATIF trajectories, as Harbor writes them."""
 
+import json
 from pathlib import Path
 
 from tests.unit.lab.recordings.log_files import codes, read_document, said
 
 from thalweg.engine.entries import Thinking, Usage
+from thalweg.lab.recordings.files import find_recordings, read_recording
 
 STEPS = [
     {"step_id": 1, "source": "system", "message": "You fix bugs."},
@@ -63,3 +65,18 @@ def test_odd_steps_are_kept_and_noted(tmp_path: Path) -> None:
     recording = read_document(tmp_path, {**DOCUMENT, "steps": [*STEPS, 7, {"source": "moon"}]})
     assert codes(recording) == ["odd_row", "odd_row"]
     assert [message.text for message in recording.messages[-2:]] == ["7", '{"source": "moon"}']
+
+
+def test_subagents_of_a_trajectory_are_sessions(tmp_path: Path) -> None:
+    """They share the session's id, and have one of their own; ATIF 1.7 embeds them."""
+    inner = {**DOCUMENT, "schema_version": "ATIF-v1.7", "trajectory_id": "t2", "steps": STEPS[:2]}
+    deeper = {**inner, "trajectory_id": "t3"}
+    del deeper["session_id"]
+    outer = {**inner, "trajectory_id": "t1", "steps": STEPS}
+    path = tmp_path / "trajectory.json"
+    inner["subagent_trajectories"] = [deeper, {"no": "trajectory"}]
+    path.write_text(json.dumps({**outer, "subagent_trajectories": [inner]}), encoding="utf-8")
+
+    recordings = [read_recording(address) for address in find_recordings([path])]
+    assert [one.session.id for one in recordings] == ["s1/t1", "s1/t2", "s1/t3"]
+    assert [len(one.messages) for one in recordings] == [6, 2, 2]

@@ -101,23 +101,6 @@ def test_the_last_try_of_toolbench_is_read_with_its_functions(tmp_path: Path) ->
     assert recording.messages[1].calls[0].name == "track"
 
 
-def test_a_sample_of_inspect_is_read(tmp_path: Path) -> None:
-    call = {"id": "c1", "function": "ls", "arguments": {"p": "."}}
-    messages = [
-        {**USER, "id": "m1", "source": "input"},
-        {"role": "assistant", "content": "", "tool_calls": [call]},
-        {"role": "tool", "content": "a.txt", "tool_call_id": "c1", "function": "ls"},
-    ]
-
-    recording = read_document(tmp_path, {"version": 2, "samples": [{"messages": messages}, {}]})
-
-    assert [message.role for message in recording.messages] == ["user", "assistant", "tool"]
-    assert recording.messages[0].uid == "m1"
-    assert recording.messages[1].calls[0].arguments == '{"p": "."}'
-    assert recording.messages[2].name == "ls"
-    assert codes(recording) == ["left_out"]
-
-
 def test_results_in_a_trace_find_their_call_by_its_arguments(tmp_path: Path) -> None:
     function = {"name": "read", "arguments": '{"file_path": "a"}'}
     output = {"content": "I look.", "tool_calls": [{"id": "c1", "function": function}]}

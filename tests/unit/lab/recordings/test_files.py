@@ -1,11 +1,14 @@
 """The front door: which files are recordings, and what is said of those that are not."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.lab.recordings.log_files import read_document, read_lines
 
 from thalweg.errors import RecordingError
+from thalweg.lab.recordings.base import Recording
 from thalweg.lab.recordings.files import find_recordings, read_recording
 
 ROW = '{"role": "user", "content": "hi"}\n'
@@ -102,13 +105,22 @@ def test_a_binary_file_is_called_one(tmp_path: Path) -> None:
         read_recording(path)
 
 
-def test_several_threads_in_one_file_are_refused_with_their_number(tmp_path: Path) -> None:
-    thread = {"messages": [{"role": "user", "content": "hi"}]}
+@pytest.mark.parametrize("read", [read_lines, read_document])
+def test_a_file_with_several_sessions_is_read_by_their_addresses(
+    tmp_path: Path, read: Callable[[Path, Any], Recording]
+) -> None:
+    """As lines or as one list; the file alone is refused with the names."""
+    threads = [{"messages": [{"role": "user", "content": said}]} for said in ("hi", "ho", "ha")]
 
-    with pytest.raises(RecordingError, match="2 threads"):
-        read_lines(tmp_path, [thread, thread])
-    with pytest.raises(RecordingError, match="2 threads"):
-        read_document(tmp_path, [thread, thread])
+    with pytest.raises(RecordingError, match=r"holds 3 sessions.*#0; it has 0, 1, 2"):
+        read(tmp_path, threads)
+    addresses = find_recordings([tmp_path])
+
+    texts = [read_recording(address).messages[0].text for address in addresses]
+    assert texts == ["hi", "ho", "ha"]
+    assert find_recordings(addresses[1:2]) == addresses[1:2]
+    with pytest.raises(RecordingError, match=r"#7: there is no such session.*it has 0, 1, 2"):
+        read_recording(f"{addresses[0].parent / addresses[0].name[:-1]}7")
 
 
 def test_a_log_without_a_message_is_an_error(tmp_path: Path) -> None:

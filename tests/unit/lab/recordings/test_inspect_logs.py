@@ -1,4 +1,8 @@
-"""Logs of inspect_ai: the JSON log, and the same log as a zip file of samples (`.eval`)."""
+"""Logs of inspect_ai: the JSON log, and the same log as a zip file of samples (`.eval`).
+
+`inspect_logs` has two that inspect_ai 0.3.285 wrote itself, one of each kind, with its model
+`mockllm/model`: two samples in two epochs, a tool, reasoning.
+"""
 
 import json
 from collections.abc import Mapping
@@ -6,10 +10,16 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
+from tests.unit.lab.recordings.log_files import codes, read_document
 
+from thalweg.archive import ThreadKey, open_archive
+from thalweg.engine.entries import Thinking, Usage
 from thalweg.errors import RecordingError
 from thalweg.lab.recordings.files import find_recordings, read_recording
+from thalweg.recorder import import_sessions
+from thalweg.recorder.sessions import list_sessions
 
+LOGS = Path(__file__).parent / "inspect_logs"
 HEADER = {"version": 2, "status": "success", "eval": {"task": "sums", "model": "mockllm/model"}}
 CALL = {"id": "c1", "function": "add", "arguments": {"x": 1, "y": 1}}
 
@@ -34,18 +44,61 @@ def zipped(path: Path, members: Mapping[str, object], method: int = ZIP_DEFLATED
     return path
 
 
-def test_a_zip_file_is_the_same_log_as_json(tmp_path: Path) -> None:
-    samples = {f"samples/s{k}_epoch_1.json": sample(k) for k in (1, 2)}
-    log = zipped(tmp_path / "a.eval", {"_journal/start.json": {}, **samples, "header.json": HEADER})
-    plain = tmp_path / "b.json"
-    plain.write_text(json.dumps({**HEADER, "samples": [*samples.values()]}), encoding="utf-8")
-    read, expected = read_recording(log), read_recording(plain)
-    assert read.messages == expected.messages
-    roles = [message.role for message in read.messages]
+@pytest.mark.parametrize("name", ["reading.eval", "reading.json.gz"])
+def test_every_sample_of_a_real_log_is_a_session(name: str) -> None:
+    addresses = find_recordings([LOGS / name])
+    names = ["north%2F1_epoch_1", "north%2F1_epoch_2", "south 2_epoch_1", "south 2_epoch_2"]
+    assert sorted(path.name for path in addresses) == [f"{name}#{one}" for one in names]
+
+    recordings = {path.name.partition("#")[2]: read_recording(path) for path in addresses}
+    assert len({recording.session.id for recording in recordings.values()}) == len(names)
+    one = recordings["south 2_epoch_2"]
+    assert one.session.title == "reading: south 2, epoch 2"
+    assert one.session.model == "mockllm/model"
+    assert (one.format, codes(one)) == ("inspect", [])
+    roles = [message.role for message in one.messages]
     assert roles == ["system", "user", "assistant", "tool", "assistant"]
-    assert read.messages[2].calls[0].name == "add"
-    assert "further samples" in " ".join(note.text for note in read.notes)
-    assert find_recordings([tmp_path]) == [log, plain]
+    system, asked, calling, result, answer = one.messages
+    assert (system.text, asked.text[:18]) == ("Be brief.", "Read page 1 please")
+    assert [(call.name, call.arguments) for call in calling.calls] == [("page", '{"number": 1}')]
+    assert (result.answers, result.name) == (calling.calls[0].id, "page")
+    assert result.text.startswith("1.0 1.1 ")
+    assert answer.text == "Page 1 is read."
+    assert [p.text for p in answer.parts if isinstance(p, Thinking)] == ["It is on the page."]
+    assert (calling.usage, answer.usage) == (Usage(65, output=23), Usage(140))
+
+
+def test_every_sample_is_imported_once(tmp_path: Path) -> None:
+    with open_archive(tmp_path / "a.db") as archive:
+        first = list(import_sessions(archive, [LOGS / "reading.eval"]))
+        again = list(import_sessions(archive, [LOGS / "reading.eval"]))
+        sessions = dict(list_sessions(archive))
+        lengths = {archive.length(ThreadKey("local", thread)) for thread in sessions}
+    assert [one.new for one in first] == [5] * 4
+    assert [one.skipped for one in again] == ["unchanged"] * 4
+    assert {session.agent for session in sessions.values()} == {"inspect"}
+    assert (len(sessions), lengths) == (4, {5})
+
+
+def test_a_log_of_one_sample_that_is_not_complete_is_read_with_the_header_of_its_start(
+    tmp_path: Path,
+) -> None:
+    samples = {"samples/s1_epoch_1.json": sample(1)}
+    log = zipped(tmp_path / "a.eval", {"_journal/start.json": HEADER, **samples})
+    recording = read_recording(log)
+    assert (recording.session.title, len(recording.messages)) == ("sums: s1, epoch 1", 5)
+    assert find_recordings([tmp_path]) == [log]
+
+
+def test_samples_without_messages_are_left_out_and_images_are_found(tmp_path: Path) -> None:
+    image = [{"type": "image", "image": "attachment://1f"}, {"type": "text", "text": "What?"}]
+    asked = {"role": "user", "content": image}
+    failed = {"role": "tool", "tool_call_id": "c", "content": "no", "error": {"type": "timeout"}}
+    one = {"id": 1, "epoch": 1, "messages": [asked, failed]}
+    one["attachments"] = {"1f": "data:image/png;base64,AAAA"}
+    recording = read_document(tmp_path, {**HEADER, "samples": [{}, {"messages": []}, one]})
+    assert "AAAA" in repr(recording.messages[0].parts)
+    assert recording.messages[1].is_error
 
 
 @pytest.mark.parametrize("members", [{}, {"word/document.xml": {}}, {"header.json": []}])

@@ -17,13 +17,28 @@ from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "atif"
+_INNER = "subagent_trajectories"
 
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 
 
 def detect(source: RecordedFile) -> bool:
     """Return whether the document names the format and lists steps."""
-    document = source.document
+    return _is_trajectory(source.document)
+
+
+def split(document: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    """Yield a trajectory and those of its subagents, which ATIF 1.7 embeds, by their ids.
+
+    A `session_id` is of a run: subagents may have that of their parent.
+    """
+    yield as_str(document.get("trajectory_id")) or "main", {**document, _INNER: None}
+    for inner in _objects(document.get(_INNER)):
+        if _is_trajectory(inner):
+            yield from split({"session_id": document.get("session_id"), **inner})
+
+
+def _is_trajectory(document: object) -> bool:
     return (
         isinstance(document, dict)
         and as_str(document.get("schema_version")).startswith("ATIF")
@@ -54,7 +69,8 @@ def _session(document: JsonObject) -> SessionInfo:
     named = [agent, *document["steps"]]
     models = [as_str(one.get("model_name")) for one in named if isinstance(one, dict)]
     model = next((name for name in reversed(models) if name), "")
-    return SessionInfo(id=as_str(document.get("session_id")), model=model)
+    names = (as_str(document.get(key)) for key in ("session_id", "trajectory_id"))
+    return SessionInfo(id="/".join(filter(None, names)), model=model)
 
 
 def _items(index: int, step: object, notes: list[Note]) -> Iterator[Recorded | BrokenLine]:
@@ -91,4 +107,4 @@ def _call(call: JsonObject) -> dict[str, Any]:
     return {"id": as_str(call.get("tool_call_id")), "type": "function", "function": function}
 
 
-FORMAT = LogFormat(NAME, "an ATIF document (`schema_version`, `steps`)", detect, read)
+FORMAT = LogFormat(NAME, "an ATIF document (`schema_version`, `steps`)", detect, read, split)

@@ -1,7 +1,7 @@
 """One JSON document with the messages of a chat.
 
 A list of messages; a request body of OpenAI, Anthropic or Google; a result of tau-bench
-(`traj`) or ToolBench (`answer_generation`); a sample of Inspect; a trace of Vorflux.
+(`traj`) or ToolBench (`answer_generation`); a trace of Vorflux.
 """
 
 import json
@@ -23,6 +23,7 @@ from thalweg.lab.recordings.rows import (
     Recorded,
     as_recording,
     as_str,
+    as_text,
 )
 from thalweg.lab.recordings.source import JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
@@ -137,35 +138,6 @@ def _toolbench(document: JsonObject) -> _Chat | None:
     return chat and _Chat(chat.wire, last)
 
 
-def _inspect(document: JsonObject) -> _Chat | None:
-    listed = document.get("samples")
-    samples = listed if isinstance(listed, list) else []
-    sample = samples[0] if samples else None
-    messages = sample.get("messages") if isinstance(sample, dict) else None
-    if not isinstance(messages, list) or not any(map(is_chat_message, messages)):
-        return None
-    more = Counter({"further samples": len(samples) - 1}) if samples[1:] else None
-    return _Chat(OpenAIChatWire(), [_inspected(message) for message in messages], skipped=more)
-
-
-def _inspected(message: object) -> object:
-    if not isinstance(message, dict):
-        return message
-    raw = {key: value for key, value in message.items() if key not in {"source", "model", "error"}}
-    if isinstance(calls := raw.get("tool_calls"), list):
-        raw["tool_calls"] = [_inspected_call(call) for call in calls]
-    if name := raw.pop("function", None):
-        raw["name"] = name
-    return raw
-
-
-def _inspected_call(call: object) -> object:
-    if not isinstance(call, dict) or not isinstance(call.get("function"), str):
-        return call
-    function = {"name": call["function"], "arguments": _as_text(call.get("arguments"))}
-    return {"id": call.get("id"), "type": "function", "function": function}
-
-
 def _vorflux(document: JsonObject) -> _Chat | None:
     spans = document.get("trajectory")
     if not isinstance(spans, list):
@@ -198,7 +170,7 @@ def _spans(spans: Iterable[JsonObject]) -> Iterator[JsonObject]:
             if asked := next((one for one in waiting if one[0] == request), None):
                 waiting.remove(asked)
                 raw["tool_call_id"] = asked[1]
-            yield {**raw, "content": _as_text(span.get("result"))}
+            yield {**raw, "content": as_text(span.get("result"))}
 
 
 def _request(arguments: object) -> str:
@@ -220,11 +192,7 @@ def _asked(message: JsonObject) -> Iterator[tuple[str, str]]:
             yield _request(arguments), as_str(call.get("id"))
 
 
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-_FORMS = (_body, _toolbench, _inspect, _vorflux)
+_FORMS = (_body, _toolbench, _vorflux)
 
 
 FORMAT = LogFormat(NAME, "JSON with a list of `role` and `content`", detect, read)

@@ -1,0 +1,139 @@
+"""Logs of inspect_ai (Inspect): a JSON document, or a zip file of samples (`.eval`).
+
+A sample is a session: one attempt at a task, with its messages in OpenAI's form. Fields are those
+of `inspect_ai.log.EvalLog` and `EvalSample`, version 0.3.285.
+"""
+
+from collections.abc import Iterator
+
+from thalweg.engine.entries import Usage
+from thalweg.engine.wires.fields import as_usage
+from thalweg.engine.wires.openai_chat import OpenAIChatWire
+from thalweg.lab.recordings.base import Recording, SessionInfo
+from thalweg.lab.recordings.formats.openai_chat_log import is_chat_message
+from thalweg.lab.recordings.rows import LogFormat, Recorded, as_recording, as_str, as_text
+from thalweg.lab.recordings.source import JsonObject, RecordedFile
+from thalweg.lab.recordings.times import iso_time
+
+NAME = "inspect"
+
+
+def detect(source: RecordedFile) -> bool:
+    """Return whether the document lists samples with messages."""
+    return bool(_samples(source.document))
+
+
+def split(document: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    """Yield each sample as a log of its own, by its id and epoch."""
+    for sample in _samples(document):
+        yield (
+            f"{sample.get('id')}_epoch_{sample.get('epoch', 1)}",
+            {**document, "samples": [sample]},
+        )
+
+
+def read(source: RecordedFile) -> Recording:
+    """Return the recording of one sample; `Message.line` is the index in its messages."""
+    sample = _samples(source.document)[0]
+    usages = _usages(sample)
+    stored = sample.get("attachments")
+    attachments = stored if isinstance(stored, dict) else {}
+    at = iso_time(sample.get("started_at"))
+    items = [
+        Recorded(
+            index,
+            raw := _written(message, attachments),
+            uid=as_str(raw.get("id")),
+            at=at,
+            is_error=isinstance(message, dict) and bool(message.get("error")),
+            usage=usages.get(as_str(raw.get("id"))),
+        )
+        for index, message in enumerate(sample["messages"])
+    ]
+    return as_recording(
+        source.name,
+        NAME,
+        OpenAIChatWire().read,
+        items,
+        notes=source.notes,
+        session=_session(source.document, sample),
+    )
+
+
+def _samples(document: object) -> list[JsonObject]:
+    listed = document.get("samples") if isinstance(document, dict) else None
+    return [
+        sample
+        for sample in (listed if isinstance(listed, list) else [])
+        if isinstance(sample, dict)
+        and isinstance(sample.get("messages"), list)
+        and any(map(is_chat_message, sample["messages"]))
+    ]
+
+
+def _session(log: JsonObject, sample: JsonObject) -> SessionInfo:
+    about = log["eval"] if isinstance(log.get("eval"), dict) else {}
+    name = f"{sample.get('id')}, epoch {sample.get('epoch', 1)}"
+    task, model = as_str(about.get("task")), as_str(about.get("model"))
+    return SessionInfo(
+        id=as_str(sample.get("uuid")), title=f"{task}: {name}" if task else "", model=model
+    )
+
+
+def _usages(sample: JsonObject) -> dict[str, Usage | None]:
+    """Return the usage of each answer by its id, as the events of model calls state it."""
+    events = sample.get("events")
+    found: dict[str, Usage | None] = {}
+    for event in events if isinstance(events, list) else []:
+        output = event.get("output") if isinstance(event, dict) else None
+        if not isinstance(output, dict) or not isinstance(usage := output.get("usage"), dict):
+            continue
+        cached = {
+            "cache_read_input_tokens": usage.get("input_tokens_cache_read"),
+            "cache_creation_input_tokens": usage.get("input_tokens_cache_write"),
+        }
+        for choice in _objects(output.get("choices")):
+            message = choice.get("message")
+            if isinstance(message, dict):
+                found[as_str(message.get("id"))] = as_usage({**usage, **cached})
+    return found
+
+
+def _written(message: object, attachments: JsonObject) -> JsonObject:
+    """Return a message as OpenAI's Chat Completions has it; an odd one as its text."""
+    if not isinstance(message, dict):
+        return {"role": "user", "content": as_text(message)}
+    left_out = {"source", "model", "error", "function", "tool_calls", "content"}
+    raw = {key: value for key, value in message.items() if key not in left_out}
+    blocks = message.get("content")
+    if isinstance(blocks, list):
+        thoughts = [b for b in _objects(blocks) if b.get("type") == "reasoning"]
+        if thought := "\n".join(as_str(b.get("reasoning")) for b in thoughts):
+            raw["reasoning_content"] = thought
+        blocks = [_block(b, attachments) for b in blocks if b not in thoughts]
+    raw["content"] = blocks
+    if calls := _objects(message.get("tool_calls")):
+        raw["tool_calls"] = [_call(call) for call in calls]
+    if name := message.get("function"):
+        raw["name"] = name
+    return raw
+
+
+def _block(block: object, attachments: JsonObject) -> object:
+    if not isinstance(block, dict) or block.get("type") != "image":
+        return block
+    url = as_str(block.get("image"))
+    stored = attachments.get(url.removeprefix("attachment://"))
+    return {"type": "image_url", "image_url": {"url": stored or url}}
+
+
+def _call(call: JsonObject) -> JsonObject:
+    function = {"name": call.get("function"), "arguments": as_text(call.get("arguments"))}
+    return {"id": call.get("id"), "type": "function", "function": function}
+
+
+def _objects(value: object) -> list[JsonObject]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+FORMAT = LogFormat(NAME, "a log of inspect_ai (`samples` with `messages`)", detect, read, split)
