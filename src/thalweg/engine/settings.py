@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     Field,
@@ -24,6 +24,7 @@ from thalweg.engine.sections import SettingsSection, refuse
 from thalweg.engine.window.budget import AMOUNTS, MIN_LIMIT, Amounts, Budget, Cost
 from thalweg.errors import ConfigError
 
+Deferral = Literal["off", "auto", "provider", "own"]
 Size = Threshold | tuple[Kind, float]
 """A threshold, or LangChain's pair: `("tokens", 4000)`."""
 _SIZES = TypeAdapter(tuple[Threshold, ...])
@@ -135,6 +136,14 @@ class ContextPolicy(SettingsSection):
     """Whether Anthropic's API clears old tool results (context editing, beta), for models that
     bind their reasoning to everything sent before it: no edit of ours keeps that reasoning valid.
     The archive has the results; `recall` finds them by words."""
+    defer_tools: Deferral = "off"
+    """Whether schemas of tools leave the request where that pays, until the agent finds them with
+    the tool `find_tools`. `auto`: with the provider's own loading on demand at Anthropic's and
+    OpenAI's own addresses, else by a longer list of tools. `provider`: also behind another address,
+    such as a gateway's. `own`: by a longer list everywhere."""
+    keep_tools: tuple[str, ...] = ()
+    """Names of tools that are never deferred, or patterns such as `github_*`. Tools that the system
+    prompt names are not, either."""
     offload: Offload = Field(default_factory=Offload)
     pricing: Pricing = Field(default_factory=Pricing)
 

@@ -20,7 +20,12 @@ from thalweg.archive import Archive
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
 from thalweg.middleware.arguments import NEWEST, KeptState, Owner
-from thalweg.middleware.turn.context_tools import compact_tool, last_written, recall_tool
+from thalweg.middleware.turn.context_tools import (
+    compact_tool,
+    last_written,
+    recall_tool,
+    with_loaded,
+)
 from thalweg.middleware.turn.effects import arun_in_thread, in_thread, run
 from thalweg.middleware.turn.run_end import end_run
 from thalweg.middleware.turn.session_pool import SessionPool
@@ -34,6 +39,11 @@ class ContextState(AgentState[Any]):
     """The turn of the last checkpoint of the state, and its journal; see `read_mark`."""
     thalweg_compact: NotRequired[Annotated[bool, PrivateStateAttr, last_written]]
     """Whether the agent asked to have its context compacted."""
+    thalweg_deferred: NotRequired[Annotated[list[str], PrivateStateAttr]]
+    """The names of the tools that the last request withheld: what `find_tools` searches."""
+    thalweg_tools: NotRequired[Annotated[dict[str, str], PrivateStateAttr, with_loaded]]
+    """The deferred tools that the thread uses, and the id of the search that found each; empty
+    where it was called or forced without one."""
 
 
 class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
@@ -109,6 +119,10 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             token_counter=token_counter,
         )
         self.tools = [recall_tool(self._desk), compact_tool()]
+        if self._desk.policy.defer_tools != "off":
+            from thalweg.middleware.deferral.search_tool import find_tool  # noqa: PLC0415 (if used)
+
+            self.tools.append(find_tool())
 
     @property
     def archive(self) -> Archive:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from langchain.agents.middleware.types import ModelRequest
 
@@ -27,7 +28,7 @@ HOUR_S = 3_600
 _MARKABLE = frozenset({"text", "image", "document", "tool_use", "tool_result"})
 """Blocks that accept a breakpoint: reasoning and blocks of server tools do not, or are
 undocumented."""
-_OPENAI = "api.openai.com"
+_OPENAI, _ANTHROPIC = "api.openai.com", "api.anthropic.com"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +72,23 @@ class CacheMarker:
             has_record: Whether its first message is a structured summary of a compaction.
             goes_on: Whether the thread continues from here: if not, the request reads the cache and
                 writes nothing new to it.
-            also: A further change of a body for Anthropic.
+            also: A further change of a body, made first.
         """
 
         def look(body: Body) -> Body:
             return self.mark(also(body), tariff, has_record=has_record, goes_on=goes_on)
 
         def route(body: Body) -> Body:
+            body = also(body)
             extra = body.get("extra_body") or {}
             has_key = "prompt_cache_key" in body or "prompt_cache_key" in extra
             return body if has_key else {**body, "prompt_cache_key": _name(key)}
 
         if is_anthropic(request.model) and tariff.breakpoints is not None:
             return request.override(model=with_last_look(request.model, look))
-        if _is_openai(request.model):
+        if is_openai(request.model):
             return request.override(model=with_last_look(request.model, route))
-        return request
+        return request.override(model=with_last_look(request.model, also))
 
     def mark(
         self, body: Body, tariff: Tariff, *, has_record: bool = False, goes_on: bool = True
@@ -117,17 +119,27 @@ class CacheMarker:
         return body
 
 
-def is_anthropic(model: object) -> bool:
-    """Return whether a model is a client of Anthropic's API."""
-    return any(_is_a(one, "ChatAnthropic") for one in layers(model))
+def is_anthropic(model: object, *, at_home: bool = False) -> bool:
+    """Return whether a model is a client of Anthropic's API; `at_home`: of its own service."""
+    addresses = (
+        str(getattr(one, "anthropic_api_url", ""))
+        for one in layers(model)
+        if _is_a(one, "ChatAnthropic")
+    )
+    return any(not at_home or urlsplit(address).hostname == _ANTHROPIC for address in addresses)
 
 
-def _is_openai(model: object) -> bool:
-    """Return whether the service is OpenAI's own: others may refuse unknown parameters."""
+def is_openai(model: object, *, at_home: bool = True) -> bool:
+    """Return whether a model is a client of OpenAI's API.
+
+    Args:
+        model: The model.
+        at_home: Whether the service must be OpenAI's own: others may refuse unknown parameters.
+    """
     for one in layers(model):
         if _is_a(one, "ChatOpenAI") and not _is_a(one, "AzureChatOpenAI"):
             address = getattr(getattr(one, "root_client", None), "base_url", None)
-            return getattr(address, "host", None) == _OPENAI
+            return not at_home or getattr(address, "host", None) == _OPENAI
     return False
 
 

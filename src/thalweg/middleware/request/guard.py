@@ -96,9 +96,12 @@ class RequestGuard(BaseCallbackHandler):
 
 
 def count_tools(sent: Mapping[str, Any], count: Counter) -> int:
-    """Count the tools of a request, as the provider gets them."""
+    """Count the tools of a request that the model sees: not those that are deferred."""
     tools = sent.get("tools") or sent.get("functions")
-    return count_text(written(tools), count) if isinstance(tools, Sequence) else 0
+    if not isinstance(tools, Sequence):
+        return 0
+    shown = [one for one in tools if not (isinstance(one, Mapping) and one.get("defer_loading"))]
+    return count_text(written(shown), count) if shown else 0
 
 
 def written(tools: Sequence[Any]) -> str:

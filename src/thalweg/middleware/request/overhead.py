@@ -27,8 +27,22 @@ class Overhead:
     tools_tokens: int
 
     @classmethod
-    def of(cls, request: ModelRequest[Any], count: Counter) -> "Overhead":
-        """Read them off a request."""
+    def of(
+        cls,
+        request: ModelRequest[Any],
+        count: Counter,
+        tools: Sequence[BaseTool | dict[str, Any]],
+        later: Sequence[BaseTool | dict[str, Any]] = (),
+    ) -> "Overhead":
+        """Read them off a request.
+
+        Args:
+            request: The request.
+            count: Counts the tokens of a text.
+            tools: The tools before its messages.
+            later: Tools that are loaded among its messages: they count, and are no part of what
+                every request begins with.
+        """
         system, system_tokens = "", 0
         if request.system_message is not None:
             (message,) = read_state([request.system_message])
@@ -36,10 +50,9 @@ class Overhead:
                 message_to_json(message),
                 measure(message, counted_once(count)).tokens,
             )
-        tools = (
-            _schemas(tuple(_CountedTool(tool) for tool in request.tools)) if request.tools else ""
-        )
-        return cls(system, tools, system_tokens, count_text(tools, count) if tools else 0)
+        first, loaded = _schemas(_counted(tools)), _schemas(_counted(later))
+        tokens = sum(count_text(text, count) for text in (first, loaded) if text)
+        return cls(system, first, system_tokens, tokens)
 
 
 class _CountedTool:
@@ -57,6 +70,10 @@ class _CountedTool:
         return id(self.tool)
 
 
+def _counted(tools: Sequence[BaseTool | dict[str, Any]]) -> tuple[_CountedTool, ...]:
+    return tuple(map(_CountedTool, tools))
+
+
 @lru_cache(maxsize=32)
-def _schemas(tools: Sequence[_CountedTool]) -> str:
-    return written([as_openai(one.tool) for one in tools])
+def _schemas(tools: tuple[_CountedTool, ...]) -> str:
+    return written([as_openai(one.tool) for one in tools]) if tools else ""

@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage
 
-from thalweg.middleware.request.checked_model import Body
+from thalweg.middleware.request.checked_model import Body, LastLook
 
 EDITING_BETA = "context-management-2025-06-27"
 """Value of the header `anthropic-beta` that the API requires for it."""
@@ -29,6 +29,11 @@ def cleared_uses(messages: Sequence[AnyMessage]) -> tuple[int, int]:
 def unchanged(body: Body) -> Body:
     """Return a body as it is."""
     return body
+
+
+def chained(first: LastLook, then: LastLook) -> LastLook:
+    """Make the function that makes both changes of a body."""
+    return lambda body: then(first(body))
 
 
 def asking_for(kept: int) -> Callable[[Body], Body]:

@@ -16,7 +16,7 @@ from thalweg.errors import ArchiveError
 from thalweg.middleware.turn.checkpoint_pointer import read_mark
 from thalweg.middleware.turn.session_pool import SessionPool
 
-COMPACT = "compact_conversation"
+COMPACT, FIND = "compact_conversation", "find_tools"
 _RUNTIME = "runtime"
 """The argument in which LangGraph passes a tool the context of its run."""
 _NOTHING = {"type": "object", "properties": {}}
@@ -38,6 +38,11 @@ def last_written(before: bool, after: bool) -> bool:  # noqa: FBT001 (LangGraph 
     """Let several calls of one step ask for the same."""
     del before
     return after
+
+
+def with_loaded(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
+    """Let several searches load tools; the first that found one stays."""
+    return {**before, **{name: call for name, call in after.items() if name not in before}}
 
 
 def recall_tool(desk: SessionPool) -> BaseTool:

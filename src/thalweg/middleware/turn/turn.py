@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain_core.runnables import RunnableConfig
@@ -38,7 +38,7 @@ from thalweg.middleware.request.message_adaptation import (
 )
 from thalweg.middleware.request.model_limits import ModelLimits, is_stand_in, limits_of, provider_of
 from thalweg.middleware.request.overhead import Overhead
-from thalweg.middleware.request.provider_edits import asking_for, cleared_uses, unchanged
+from thalweg.middleware.request.provider_edits import asking_for, chained, cleared_uses, unchanged
 from thalweg.middleware.turn.effects import Flow
 from thalweg.middleware.turn.events import (
     TurnReport,
@@ -53,6 +53,9 @@ from thalweg.middleware.turn.pending_summaries import PendingSummaries
 from thalweg.middleware.turn.sending import Sending
 from thalweg.middleware.turn.session_pool import SessionPool
 from thalweg.middleware.turn.summaries import Summarizer
+
+if TYPE_CHECKING:
+    from thalweg.middleware.deferral.shelf import Shelf
 
 NOTE_CHARS = 2_000
 """Most characters of what the journal notes of a summary's faults."""
@@ -82,6 +85,8 @@ class _Turn:
     inserts: Inserts = field(init=False)
     open: OpenThread = field(init=False)
     sending: Sending = field(init=False)
+    shelf: "Shelf | None" = None
+    """Its tools, sorted, where tools are deferred."""
     pending: PendingSummaries = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,8 +97,20 @@ class _Turn:
         self.limits = limits_of(model, window=policy.window, max_output=policy.max_output)
         self.priced = policy.pricing.of(provider_of(model), self.limits.model)
         self.sending = Sending(self.desk, self.limits.model, self.request.runtime)
-        self.beside = Overhead.of(self.request, self.desk.count)
+        tools, later = self._shelve()
+        self.beside = Overhead.of(self.request, self.desk.count, tools, later)
         self.inserts = inserts_of(self.request)
+
+    def _shelve(self) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Return the tools before the messages, and those that are loaded among them."""
+        policy = self.desk.policy
+        if policy.defer_tools == "off":
+            return self.request.tools, ()
+        from thalweg.middleware.deferral.shelf import shelf_of  # noqa: PLC0415 (if used)
+
+        self.shelf = shelf_of(self.request, policy, self.tariff, self.desk.count)
+        self.request = self.request.override(tools=[*self.shelf.bound])
+        return self.shelf.prefix, self.shelf.later
 
     @property
     def tariff(self) -> Tariff:
@@ -362,10 +379,10 @@ class _Turn:
         """Have a request checked, and marked for the provider's cache if the policy wants it."""
         request = self.open.last_check.request(request)
         window = self.open.session.engine.window
-        also: LastLook = unchanged
+        also: LastLook = unchanged if self.shelf is None else self.shelf.look
         kept = self.open.clearing.kept(window) if self._clears_on_server else None
         if kept is not None:
-            also = asking_for(kept)
+            also = chained(also, asking_for(kept))
         if not self.desk.policy.prompt_caching:
             return request.override(model=with_last_look(request.model, also))
         return self.open.marking.request(
@@ -388,6 +405,8 @@ class _Turn:
             update["thalweg_turn"] = mark
         if self.request.state.get("thalweg_compact"):
             update["thalweg_compact"] = False
+        if self.shelf is not None:
+            update |= self.shelf.update(self.request.state)
         return ExtendedModelResponse(response, Command(update=update))
 
 

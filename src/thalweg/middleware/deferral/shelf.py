@@ -1,0 +1,252 @@
+"""The tools of one request: those that its client binds, and those that the model sees."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, Literal
+
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.messages import AIMessage
+from langchain_core.tools import BaseTool
+
+from thalweg.agent.tools.ready import as_openai
+from thalweg.engine.compaction.plan import RECALL
+from thalweg.engine.deferral import ToolCard, plan_deferral
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.prompts import prompt
+from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.tokens import Counter
+from thalweg.middleware.deferral.bodies import with_items, with_references
+from thalweg.middleware.request.cache_marks import is_anthropic, is_openai
+from thalweg.middleware.request.checked_model import LastLook
+from thalweg.middleware.request.guard import count_text, written
+from thalweg.middleware.request.model_limits import layers
+from thalweg.middleware.request.provider_edits import unchanged
+from thalweg.middleware.skills.tools import name_of
+from thalweg.middleware.turn.context_tools import COMPACT, FIND
+
+Tool = BaseTool | dict[str, Any]
+Way = Literal["reference", "item", "rewrite"]
+"""How a schema is loaded: Anthropic expands a reference in a tool's result; OpenAI's Responses API
+takes an item after it; any other client gets the tool at the end of its list."""
+MOST_NAMES = 400
+"""Names of deferred tools that the description of the search tool lists."""
+_OURS = frozenset({FIND, RECALL, COMPACT})
+_DEFER = "defer_loading"
+_PINNED = ("cache_control", "allowed_callers")
+"""Keys in `extras` that the API refuses on a deferred tool, or that make it another's to call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The tools of one request."""
+
+    bound: tuple[Tool, ...]
+    """For the client, which builds their schemas."""
+    prefix: tuple[Tool, ...]
+    """Sent before the messages, as long as the thread is not compacted."""
+    deferred: tuple[str, ...] = ()
+    """Names of all tools that are not part of every request, loaded or not."""
+    loaded: Mapping[str, str] = {}  # noqa: RUF012 (never changed)
+    """Deferred tools that the thread uses, and the search that found each; empty for another way.
+    """
+    way: Way = "rewrite"
+
+    @property
+    def look(self) -> LastLook:
+        """Places the deferred tools in the finished body."""
+        if not self.deferred or self.way == "rewrite":
+            return unchanged
+        place = with_references if self.way == "reference" else with_items
+        return partial(place, self.deferred, self.loaded)
+
+    def update(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the changes of the state: what is deferred, and what is newly loaded."""
+        changes: dict[str, Any] = {}
+        if list(self.deferred) != (state.get("thalweg_deferred") or []):
+            changes["thalweg_deferred"] = list(self.deferred)
+        known = state.get("thalweg_tools") or {}
+        if new := {name: call for name, call in self.loaded.items() if name not in known}:
+            changes["thalweg_tools"] = new
+        return changes
+
+    @property
+    def later(self) -> tuple[Tool, ...]:
+        """Loaded tools that are not in the prefix."""
+        known = {name_of(tool) for tool in self.prefix}
+        return tuple(t for t in self.bound if name_of(t) in self.loaded.keys() - known)
+
+
+def shelf_of(
+    request: ModelRequest[Any], policy: ContextPolicy, tariff: Tariff, count: Counter
+) -> Shelf:
+    """Sort the tools of a request; see `plan_deferral`.
+
+    The system prompt, the tools and the prices decide what is deferred; the state, the choice of a
+    tool and the calls in the messages, what is loaded.
+    """
+    tools = tuple(request.tools)
+    way = _way(request.model, tools, policy)
+    system = "" if request.system_message is None else str(request.system_message.text)
+    ours = _Listed(tools)
+    deferred = _deferred(ours, system, policy.keep_tools, tariff, way == "rewrite", count)
+    if not deferred:
+        return _nothing(tools)
+    loaded = _loaded(request, frozenset(deferred))
+    return _sorted(ours, deferred, tuple(loaded.items()), way)
+
+
+def card_of(tool: BaseTool, count: Counter | None = None) -> ToolCard:
+    """Describe a tool for the search, with the tokens of its schema if they can be counted."""
+    function = as_openai(tool).get("function") or {}
+    given = function.get("parameters")
+    text = f"{function.get('description') or ''} {' '.join(_arguments(given))}"
+    tokens = count_text(written([function]), count) if count is not None else 0
+    return ToolCard(tool.name, text, tokens)
+
+
+def _arguments(schema: object) -> Iterable[str]:
+    """Yield the names and descriptions of the arguments in a JSON schema."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if isinstance(properties, Mapping):
+        for name, one in properties.items():
+            yield str(name)
+            if isinstance(one, Mapping):
+                yield str(one.get("description") or "")
+
+
+def _way(model: object, tools: Sequence[Tool], policy: ContextPolicy) -> Way:
+    """Return how a model's client loads a schema.
+
+    Anthropic's tool search works from Claude 4 on, and not together with `input_examples`
+    (platform.claude.com, "Tool search tool", read 2026-11-23). OpenAI's `additional_tools` are for
+    the models that LangChain's profiles list. Behind another address the provider's way is used
+    only where the policy says so.
+    """
+    if policy.defer_tools == "own":
+        return "rewrite"
+    is_forced = policy.defer_tools == "provider"
+    if is_anthropic(model):
+        name = next((str(getattr(one, "model", "")) for one in layers(model)), "")
+        has_examples = any(_extras(tool).get("input_examples") for tool in tools)
+        takes = is_forced or is_anthropic(model, at_home=True)
+        return "reference" if takes and not has_examples and "claude-3" not in name else "rewrite"
+    if is_openai(model, at_home=not is_forced):
+        profiles = (getattr(one, "profile", None) or {} for one in layers(model))
+        knows = any(profile.get("mid_conversation_tools") for profile in profiles)
+        return "item" if knows or is_forced else "rewrite"
+    return "rewrite"
+
+
+def _extras(tool: Tool) -> Mapping[str, Any]:
+    return (tool.extras or {}) if isinstance(tool, BaseTool) else {}
+
+
+class _Listed:
+    """The tools of a request, compared by identity: what is built of them is built once."""
+
+    __slots__ = ("tools",)
+
+    def __init__(self, tools: tuple[Tool, ...]) -> None:
+        self.tools = tools
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Listed) and [*map(id, self.tools)] == [*map(id, other.tools)]
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self.tools)))
+
+
+@lru_cache(maxsize=32)
+def _deferred(
+    ours: _Listed,
+    system: str,
+    keep: tuple[str, ...],
+    tariff: Tariff,
+    rewrites: bool,  # noqa: FBT001 (a key of the cache)
+    count: Counter,
+) -> tuple[str, ...]:
+    cards = [
+        card_of(tool, count)
+        for tool in ours.tools
+        if isinstance(tool, BaseTool) and tool.name not in _OURS and not _is_pinned(tool)
+    ]
+    return plan_deferral(cards, system=system, keep=keep, tariff=tariff, rewrites=rewrites)
+
+
+def _is_pinned(tool: BaseTool) -> bool:
+    return any(_extras(tool).get(key) for key in _PINNED)
+
+
+def _nothing(tools: tuple[Tool, ...]) -> Shelf:
+    """Defer nothing: then there is nothing to find, either."""
+    shown = tuple(tool for tool in tools if name_of(tool) != FIND)
+    return Shelf(shown, shown)
+
+
+def _loaded(request: ModelRequest[Any], deferred: frozenset[str]) -> dict[str, str]:
+    """Return the deferred tools that were found, are called in the messages, or are forced."""
+    found = request.state.get("thalweg_tools")
+    loaded = dict(found) if isinstance(found, Mapping) else {}
+    for message in request.state["messages"]:
+        if isinstance(message, AIMessage):
+            for call in message.tool_calls:
+                loaded.setdefault(call["name"], "")
+    if chosen := _chosen(request.tool_choice):
+        loaded.setdefault(chosen, "")
+    return {name: call for name, call in loaded.items() if name in deferred}
+
+
+def _chosen(choice: object) -> str:
+    """Name the tool that a request forces; empty where it forces none."""
+    if isinstance(choice, str):
+        return choice
+    if not isinstance(choice, Mapping):
+        return ""
+    function = choice.get("function")
+    return str(
+        choice.get("name") or (function.get("name") if isinstance(function, Mapping) else "")
+    )
+
+
+@lru_cache(maxsize=64)
+def _sorted(
+    ours: _Listed, deferred: tuple[str, ...], loaded: tuple[tuple[str, str], ...], way: Way
+) -> Shelf:
+    """Sort tools by where they are sent; the search tool is the last that every request has."""
+    tools, found, hidden = ours.tools, dict(loaded), frozenset(deferred)
+    named = {name_of(tool): tool for tool in tools}
+    kept = tuple(t for t in tools if name_of(t) not in hidden | {FIND})
+    search = named.get(FIND)
+    prefix = (*kept, *([_described(search, deferred)] if isinstance(search, BaseTool) else []))
+    if way == "rewrite":
+        whole = (*prefix, *(_unmarked(named[name]) for name in found))
+        return Shelf(whole, whole, deferred, found, way)
+    aside = tuple(
+        _unmarked(tool) if name in found else _marked(tool)
+        for name, tool in named.items()
+        if name in hidden
+    )
+    unfound = tuple(_unmarked(named[name]) for name, call in found.items() if not call)
+    return Shelf((*aside, *prefix), (*prefix, *unfound), deferred, found, way)
+
+
+def _described(search: BaseTool, deferred: Sequence[str]) -> BaseTool:
+    more = len(deferred) - MOST_NAMES
+    names = ", ".join(deferred[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    text = prompt("find_tools").render(number=len(deferred), names=names)
+    return search.model_copy(update={"description": text})
+
+
+def _marked(tool: Tool) -> Tool:
+    """Return a copy that the client sends as deferred; see `bodies.py`."""
+    if not isinstance(tool, BaseTool):
+        return tool
+    return tool.model_copy(update={"extras": {**(tool.extras or {}), _DEFER: True}})
+
+
+def _unmarked(tool: Tool) -> Tool:
+    if not isinstance(tool, BaseTool) or _DEFER not in (tool.extras or {}):
+        return tool
+    extras = {key: value for key, value in (tool.extras or {}).items() if key != _DEFER}
+    return tool.model_copy(update={"extras": extras})
