@@ -5,9 +5,10 @@ every call of a thread, and the beginning of its requests does not change.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Any
 
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.words import STOP_WORDS
@@ -18,6 +19,8 @@ FOUND = 5
 CALLS, LOADS, CONTEXT = 77, 6, 28_500
 """Model calls of a thread, calls in which it uses a tool for the first time, and the tokens of its
 context then: means of 48 recorded sessions with tools."""
+CROWDED = 0.25
+"""Share of the window above which schemas are deferred at any price."""
 SEARCH_TOKENS, SEARCH_OUTPUT = 120, 40
 """Tokens that a search adds to the thread, and those that the model writes for it."""
 _WORD = re.compile(r"[\w-]+")
@@ -34,6 +37,25 @@ class ToolCard:
     """Of its schema."""
 
 
+def described(function: Mapping[str, Any]) -> str:
+    """Return the text by which a function is found: its description, and those of its arguments.
+
+    Args:
+        function: Its declaration with `name`, `description` and `parameters`, a JSON schema.
+    """
+    return " ".join((str(function.get("description") or ""), *_arguments(function)))
+
+
+def _arguments(function: Mapping[str, Any]) -> Iterator[str]:
+    schema = function.get("parameters")
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if isinstance(properties, Mapping):
+        for name, one in properties.items():
+            yield str(name)
+            if isinstance(one, Mapping):
+                yield str(one.get("description") or "")
+
+
 def plan_deferral(
     cards: Sequence[ToolCard],
     *,
@@ -41,8 +63,11 @@ def plan_deferral(
     keep: Sequence[str],
     tariff: Tariff,
     rewrites: bool,
+    window: int,
 ) -> tuple[str, ...]:
     """Return the names of the tools to defer; none where that does not pay.
+
+    They are deferred in any case where they fill more than a quarter of the window.
 
     Tools stay that the system prompt names or a pattern of `keep` matches.
 
@@ -52,26 +77,28 @@ def plan_deferral(
         keep: Names, or patterns such as `github_*`.
         tariff: Prices of the model.
         rewrites: Whether loading a tool rewrites the cached prefix.
+        window: Tokens that the model accepts.
 
     Example:
-        >>> cards = [ToolCard(f"tool_{n}", "", 300) for n in range(60)]
         >>> prices = Tariff(name="x", read=0.1, write=1.25)
-        >>> names = plan_deferral(
-        ...     cards, system="Use tool_7.", keep=["*_1?"], tariff=prices, rewrites=False
-        ... )
+        >>> cards = [ToolCard(f"tool_{n}", "", 300) for n in range(60)]
+        >>> terms = {"tariff": prices, "rewrites": False, "window": 200_000}
+        >>> names = plan_deferral(cards, system="Use tool_7.", keep=["*_1?"], **terms)
         >>> len(names), "tool_7" in names, "tool_12" in names
         (49, False, False)
     """
     named = set(_WORD.findall(system))
     hidden = [card for card in cards if card.name not in named and not _is_kept(card.name, keep)]
-    return tuple(card.name for card in hidden) if saving(hidden, tariff, rewrites) > 0 else ()
+    crowds = sum(card.tokens for card in hidden) > CROWDED * window
+    pays = crowds or saving(hidden, tariff, rewrites=rewrites) > 0
+    return tuple(card.name for card in hidden) if pays else ()
 
 
 def _is_kept(name: str, keep: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in keep)
 
 
-def saving(cards: Sequence[ToolCard], tariff: Tariff, rewrites: bool) -> float:  # noqa: FBT001 (an amount of one kind)
+def saving(cards: Sequence[ToolCard], tariff: Tariff, *, rewrites: bool) -> float:
     """Return the expected saving of deferring tools in a thread, in uncached input tokens.
 
     Saved: writing the schemas once and reading them at each call. Spent: the list of names, and

@@ -61,16 +61,17 @@ def _referring(message: Any, found: Mapping[str, list[str]]) -> tuple[list[str],
         if own:
             names += own
             references = [{"type": "tool_reference", "tool_name": name} for name in own]
-            block = {**block, "content": references}
-        blocks.append(block)
+            blocks.append({**block, "content": references})
+        else:
+            blocks.append(block)
     return names, ({**message, "content": blocks} if names else message)
 
 
 def with_items(deferred: Collection[str], loaded: Mapping[str, str], body: Body) -> Body:
     """Place deferred tools in a body for OpenAI.
 
-    Deferred tools are not in `tools`. Those that a search found are in an item of `additional_tools`
-    behind its result, in the Responses API; others that are loaded are in `tools`.
+    Deferred tools are not in `tools`. Those that a search found are in an item `additional_tools`
+    after its result, in the Responses API; others that are loaded are in `tools`.
     """
     tools = {_name(tool): tool for tool in body.get("tools") or ()}
     found = _by_search(loaded, tools.keys() & {*deferred})

@@ -1,7 +1,7 @@
 """The tools of one request: those that its client binds, and those that the model sees."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool
 
 from thalweg.agent.tools.ready import as_openai
 from thalweg.engine.compaction.plan import RECALL
-from thalweg.engine.deferral import ToolCard, plan_deferral
+from thalweg.engine.deferral import ToolCard, described, plan_deferral
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.prompts import prompt
 from thalweg.engine.settings import ContextPolicy
@@ -47,7 +47,7 @@ class Shelf:
     """Sent before the messages, as long as the thread is not compacted."""
     deferred: tuple[str, ...] = ()
     """Names of all tools that are not part of every request, loaded or not."""
-    loaded: Mapping[str, str] = {}  # noqa: RUF012 (never changed)
+    loaded: Mapping[str, str] = field(default_factory=dict[str, str])
     """Deferred tools that the thread uses, and the search that found each; empty for another way.
     """
     way: Way = "rewrite"
@@ -78,18 +78,19 @@ class Shelf:
 
 
 def shelf_of(
-    request: ModelRequest[Any], policy: ContextPolicy, tariff: Tariff, count: Counter
+    request: ModelRequest[Any], policy: ContextPolicy, tariff: Tariff, window: int, count: Counter
 ) -> Shelf:
     """Sort the tools of a request; see `plan_deferral`.
 
-    The system prompt, the tools and the prices decide what is deferred; the state, the choice of a
-    tool and the calls in the messages, what is loaded.
+    The system prompt, the tools, the prices and the window decide what is deferred. The state, the
+    calls in the messages and a forced tool decide what is loaded.
     """
     tools = tuple(request.tools)
     way = _way(request.model, tools, policy)
     system = "" if request.system_message is None else str(request.system_message.text)
     ours = _Listed(tools)
-    deferred = _deferred(ours, system, policy.keep_tools, tariff, way == "rewrite", count)
+    chosen = _Chosen(system, policy.keep_tools, tariff, way == "rewrite", window)
+    deferred = _deferred(ours, chosen, count)
     if not deferred:
         return _nothing(tools)
     loaded = _loaded(request, frozenset(deferred))
@@ -99,20 +100,8 @@ def shelf_of(
 def card_of(tool: BaseTool, count: Counter | None = None) -> ToolCard:
     """Describe a tool for the search, with the tokens of its schema if they can be counted."""
     function = as_openai(tool).get("function") or {}
-    given = function.get("parameters")
-    text = f"{function.get('description') or ''} {' '.join(_arguments(given))}"
     tokens = count_text(written([function]), count) if count is not None else 0
-    return ToolCard(tool.name, text, tokens)
-
-
-def _arguments(schema: object) -> Iterable[str]:
-    """Yield the names and descriptions of the arguments in a JSON schema."""
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    if isinstance(properties, Mapping):
-        for name, one in properties.items():
-            yield str(name)
-            if isinstance(one, Mapping):
-                yield str(one.get("description") or "")
+    return ToolCard(tool.name, described(function), tokens)
 
 
 def _way(model: object, tools: Sequence[Tool], policy: ContextPolicy) -> Way:
@@ -157,21 +146,32 @@ class _Listed:
         return hash(tuple(map(id, self.tools)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """By what the deferred tools are chosen."""
+
+    system: str
+    keep: tuple[str, ...]
+    tariff: Tariff
+    rewrites: bool
+    window: int
+
+
 @lru_cache(maxsize=32)
-def _deferred(
-    ours: _Listed,
-    system: str,
-    keep: tuple[str, ...],
-    tariff: Tariff,
-    rewrites: bool,  # noqa: FBT001 (a key of the cache)
-    count: Counter,
-) -> tuple[str, ...]:
+def _deferred(ours: _Listed, chosen: _Chosen, count: Counter) -> tuple[str, ...]:
     cards = [
         card_of(tool, count)
         for tool in ours.tools
         if isinstance(tool, BaseTool) and tool.name not in _OURS and not _is_pinned(tool)
     ]
-    return plan_deferral(cards, system=system, keep=keep, tariff=tariff, rewrites=rewrites)
+    return plan_deferral(
+        cards,
+        system=chosen.system,
+        keep=chosen.keep,
+        tariff=chosen.tariff,
+        rewrites=chosen.rewrites,
+        window=chosen.window,
+    )
 
 
 def _is_pinned(tool: BaseTool) -> bool:
@@ -192,12 +192,12 @@ def _loaded(request: ModelRequest[Any], deferred: frozenset[str]) -> dict[str, s
         if isinstance(message, AIMessage):
             for call in message.tool_calls:
                 loaded.setdefault(call["name"], "")
-    if chosen := _chosen(request.tool_choice):
-        loaded.setdefault(chosen, "")
+    if forced := _forced(request.tool_choice):
+        loaded.setdefault(forced, "")
     return {name: call for name, call in loaded.items() if name in deferred}
 
 
-def _chosen(choice: object) -> str:
+def _forced(choice: object) -> str:
     """Name the tool that a request forces; empty where it forces none."""
     if isinstance(choice, str):
         return choice

@@ -88,7 +88,9 @@ class CacheMarker:
             return request.override(model=with_last_look(request.model, look))
         if is_openai(request.model):
             return request.override(model=with_last_look(request.model, route))
-        return request.override(model=with_last_look(request.model, also))
+        if also is not unchanged:
+            return request.override(model=with_last_look(request.model, also))
+        return request
 
     def mark(
         self, body: Body, tariff: Tariff, *, has_record: bool = False, goes_on: bool = True

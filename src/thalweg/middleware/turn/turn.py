@@ -108,7 +108,9 @@ class _Turn:
             return self.request.tools, ()
         from thalweg.middleware.deferral.shelf import shelf_of  # noqa: PLC0415 (if used)
 
-        self.shelf = shelf_of(self.request, policy, self.tariff, self.desk.count)
+        self.shelf = shelf_of(
+            self.request, policy, self.tariff, self.limits.window, self.desk.count
+        )
         self.request = self.request.override(tools=[*self.shelf.bound])
         return self.shelf.prefix, self.shelf.later
 

@@ -39,6 +39,7 @@ from thalweg.testing.strict.rules.anthropic_binding import (
     unbound,
 )
 from thalweg.testing.strict.rules.anthropic_blocks import content_blocks
+from thalweg.testing.strict.rules.anthropic_deferral import definition, prefixed, referenced
 from thalweg.testing.strict.rules.anthropic_editing import edited, editing_problems
 from thalweg.testing.strict.sealing import signature
 
@@ -113,10 +114,11 @@ class AnthropicDialect:
         return _items(edited(body, self._count).body)
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
-        """Return the tools of a valid body; see `StrictDialect.tools`."""
+        """Return the tools that the model sees; see `StrictDialect.tools`."""
+        later = [definition(body, name) for name in dict.fromkeys(referenced(body))]
         return tuple(
             Tool(tool["name"], tool.get("description") or "", tool.get("input_schema") or {})
-            for tool in body.get("tools") or ()
+            for tool in (*prefixed(body), *later)
         )
 
     def max_tokens(self, body: Object) -> int | None:
@@ -190,17 +192,35 @@ def _items(body: Object) -> tuple[Any, ...]:
 def _rendered(body: Object) -> list[CountedPiece]:
     tools = [
         replace(piece, keep=_keep(tool))
-        for tool in body.get("tools") or ()
+        for tool in prefixed(body)
         for piece in tool_pieces([_unmarked(tool)])
     ]
     pieces = tools + [
         piece
         for item in _items(body)
-        for piece in _pieces(item["role"], content_blocks(item["content"]))
+        for piece in _pieces(item["role"], _expanded(body, content_blocks(item["content"])))
     ]
     if body.get("cache_control") and pieces:
         pieces[-1] = replace(pieces[-1], keep=_keep(body))
     return pieces
+
+
+def _expanded(body: Object, blocks: Sequence[Object]) -> list[Object]:
+    """Replace references to tools by their definitions."""
+    expanded: list[Object] = []
+    for block in blocks:
+        content = block.get("content") if block["type"] == "tool_result" else None
+        if isinstance(content, list):
+            inner = [
+                {"type": "text", "text": compact(definition(body, one["tool_name"]))}
+                if one["type"] == "tool_reference"
+                else one
+                for one in content
+            ]
+            expanded.append({**block, "content": inner})
+        else:
+            expanded.append(block)
+    return expanded
 
 
 def _keep(holder: Object) -> str:

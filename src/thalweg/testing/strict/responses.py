@@ -113,7 +113,7 @@ class ResponsesDialect:
         """Return the tools of a valid body; see `StrictDialect.tools`."""
         return tuple(
             Tool(tool["name"], tool.get("description") or "", tool.get("parameters") or {})
-            for tool in body.get("tools") or ()
+            for tool in (*(body.get("tools") or ()), *_added_tools(body))
             if tool.get("type") == "function"
         )
 
@@ -170,6 +170,14 @@ class ResponsesDialect:
         return output
 
 
+def _added_tools(body: Object) -> Iterator[Object]:
+    """Yield the tools that items of the input add."""
+    items = body["input"] if isinstance(body["input"], list) else []
+    for item in items:
+        if kind_of(item) == "additional_tools":
+            yield from item["tools"]
+
+
 def _pieces(item: Object) -> Iterator[CountedPiece]:
     kind = kind_of(item)
     if kind == "message":
@@ -183,6 +191,8 @@ def _pieces(item: Object) -> Iterator[CountedPiece]:
         yield CountedPiece(
             "reasoning", summary or opened(item.get("encrypted_content") or "") or ""
         )
+    elif kind == "additional_tools":
+        yield from tool_pieces(item["tools"])
     else:
         yield CountedPiece(kind, compact(item))
 

@@ -19,6 +19,7 @@ from thalweg.testing.strict.rules.anthropic_blocks import (
     content_blocks,
     name_problems,
 )
+from thalweg.testing.strict.rules.anthropic_deferral import deferral_problems
 
 MOST_BREAKPOINTS = 4
 MOST_MEDIA = 100
@@ -44,6 +45,7 @@ def problems(body: Object, *, takes_system: bool = False) -> Iterator[RequestPro
         yield from _reasoned(body, blocks)
         yield from _media(blocks)
         yield from _breakpoints(body, blocks)
+        yield from deferral_problems(body)
 
 
 def _parameters(body: Object) -> Iterator[RequestProblem]:

@@ -7,11 +7,15 @@ from itertools import pairwise
 from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.openai_problems import (
     empty_array,
-    function_name,
     missing,
     wrong_type,
 )
-from thalweg.testing.strict.rules.responses_items import is_of_model, item_problems, kind_of
+from thalweg.testing.strict.rules.responses_items import (
+    is_of_model,
+    item_problems,
+    kind_of,
+    tool_problems,
+)
 
 
 @dataclass(slots=True)
@@ -62,11 +66,15 @@ def _parameters(body: Object) -> Iterator[RequestProblem]:
             return
     if not isinstance(instructions := body.get("instructions"), str | None):
         yield wrong_type("instructions", "a string", instructions)
-    for n, tool in enumerate(body.get("tools") or ()):
-        if not isinstance(tool, dict):
-            yield wrong_type(f"tools[{n}]", "an object", tool)
-        elif tool.get("type") == "function":
-            yield from function_name(f"tools[{n}].name", tool.get("name"))
+    tools = body.get("tools") or []
+    for n, tool in enumerate(tools):
+        yield from tool_problems(f"tools[{n}]", tool)
+    objects = [tool for tool in tools if isinstance(tool, dict)]
+    searches = any(tool.get("type") == "tool_search" for tool in objects)
+    if not searches and any(tool.get("defer_loading") for tool in objects):
+        # quoted in github.com/Wei-Shaw/sub2api, issue 5942
+        message = "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search."
+        yield RequestProblem(message, param="tools")
 
 
 def _order(items: list[Object], issued: IssuedItems) -> Iterator[RequestProblem]:

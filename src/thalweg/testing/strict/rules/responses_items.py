@@ -24,6 +24,7 @@ _FIELDS = {
     "function_call": {"id", "call_id", "name", "arguments", "status", "namespace", "caller"},
     "function_call_output": {"id", "call_id", "name", "namespace", "output", "status", "caller"},
     "reasoning": {"id", "summary", "content", "encrypted_content", "status"},
+    "additional_tools": {"id", "role", "tools"},
 }
 _PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
 _INPUT = ("input_text", "input_image", "input_file")
@@ -170,9 +171,30 @@ def _reasoning(path: str, item: Object) -> Iterator[RequestProblem]:
         )
 
 
+def _tools(path: str, item: Object) -> Iterator[RequestProblem]:
+    """Check tools that are added at a point of the input; see `AdditionalTools` of `openai`."""
+    if item.get("role") != "developer":
+        yield wrong_value(f"{path}.role", str(item.get("role")), ("developer",))
+    tools = item.get("tools")
+    if not isinstance(tools, list):
+        yield wrong_type(f"{path}.tools", "an array of objects", tools)
+        return
+    for n, tool in enumerate(tools):
+        yield from tool_problems(f"{path}.tools[{n}]", tool)
+
+
+def tool_problems(path: str, tool: object) -> Iterator[RequestProblem]:
+    """List what is wrong with one tool."""
+    if not isinstance(tool, dict):
+        yield wrong_type(path, "an object", tool)
+    elif tool.get("type") == "function":
+        yield from function_name(f"{path}.name", tool.get("name"))
+
+
 _RULES: dict[str, Callable[[str, Object], Iterator[RequestProblem]]] = {
     "message": _message,
     "function_call": _call,
     "function_call_output": _output,
     "reasoning": _reasoning,
+    "additional_tools": _tools,
 }
