@@ -48,23 +48,14 @@ __all__ = [
 
 __getattr__, __dir__ = lazily(
     __name__,
-    {
-        "Archive": "thalweg.archive.base",
-        "Handle": "thalweg.archive.base",
-        "Logged": "thalweg.archive.base",
-        "Passage": "thalweg.archive.base",
+    dict.fromkeys(__all__, "thalweg.archive.base")
+    | {
         "RECALL_TOOL": "thalweg.archive.recall_tool",
-        "Reading": "thalweg.archive.base",
-        "Span": "thalweg.archive.base",
         "SqliteArchive": "thalweg.archive.sqlite",
-        "ThreadKey": "thalweg.archive.base",
-        "ThreadPassage": "thalweg.archive.base",
-        "TurnRow": "thalweg.archive.base",
         "default_place": "thalweg.archive.paths",
         "home": "thalweg.archive.paths",
         "open_archive": "thalweg.archive.opening",
         "open_existing": "thalweg.archive.paths",
         "recall": "thalweg.archive.recall_tool",
-        "render_passages": "thalweg.archive.base",
     },
 )

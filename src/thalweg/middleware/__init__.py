@@ -75,21 +75,11 @@ __all__ = [
 
 __getattr__, __dir__ = lazily(
     __name__,
-    {
+    dict.fromkeys(__all__, "thalweg.middleware.rubric")
+    | {
         "AsyncSubAgent": "thalweg.middleware.async_subagents",
         "AsyncSubAgentMiddleware": "thalweg.middleware.async_subagents",
         "TaskEvent": "thalweg.middleware.async_subagents",
-        "CriterionEval": "thalweg.middleware.rubric",
-        "CriterionFail": "thalweg.middleware.rubric",
-        "CriterionPass": "thalweg.middleware.rubric",
-        "GRADER_SYSTEM_PROMPT": "thalweg.middleware.rubric",
-        "GraderResponse": "thalweg.middleware.rubric",
-        "GraderVerdict": "thalweg.middleware.rubric",
-        "RUBRIC_GRADER_MESSAGE_SOURCE": "thalweg.middleware.rubric",
-        "RubricEvaluation": "thalweg.middleware.rubric",
-        "RubricMiddleware": "thalweg.middleware.rubric",
-        "RubricResult": "thalweg.middleware.rubric",
-        "RubricState": "thalweg.middleware.rubric",
         "DEEPAGENTS_DEFAULT_SUMMARY_PROMPT": "thalweg.middleware.summarization",
         "SummarizationMiddleware": "thalweg.middleware.summarization",
         "SkillToolResolver": "thalweg.middleware.skills.tools",

@@ -39,19 +39,14 @@ __all__ = [
 
 __getattr__, __dir__ = lazily(
     __name__,
-    {
+    dict.fromkeys(__all__, "thalweg.archive.threads.operations")
+    | {
         "TurnContext": "thalweg.archive.threads.contexts",
-        "OperationResult": "thalweg.archive.threads.operations",
         "LoggedMessage": "thalweg.archive.threads.thread_history",
         "Taken": "thalweg.archive.threads.thread_history",
-        "compact": "thalweg.archive.threads.operations",
         "context_at": "thalweg.archive.threads.contexts",
         "export": "thalweg.archive.threads.thread_export",
         "history": "thalweg.archive.threads.thread_history",
-        "pin": "thalweg.archive.threads.operations",
-        "rewind": "thalweg.archive.threads.operations",
         "turns": "thalweg.archive.threads.thread_history",
-        "undo": "thalweg.archive.threads.operations",
-        "unpin": "thalweg.archive.threads.operations",
     },
 )

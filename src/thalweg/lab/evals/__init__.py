@@ -58,22 +58,15 @@ __all__ = [
 
 __getattr__, __dir__ = lazily(
     __name__,
-    {
+    dict.fromkeys(__all__, "thalweg.lab.evals.base")
+    | {
         "PROBES": "thalweg.lab.evals.probes",
-        "Agent": "thalweg.lab.evals.base",
-        "Case": "thalweg.lab.evals.base",
         "Evaluation": "thalweg.lab.evals.evaluating",
         "Look": "thalweg.lab.evals.scripted.moves",
-        "Need": "thalweg.lab.evals.base",
         "Played": "thalweg.lab.evals.runner",
-        "Probe": "thalweg.lab.evals.base",
         "Request": "thalweg.lab.evals.trace",
         "Result": "thalweg.lab.evals.results",
         "Say": "thalweg.lab.evals.scripted.moves",
-        "Score": "thalweg.lab.evals.base",
-        "Setting": "thalweg.lab.evals.base",
-        "Speaks": "thalweg.lab.evals.base",
-        "Subject": "thalweg.lab.evals.base",
         "Trace": "thalweg.lab.evals.trace",
         "TrialKey": "thalweg.lab.evals.plan",
         "Use": "thalweg.lab.evals.scripted.moves",

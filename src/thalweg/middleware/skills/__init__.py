@@ -42,19 +42,5 @@ __all__ = [
 
 __getattr__, __dir__ = lazily(
     __name__,
-    {
-        "MAX_SKILLS_LOAD_WARNINGS": "thalweg.middleware.skills.middleware",
-        "MAX_SKILL_COMPATIBILITY_LENGTH": "thalweg.middleware.skills.middleware",
-        "MAX_SKILL_DESCRIPTION_LENGTH": "thalweg.middleware.skills.middleware",
-        "MAX_SKILL_FILE_SIZE": "thalweg.middleware.skills.middleware",
-        "MAX_SKILL_LOAD_WARNING_LENGTH": "thalweg.middleware.skills.middleware",
-        "MAX_SKILL_NAME_LENGTH": "thalweg.middleware.skills.middleware",
-        "SKILLS_SYSTEM_PROMPT": "thalweg.middleware.skills.middleware",
-        "SkillMetadata": "thalweg.middleware.skills.middleware",
-        "SkillSource": "thalweg.middleware.skills.middleware",
-        "SkillToolResolver": "thalweg.middleware.skills.middleware",
-        "SkillsMiddleware": "thalweg.middleware.skills.middleware",
-        "SkillsState": "thalweg.middleware.skills.middleware",
-        "disclosed_skill_tool_names": "thalweg.middleware.skills.middleware",
-    },
+    dict.fromkeys(__all__, "thalweg.middleware.skills.middleware"),
 )

@@ -38,17 +38,5 @@ __all__ = [
 
 __getattr__, __dir__ = lazily(
     __name__,
-    {
-        "CompiledSubAgent": "thalweg.middleware.subagents.middleware",
-        "DEFAULT_GENERAL_PURPOSE_DESCRIPTION": "thalweg.middleware.subagents.middleware",
-        "DEFAULT_SUBAGENT_PROMPT": "thalweg.middleware.subagents.middleware",
-        "GENERAL_PURPOSE_SUBAGENT": "thalweg.middleware.subagents.middleware",
-        "SubagentLimits": "thalweg.middleware.subagents.middleware",
-        "SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY": "thalweg.middleware.subagents.middleware",
-        "SubAgent": "thalweg.middleware.subagents.middleware",
-        "SubAgentMiddleware": "thalweg.middleware.subagents.middleware",
-        "TASK_TOOL_DESCRIPTION": "thalweg.middleware.subagents.middleware",
-        "TaskToolSchema": "thalweg.middleware.subagents.middleware",
-        "create_sub_agent": "thalweg.middleware.subagents.middleware",
-    },
+    dict.fromkeys(__all__, "thalweg.middleware.subagents.middleware"),
 )
