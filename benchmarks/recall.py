@@ -33,7 +33,8 @@ from thalweg.memory import Memory, open_memory
 from thalweg.memory.facts.recall.found import RecallItem, index_words
 from thalweg.memory.facts.recall.seeds import MOST, render_system, top_facts
 from thalweg.memory.facts.values import Fact, FactId, Profile, Scope, Statement, Trust
-from thalweg.memory.search.embedding import Embedder, embedder
+from thalweg.memory.search.embedding import SentenceEmbedder
+from thalweg.memory.search.embedding_function import Embed
 
 FIRST = 15
 BUDGETS = (300, 500, 1_000, 2_000)
@@ -208,7 +209,7 @@ class Ours:
     times_ms: list[float] = field(default_factory=list)
 
     @classmethod
-    def of(cls, conversation: Conversation, embed: Embedder | None) -> "Ours":
+    def of(cls, conversation: Conversation, embed: Embed | None) -> "Ours":
         """Keep a conversation. Its questions are asked on the day of its last turn."""
         store = open_memory(":memory:", embed=embed)
         store.capture(SCOPE, THREAD, conversation.turns)
@@ -269,7 +270,7 @@ class Score:
 
 
 def run(
-    conversations: Sequence[Conversation], encoder: Embedder | None, *, misses: bool
+    conversations: Sequence[Conversation], encoder: Embed | None, *, misses: bool
 ) -> tuple[dict[str, Score], list[float]]:
     """Ask every question of everybody."""
     scores: dict[str, Score] = {}
@@ -327,7 +328,7 @@ def main() -> int:
     if not (recorded / "memorybank_questions.jsonl").is_file():
         print("set THALWEG_RECORDED to a folder of recorded threads", file=sys.stderr)
         return 0
-    encoder = embedder() if options.vectors else None
+    encoder = SentenceEmbedder() if options.vectors else None
     found = [*locomo(recorded), *memorybank(recorded)]
     for group in dict.fromkeys(one.group for one in found):
         if options.only in group:

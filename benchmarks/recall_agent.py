@@ -47,7 +47,8 @@ from thalweg import ContextMiddleware, MemoryMiddleware
 from thalweg.engine.entries import Message, Text
 from thalweg.memory import Memory, open_memory
 from thalweg.memory.facts.values import Scope, Statement, Trust
-from thalweg.memory.search.embedding import Embedder, embedder
+from thalweg.memory.search.embedding import SentenceEmbedder
+from thalweg.memory.search.embedding_function import Embed
 from thalweg.middleware.memory.recall import MESSAGE_TOKENS, recent
 from thalweg.testing.model import ScriptedModel
 
@@ -66,7 +67,7 @@ class Companion:
 
     name: str
     """Which the agent signs its answers with."""
-    encoder: Embedder | None = None
+    encoder: Embed | None = None
     now: str = ""
     requests: list[Sequence[BaseMessage]] = field(default_factory=list)
     answer: AIMessage = field(default_factory=lambda: AIMessage("All right."))
@@ -223,7 +224,7 @@ def print_withheld(companion: Companion, turns: Sequence[Statement]) -> None:
 
 
 def run_locomo(
-    conversations: Sequence[Conversation], encoder: Embedder | None, *, withheld: bool
+    conversations: Sequence[Conversation], encoder: Embed | None, *, withheld: bool
 ) -> Score:
     """Hold every conversation, and ask its questions on the day of its last turn."""
     score = Score()
@@ -242,7 +243,7 @@ def run_locomo(
     return score
 
 
-def run_madial(folder: Path, language: str, encoder: Embedder | None) -> dict[str, Score]:
+def run_madial(folder: Path, language: str, encoder: Embed | None) -> dict[str, Score]:
     """Tell an agent the events, begin the talks; the same with BM25."""
     told, begun = events(folder, language), talks(folder, language)
     conversation = Conversation(f"madial-{language}", "madial", told, [])
@@ -289,7 +290,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="`locomo` or `madial`")
     parser.add_argument("--withheld", action="store_true", help="print what capture leaves out")
     options = parser.parse_args()
-    encoder = embedder() if options.vectors else None
+    encoder = SentenceEmbedder() if options.vectors else None
     recorded = Path(os.environ.get("THALWEG_RECORDED", ""))
     if options.only in "locomo" and (recorded / "nc" / "locomo_qa.jsonl").is_file():
         found = run_locomo([*locomo(recorded)], encoder, withheld=options.withheld)

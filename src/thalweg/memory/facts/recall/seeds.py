@@ -9,14 +9,9 @@ import math
 import re
 from collections import Counter as Counted
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from thalweg.engine.tokens import Counter
-from thalweg.memory.facts.recall.found import RecallItem
-from thalweg.memory.facts.recall.packing import Packed, PackedItem
-from thalweg.memory.facts.recall.ranking import Ranked, RecallFeatures
 from thalweg.memory.facts.recall.rendering import safe
-from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Fact, Profile
 
 MOST = 15
@@ -109,41 +104,6 @@ def render_system(profile: Profile, facts: Iterable[Fact], max_tokens: int, coun
     if count(text) <= max_tokens:
         return text
     return _cut(text, max_tokens, count)
-
-
-def recall_as_seeds(
-    facts: Sequence[Fact],
-    profile: Profile,
-    context: str,
-    settings: MemorySettings,
-    budget: int,
-    count: Counter,
-) -> Packed:
-    """Recall as DeerFlow does: by its formula, and in its block.
-
-    Args:
-        facts: Those that hold, in their order in the document.
-        profile: What stands before them.
-        context: The last turns.
-        settings: With the weights of the formula.
-        budget: Most tokens of the block.
-        count: Counts tokens.
-    """
-    scored = top_facts(
-        facts,
-        context,
-        similarity_weight=settings.similarity_weight,
-        confidence_weight=settings.confidence_weight,
-        most=None,
-    )
-    text = render_system(profile, [fact for _, fact in scored[:MOST]], budget, count)
-    shown = set(text.split("\n"))
-    placed = []
-    for at, (score, fact) in enumerate(scored):
-        line = _fact_line(fact)
-        ranked = Ranked(RecallItem(at, fact=fact), replace(RecallFeatures.none(), words=score))
-        placed.append(PackedItem(ranked, "shown" if line in shown else "no room", count(line)))
-    return Packed(text, count(text), tuple(placed), profile)
 
 
 def _fact_line(fact: Fact) -> str:
