@@ -183,14 +183,9 @@ def _questions(said: str, found: list[Clause]) -> list[Clause]:
     marked = re.search(r"[?？][\"'”’)\]」』\s]*$", said) is not None
     asking = [moods.ASKS.search(clause.text) is not None for clause in found]
     if not marked:
-        return [
-            _unsound(clause, "is a question") if moods.INVERTED.search(clause.text) else clause
-            for clause in found
-        ]
+        return found
     if len(found) == 1 or asking[0]:
         return _all(found, "unsound", "is a question")
-    if moods.TRUTH_TAG.search(found[-1].text):  # It asks about the clause before it.
-        return [*found[:-2], *_all(found[-2:], "unsound", "is a question")]
     # What comes before the clause that asks is stated; where none shows that it does, the last.
     asks = [at for at, is_asked in enumerate(asking) if is_asked]
     first = next((at for at in asks if not _continues(found[at])), (asks or [len(found) - 1])[0])
@@ -205,8 +200,7 @@ _VERB = re.compile(
 
 def _continues(clause: Clause) -> bool:
     """Return whether a clause may have its subject before it: `…, Kit, is a nurse, what …?`."""
-    is_verb = _VERB.match(clause.text) is not None
-    return is_verb and moods.INVERTED.search(clause.text) is None
+    return _VERB.match(clause.text) is not None
 
 
 _INTERPOSED = re.compile(r"\s[-–]\s+([^-–—]+?)\s+[-–]\s|—\s*([^—]+?)\s*—|[(（]([^()（）]+)[)）]")

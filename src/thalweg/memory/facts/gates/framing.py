@@ -1,4 +1,4 @@
-"""Words for times and numbers, which a fact may write as a date or as digits."""
+"""Words for times, which a fact may write as a date."""
 
 import re
 
@@ -32,37 +32,3 @@ TIME_NAMES = frozenset(
         "yesterday tomorrow year month week day ago since"
     ).split()
 )
-NUMBER_WORDS = {
-    word: str(value)
-    for row in (
-        (
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen "
-            "fourteen fifteen sixteen seventeen eighteen nineteen twenty"
-        ),
-        "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-        "zéro un deux trois quatre cinq six sept huit neuf dix onze douze",
-        "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
-        "zero um dois três quatro cinco seis sete oito nove dez onze doze",
-    )
-    for value, word in enumerate(row.split())
-} | {
-    "a": "1",
-    "an": "1",
-    "ein": "1",
-    "eine": "1",
-    "once": "1",
-    "twice": "2",
-    "thirty": "30",
-    "forty": "40",
-    "fifty": "50",
-    "sixty": "60",
-    "seventy": "70",
-    "eighty": "80",
-    "ninety": "90",
-    "hundred": "100",
-    "both": "2",
-    "couple": "2",
-    "dozen": "12",
-    "half": "2",
-    "twins": "2",
-}

@@ -1,6 +1,6 @@
 """The turn that a proposal cites, reduced to the speaker's own words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import dropwhile
@@ -8,7 +8,7 @@ from itertools import dropwhile
 from thalweg.memory.facts.gates.clauses import Clause, clauses
 from thalweg.memory.facts.gates.contents import ValidationRefusedError, refuse
 from thalweg.memory.facts.gates.letters import hiding, visible
-from thalweg.memory.facts.gates.own_words import MARKER, own_words
+from thalweg.memory.facts.gates.own_words import own_words
 from thalweg.memory.facts.gates.quoting import find_quote
 from thalweg.memory.facts.gates.secrets import redact
 from thalweg.memory.facts.proposals import Proposal
@@ -59,7 +59,7 @@ def hear(proposal: Proposal, turns: Sequence[Statement]) -> CitedTurn:
         refuse("quotes hidden characters")
     quote = redact(visible(proposal.quote))
     said = clauses(own)
-    places = [*find_quote(quote, own)] or [*_around_markers(quote, own)]
+    places = [*find_quote(quote, own)]
     if not places:
         is_pasted = any(find_quote(quote, visible(turn.text)))
         problem = (
@@ -68,29 +68,6 @@ def hear(proposal: Proposal, turns: Sequence[Statement]) -> CitedTurn:
         raise NotOwnError(problem, turn)
     heard = [_at(place, turn, own, said) for place in places]
     return next((one for one in heard if one.sound_quoted), heard[0])
-
-
-_LEAST_LETTERS = 12
-
-
-def _around_markers(quote: str, own: str) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a quote before and after a marker that replaced a few words."""
-    folded = " ".join(quote.split())
-    for marker in MARKER.finditer(own):
-        before, after = own[: marker.start()].rstrip(), own[marker.end() :]
-        head = _overlap(before, folded)
-        splits_word = before[: len(before) - head][-1:].isalnum() and folded[:1].isalnum()
-        if head >= _LEAST_LETTERS and 2 * head >= len(folded) and not splits_word:
-            yield len(before) - head, len(before)
-        elif (tail := _overlap(folded, after.lstrip())) >= max(_LEAST_LETTERS, len(folded) // 2):
-            start = len(own) - len(after.lstrip())
-            yield start, start + tail
-
-
-def _overlap(first: str, second: str) -> int:
-    """Count the letters at the end of one text that begin the other."""
-    most = min(len(first), len(second))
-    return next((n for n in range(most, 0, -1) if first.endswith(second[:n])), 0)
 
 
 def _at(place: tuple[int, int], turn: Statement, own: str, said: tuple[Clause, ...]) -> CitedTurn:

@@ -46,12 +46,6 @@ POINTS_BACK = _any(
 )
 """What takes up the words before it as the speaker's own: `…: that's how I live`."""
 
-TRUTH_TAG = _any(
-    r"^\s*(?:right|correct|no|huh|eh|yes|(?:is|are|am|do|does|did|have|has|was)(?:n['’]t)? (?:it"
-    r"|i|we|that|they)|oder|nicht wahr|n['’]est-ce pas|verdad|no es así|não é|vero|да"
-    r"|верно)\s*[?？]",
-    r"^\s*(?:对吧|对吗|是吧|是吗|对不对|是不是)\s*[?？]?",
-)
 ASKS = _any(
     r"^\W*(?:(?:so|and|but|or|then|anyway|also|well|now|ok(?:ay)?|hey|hi|please"
     r"|do you know)[, ]+)*(?:what|who|whom|whose|which|when|where|why|how|is|are|am|was|were|do"
@@ -66,13 +60,6 @@ ASKS = _any(
     r"^\W*(?:please )?(?:remind|tell|show|help|advise|explain to) (?:me|us)\b.*[?？]",
     r"(?:ですか|ますか|でしょうか|かな)\s*[?？。]?\s*$|(?:까요|나요|ㄹ까|습니까)\s*[?？.]?\s*$",
 )
-INVERTED = _any(
-    r"^\W*(?:(?:so|and|but|or) )?(?:is|are|am|was|were|do|does|did|can|could|would|should|will"
-    r"|have|has) (?:i|you|we|they|he|she|it|there)\b",
-    r"是否|是不是|吗\s*$|^\W*¿",
-)
-"""A question even without its mark."""
-
 SUPPOSED = _any(
     r"(?:^\W*(?:\w+\W+)?|\b(?:i|we|let['’]?s) )imagin(?:e|ing)\b|\bimagin(?:e|ing) (?:that|if|i)\b",
     r"\b(?:suppos(?:e|ing)|hypothetically|what if|let['’]?s say|let us say"

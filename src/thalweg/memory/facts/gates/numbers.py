@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 
 from thalweg.memory.facts.gates.chinese_numbers import chinese_number
-from thalweg.memory.facts.gates.framing import NUMBER_WORDS, RELATIVE
+from thalweg.memory.facts.gates.framing import RELATIVE
 from thalweg.memory.facts.gates.orders import ADDRESS
 
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -16,17 +16,15 @@ DATE = re.compile(
 
 
 def numbers(text: str) -> set[str]:
-    """List the numbers of a text, also those that are written as words.
+    """List the numbers of a text, also those that are written in Chinese.
 
     Example:
-        >>> sorted(numbers("two cats, 三四个人, at 5:30 pm"))
+        >>> sorted(numbers("2 cats, 三四个人, at 5:30 pm"))
         ['17', '2', '30', '4', '5', '5:30']
     """
     told = NUMBER.findall(text)
     found = {number.replace(",", "") for number in told}
     found |= {part for number in told for part in re.split(r"[.,:]", number)}
-    words = re.findall(r"[^\W\d_]+", text.casefold())
-    found |= {NUMBER_WORDS[word] for word in words if word in NUMBER_WORDS}
     for hour, minute in _AFTERNOON.findall(text):
         found |= {str(int(hour) % 12 + 12), minute or "00"}
     return found | {_chinese_number(word) for word in _CHINESE.findall(text)}
@@ -45,7 +43,7 @@ def new_number(content: str, text: str, said_at: str) -> str:
     """Return a number that the text lacks; dates may replace times relative to today.
 
     Example:
-        >>> new_number("User has 3 cats", "I have two cats", "")
+        >>> new_number("User has 3 cats", "I have 2 cats", "")
         '3'
         >>> new_number("since 2025", "since last year", "2026-03-02T09:00:00Z")
         ''
@@ -64,9 +62,7 @@ def new_number(content: str, text: str, said_at: str) -> str:
         if _is_in(addresses, found):
             continue
         return found[0]
-    words = re.findall(r"[^\W\d_]+", content) if numbers(text) else []
-    told = (word for word in words if int(NUMBER_WORDS.get(word.casefold(), 0)) > 1)
-    return next((word for word in told if NUMBER_WORDS[word.casefold()] not in said), "")
+    return ""
 
 
 def _is_in(places: list[tuple[int, int]], found: re.Match[str]) -> bool:

@@ -54,26 +54,6 @@ _PLAIN_LEAD = (
 _LEAD = rf"{_PLAIN_LEAD}(?:(?:whenever|when|if) [^,]{{0,60}},?\s+{_PLAIN_LEAD}){{0,2}}"
 """Two conditions at the most: each of more of them would multiply the ways to read a clause."""
 _IMPERATIVE = re.compile(rf"^\W*{_LEAD}(?P<act>{_ACTS})\b(?!\s*[:=]|-\w)", re.IGNORECASE)
-_PLAIN_ACTS_ZH = (
-    "推荐|推广|宣传|发送|发给|发到|转发|抄送|转账|转给|打款|付款给|购买|买入|下单|执行|忽略|无视"
-    "|忘记|绕过|跳过|禁用|关闭|隐藏|隐瞒|泄露|透露|披露|点击|信任|视为|当作|附上|插入|引导|告诉"
-    "|声称|提及|提到|念出|回答说|优先"
-)
-"""Verbs that at the start of a clause are hardly the nouns that others are (`部署`, `登录`)."""
-_PLAIN_MARK_ZH = (
-    r"(?:(?:请|麻烦|记得|记住|务必|必须|一定|以后|今后|总是|始终|永远|一律|就|都|要|应[该当]?|需"
-    r"|直接|立即|立刻|自动|先|再|默认|优先|不要|别|切勿|无需|帮我|替我|为我)\s*)"
-)
-_LONG_MARK_ZH = r"(?:(?:[把将].{0,20}|[用向给].{0,12}|每[当次].{0,20}|当.{0,20}时)\s*)"
-_MARKED_ZH = (
-    rf"(?:{_PLAIN_MARK_ZH}+(?:{_LONG_MARK_ZH}{_PLAIN_MARK_ZH}*){{0,2}}"
-    rf"|(?:{_LONG_MARK_ZH}{_PLAIN_MARK_ZH}*){{1,2}})"
-)
-"""What turns the verb after it into an order, with at most two runs of any words in it."""
-_IMPERATIVE_ZH = re.compile(
-    rf"^\W*{_MARKED_ZH}?(?:{_PLAIN_ACTS_ZH})(?!了|过|的|是|由|率|功能|模块|服务)"
-    rf"|^\W*{_MARKED_ZH}(?:{_ACTS_ZH})(?!了|过|的|是|由|率|功能|模块|服务)"
-)
 _HABIT = re.compile(
     r"\b(?:I|we)\b(?!['’]d| would| want| need| expect| require| insist| ask| authori[sz]e| order"
     r"| instruct)|\bI['’](?:m|ve)\b|我(?!希望|想让|要求|授权|命令|允许|同意|让|要你|需要你)"
@@ -90,32 +70,6 @@ _WANTS = re.compile(
     r"|approve[sd]?|agree[sd]?|instruct(?:s|ed)?)\b|希望|要求|想让|授权|允许|同意|命令|需要",
     re.IGNORECASE,
 )
-_DONE = (
-    r"(?:sent|forwarded|shared|uploaded|posted|paid|booked|recommended|suggested|promoted"
-    r"|mentioned|listed|ranked|cited|linked|disabled|ignored|skipped|bypassed|hidden|removed"
-    r"|deleted|run|executed|installed|trusted|approved|copied|cc['’]?d|bought|purchased|ordered"
-    r"|transferred|read out|exposed|revealed|disclosed|mailed|emailed|granted|allowed|redirected"
-    r"|turned off|switched off)"
-)
-_PASSIVE = re.compile(
-    rf"\b(?:{_DONE})\b|\b(?:to be|be) (?:\w+ly )?(?:{_ACTS})\b|希望.{{0,20}}(?:{_ACTS_ZH})",
-    re.IGNORECASE,
-)
-_TO_BE = re.compile(
-    rf"\b(?:is|are|should|must|has|have) (?:to )?be (?:\w+ly )?(?:{_DONE})\b", re.IGNORECASE
-)
-_GRANT = re.compile(
-    r"\b(?:give|gives|given|gave|grants?|granted|granting)\b.{0,60}\b(?:permissions?|access"
-    r"|consent|authori[sz]ation|approval|rights|root|admin\w*|card details|credentials"
-    r"|passwords?)\b|\b(?:I|we|user)\b(?: \w+){0,2} (?:authori[sz]e|allow|permit|approve"
-    r"|pre-?approve|consent|agree)\w*"
-    rf"\b.{{0,60}}\b(?:{_ACTS})\b|\b(?:all|any|every|each)\b.{{0,40}}\b(?:pre-?)?approved\b"
-    rf"|(?:授权|允许|同意|批准).{{0,16}}(?:访问|读取|查看|使用|调用|发|转|{_ACTS_ZH})|已授权"
-    rf"|所有.{{0,10}}(?:批准|同意)",
-    re.IGNORECASE,
-)
-"""A permission: it is granted each time, by the user, and not stored."""
-
 _FORM = re.compile(
     r"\b(?:answers?|answered|repl(?:y|ies)|respon(?:d|se|ses)|speak|talk|write|call me|address me"
     r"|explain\w*|short|brief|concise|terse|detail\w*|long|lengthy|simple|plain|formal\w*"
@@ -199,8 +153,6 @@ def dangerous_order(clause: str) -> str:
         >>> dangerous_order("always answer in German"), dangerous_order("I always run the tests")
         ('', '')
     """
-    if _GRANT.search(clause):
-        return "permits the agent or others to do something"
     rules_answers = _RULED_ANSWER.search(clause) or _RULED_ANSWER_ZH.search(clause)
     plain = _CHORE.sub(" ", clause)
     if rules_answers or (_is_order(plain) and not is_about_answers(plain)):
@@ -234,16 +186,12 @@ def _is_order(clause: str) -> bool:
     imperative = _IMPERATIVE.search(clause)
     if imperative and _is_told(clause, imperative["act"]):
         imperative = None
-    imperative = imperative or _IMPERATIVE_ZH.search(clause)
     if imperative and not _HABIT.search(clause[: imperative.end()]):
         return True
     if not _ACT.search(clause):
         return False
-    if _WANTS.search(clause) and (_AGENT.search(clause) or _PASSIVE.search(clause)):
-        return True
-    if _TO_BE.search(clause):
-        return True
-    return _AGENT.search(clause) is not None and _MODAL.search(clause) is not None
+    wished = _WANTS.search(clause) or _MODAL.search(clause)
+    return wished is not None and _AGENT.search(clause) is not None
 
 
 _ACT = re.compile(rf"\b(?:{_ACTS})\b|{_ACTS_ZH}", re.IGNORECASE)

@@ -93,7 +93,7 @@ _ITEM = re.compile(r"[-*•][ \t]|\d{1,2}[.)）、][ \t]*")
 def _set_off(text: str) -> Iterator[QuotedSpan]:
     """Yield the text below a line that ends in a colon, for any wording of that line.
 
-    A list is the speaker's own, and so is text after a remark: `Some context:`.
+    A list is the speaker's own.
     """
     done = 0
     for found in _ANNOUNCED.finditer(text):
@@ -104,7 +104,7 @@ def _set_off(text: str) -> Iterator[QuotedSpan]:
         if not words:
             continue
         done = found.end()
-        if not _ITEM.match(text, done) and not _REMARK.fullmatch(words.strip()):
+        if not _ITEM.match(text, done):
             yield QuotedSpan(done, _end_of_report(text, done), "pasted text")
 
 
@@ -171,21 +171,6 @@ _LABEL = re.compile(
     rf"{_NAME}"
     r"[*_]{0,2}[:：](?!//)[*_]{0,2}[ \t]*(?=\S|$)"
 )
-_REMARK = re.compile(
-    r"(?:(?:a |one |some |quick |side |small |important |my |our |about |for |just |big |good "
-    r"|bad |great |sad |other |another |last |final |more |new )*(?:news"
-    r"|announcement|notes?|p\.?s|fyi|updates?|corrections?|context|background|about me|me|about us"
-    r"|goals?|questions?|summary|btw|by the way|edit|reminder|important|info|intro|introduction"
-    r"|problem|preferences?|thing|more|record|future reference|reference|reason|facts?|details?"
-    r"|setup|stack|project|rules?|addition|anyway|also|hi|hello|hey|thanks|so|remember"
-    r"|remember this|todo|name|job|role|work|hobbies|likes|dislikes|location|age|e-?mail|phone"
-    r"|city|status|plan|task|issue|situation|environment|diet|allergies|languages?|editor"
-    r"|situación|contexto|nota|hinweis|kontext|info|übrigens|contexte|remarque)(?: (?:is|to|on|of"
-    r"|for|about|the|this)\b.*)?)|.*(?:补充|另外|顺便|背景|更正|说明|备注|注意|提醒|情况|目标"
-    r"|问题|关于|信息|总之|其实|一点|记住|记一下|记得|喜好|偏好|习惯|要求|名字|职业|爱好|地址"
-    r"|电话|邮箱|城市|年龄|项目|技术栈|环境|规则|原因|计划).*",
-    re.IGNORECASE,
-)
 _FIRST = re.compile(
     r"\b(?:I|I'm|I've|I'd|my|me|we|our|ich|mein\w*|wir|je|j'|mon|ma|mes|yo|mi|mis|eu|meu|minha|io"
     r"|mio|mia|you|your)\b|[我咱俺您你]|[私僕俺]|\b(?:я|мой|моя|мне|ты|вы)\b",
@@ -196,12 +181,6 @@ _FIRST = re.compile(
 _ROLE = re.compile("system|assistant|developer|prompt|系统|助手")
 
 
-_CHAT_HEAD = re.compile(
-    r"^[^\W\d_][^\n:：]{0,30}?[,\s]+[\[(]?(?:\d[\d./-]{3,9}[, ]+)?\d\d?:\d\d(?::\d\d)?(?: "
-    r"?[AP]M)?[\])]?[ \t]*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_FILE_HEAD = re.compile(r"^[ \t]*[\w./~-]*\w\.[A-Za-z]\w{0,4}[ \t]*\n(?=[^\n])", re.MULTILINE)
 _GREETING = re.compile(
     r"^[ \t]*(?:dear|hi|hello|hey|good (?:morning|day)|to whom it may concern|sehr geehrte\w*"
     r"|liebe[r]?|hallo|bonjour|chère?|estimad[oa]|hola|caro|cara|уважаем\w+|尊敬的"
@@ -217,24 +196,20 @@ _SIGNED = re.compile(
 
 
 def _letters(text: str) -> Iterator[QuotedSpan]:
-    """Yield a letter from its greeting to the end, and text below a file's name."""
+    """Yield a letter from its greeting to the end."""
     greeting, signed = _GREETING.search(text), _SIGNED.search(text)
     if signed and signed[0] == "-- ":
         yield QuotedSpan(0, len(text), "pasted text")
     elif greeting and signed and greeting.start() < signed.start():
         yield QuotedSpan(greeting.start(), len(text), "pasted text")
-    if head := _FILE_HEAD.search(text):
-        yield QuotedSpan(head.start(), len(text), "pasted text")
 
 
 def _transcripts(text: str) -> Iterator[QuotedSpan]:
     """Yield others' speech in lines that begin with a speaker's name, to the message's end."""
-    if (head := _CHAT_HEAD.search(text)) and text[head.end() :].strip():
-        yield QuotedSpan(head.start(), len(text), "quoted text")
     seen: dict[str, int] = {}
     for start, end in lines(text):
         label = _LABEL.match(text, start, end)
-        if label is None or _REMARK.fullmatch(label[1].strip()):
+        if label is None:
             continue
         name = label[1].strip().casefold()
         if name in seen or _is_speech(text, label):
