@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from thalweg.memory.facts.gates import moods
-from thalweg.memory.facts.gates.orders import dangerous_order, is_about_answers
+from thalweg.memory.facts.gates.orders import dangerous_order
 from thalweg.memory.facts.gates.own_words import MARKER
 from thalweg.memory.facts.gates.stretches import stripped
 
@@ -124,7 +124,7 @@ def _with_moods(said: str, parts: list[Clause]) -> list[Clause]:
         for part in parts
     ]
     found = _with_interposed(said, found, _questions(said, found))
-    if _is_supposed(said, found) or _is_only_conceded(found):
+    if _is_supposed(said, found):
         found = [_unsound(clause, "is only supposed") for clause in found]
     if _is_taken_up(said, found):
         return found
@@ -159,17 +159,6 @@ def _is_supposed(said: str, found: list[Clause]) -> bool:
     is_stated = not asks and len(conditional) < len(found)
     persons = len(moods.FIRST_PERSON.findall(conditional[0].text))
     return not is_stated and persons < _TWICE
-
-
-_CONCEDED = re.compile(r"\beven if\b", re.IGNORECASE)
-
-
-def _is_only_conceded(found: list[Clause]) -> bool:
-    """Return whether `even if` is a supposition, and does not extend a rule for answers."""
-    conceded = [clause for clause in found if _CONCEDED.search(clause.text)]
-    return bool(conceded) and not (
-        conceded[0] is not found[0] and all(is_about_answers(clause.text) for clause in found)
-    )
 
 
 def _with_order(clause: Clause) -> Clause:

@@ -67,16 +67,13 @@ def _handed_over(text: str) -> Iterator[QuotedSpan]:
 
 
 _COLON = re.compile(r"[^\n:：.。!?！？;；]{0,120}[:：](?!//|\d)")
-_WIDE_GAP = re.compile(r"(?<=[\u3400-\u9fff])(?:一下|下)?[ \u3000]+(?=\S)")
 _STOP = re.compile(r"[.!?。！？]\s+|[。！？]")
 
 
 def _after_task(text: str, place: int, stops: Sequence[tuple[int, int]]) -> int | None:
     """Find where the text begins that a task is about; `None` where none seems to follow."""
-    if (colon := _COLON.match(text, place)) and not _is_address(text, colon.end()):
+    if colon := _COLON.match(text, place):
         return colon.end()
-    if gap := _WIDE_GAP.match(text, place):
-        return gap.end()
     line_end = text.find("\n", place)
     line_end = len(text) if line_end < 0 else line_end
     if text[line_end:].strip():
@@ -111,17 +108,6 @@ def _set_off(text: str) -> Iterator[QuotedSpan]:
 def _last_words(line: str) -> str:
     """Return what follows the last full stop, exclamation or question mark."""
     return line[max(line.rfind(mark) for mark in ".!?。！？") + 1 :]
-
-
-_ADDRESS = re.compile(
-    r"[ \t]*(?:https?://|www\.|[\w.+-]+@|[~./]|\w+\.\w{2,}/)\S*[.,;]?[ \t]*(?=\n|$)"
-)
-
-
-def _is_address(text: str, place: int) -> bool:
-    """Return whether the line continues with an address alone: there is no text to remove."""
-    found = _ADDRESS.match(text, place)
-    return found is not None and not text[found.end() :].strip()
 
 
 _POLITE = (
@@ -288,7 +274,7 @@ _OWN_SOURCE = re.compile(
 def _reported(text: str) -> Iterator[QuotedSpan]:
     """Take what a source or a person is introduced with a colon, or on the lines after it."""
     for found in _SOURCE_INTRO.finditer(text):
-        if not _OWN_SOURCE.search(found[1]) and not _is_address(text, found.end()):
+        if not _OWN_SOURCE.search(found[1]):
             yield QuotedSpan(found.end(), _end_of_report(text, found.end()), "pasted text")
     for found in _THIS_INTRO.finditer(text):
         yield QuotedSpan(found.end(), _end_of_report(text, found.end()), "pasted text")

@@ -14,11 +14,9 @@ _PAIRS = (
     ("《", "》"), ("〈", "〉"), ("‘", "’"), ("＂", "＂"), ("〝", "〟"),
 )  # fmt: skip
 _SINGLE = re.compile(r"(?<![\w'’])'(?=\S)(.{1,300}?)(?<=\S)'(?!\w)")
-_CODE = re.compile(r"(?<!`)(`{1,2})(?!`)(.{1,2000}?)(?<!`)\1(?!`)")
 
 MAX_NAME_WORDS = 6
 MAX_NAME_CHARS = 60
-MAX_COMMAND_CHARS = 120
 
 _PERSON = re.compile(
     r"\b(?:I|I'm|I’m|I've|I’ve|I'd|me|my|we|we're|our|us|you|your|ich|mich|mein\w*|wir|unser\w*"
@@ -36,16 +34,12 @@ _INTRODUCED = re.compile(
     r"|말했)[^。！？\n]{0,12}$|[:：]\s*$",
     re.IGNORECASE,
 )
-_OWN_READING = re.compile(
-    r"\b(?:I|we)(?:['’](?:ve|m|d))?(?: \w+){0,3} (?:read|reading|reread|write|wrote|writing)"
-    r"(?: \w+){0,5}\s*$"
-)
 
 
 def find_quotations(text: str) -> list[QuotedSpan]:
     """Find what others are quoted with inside a sentence.
 
-    Short names in quotation marks and commands in backticks are the speaker's own.
+    Short names in quotation marks are the speaker's own, and so is code in backticks.
 
     Example:
         >>> find_quotations('I call it "Atlas".'), len(find_quotations('He said "use Atlas".'))
@@ -54,7 +48,7 @@ def find_quotations(text: str) -> list[QuotedSpan]:
     named = _named_data(text)
     found = [*_paired(text), *_straight(text), *_single(text)]
     outside = [quotation for quotation in found if not _is_inside(quotation, named)]
-    return [*(span for one in outside for span in _judged(text, one)), *_code(text)]
+    return [span for one in outside for span in _judged(text, one)]
 
 
 class _Quotation(NamedTuple):
@@ -128,29 +122,13 @@ def _single(text: str) -> Iterator[_Quotation]:
         yield _Quotation(*found.span(), found.end())
 
 
-def _code(text: str) -> Iterator[QuotedSpan]:
-    for found in _CODE.finditer(text):
-        inner = found[2].strip()
-        speaks = _PERSON.search(inner) is not None and " " in inner
-        if (
-            len(inner) > MAX_COMMAND_CHARS
-            or speaks
-            or _INTRODUCED.search(text[: found.start()][-80:])
-        ):
-            if not speaks and len(inner.split()) == 1:
-                continue
-            yield QuotedSpan(found.start(), found.end(), "code")
-
-
 def _judged(text: str, quotation: _Quotation) -> Iterator[QuotedSpan]:
     """Yield a quotation, unless it is a name; to the last mark if it is introduced as speech."""
     start, end, last = quotation
     inner = text[start + 1 : end - 1].strip()
     before = text[max(0, start - 80) : start]
-    is_speech = _INTRODUCED.search(before) is not None and not _OWN_READING.search(before)
+    is_speech = _INTRODUCED.search(before) is not None
     if not inner or (not is_speech and _is_name(inner)):
-        return
-    if is_speech and _is_label(before, inner):
         return
     yield QuotedSpan(start, last if is_speech else end, "quoted text")
 
@@ -162,9 +140,3 @@ def _is_name(inner: str) -> bool:
         and not _PERSON.search(inner)
         and not re.search(r"[?？!！。\n]|(?<!\b\w)\.\s", inner)
     )
-
-
-def _is_label(before: str, inner: str) -> bool:
-    """Return whether a name follows the colon of a field: `name: "Atlas"`."""
-    field = re.search(r"(?:^|[\n,，;；-])\s*[\w -]{1,20}[:：]\s*$|(?:叫|名为|是)[:：]?\s*$", before)
-    return field is not None and len(inner.split()) <= 2 and _is_name(inner)  # noqa: PLR2004 (words)
