@@ -4,7 +4,7 @@ import re
 from typing import NoReturn
 
 from thalweg.memory.facts.gates.letters import disguised, folded, hiding, visible
-from thalweg.memory.facts.gates.orders import ABOUT_AGENT, PIPED, dangerous_order, is_about_answers
+from thalweg.memory.facts.gates.orders import PIPED, dangerous_order
 from thalweg.memory.facts.gates.own_words import MARKER
 from thalweg.memory.facts.gates.secrets import REDACTION, redact
 from thalweg.memory.facts.gates.support import telling_words
@@ -54,8 +54,6 @@ def _check_said(plain: str) -> None:
     for text in (plain, _uncased(plain)):
         if problem := dangerous_order(text):
             refuse(problem)
-    if ABOUT_AGENT.search(plain) and not is_about_answers(plain):
-        refuse("is about the agent, not about the user")
 
 
 MARKUP = re.compile(

@@ -24,7 +24,6 @@ from thalweg.memory.facts.gates.hearing import CitedTurn, NotOwnError, hear, sho
 from thalweg.memory.facts.gates.letters import WIDE, disguised, folded, hiding, visible
 from thalweg.memory.facts.gates.orders import (
     ADDRESS,
-    PRAISE,
     dangerous_order,
     is_about_answers,
     is_standing,
@@ -231,12 +230,6 @@ _FROM = {
     Trust.TOOL: "a tool's result, or an answer after one",
     Trust.WEB: "a web page",
 }
-_REMEMBER = re.compile(
-    r"\b(?:remember|memori[sz]e|note (?:that|down)|keep in mind|for (?:future|later) reference"
-    r"|know that|be aware|merk dir|retiens|souviens-toi|recuerda|lembre|запомни)\b|记住|记下"
-    r"|请记|牢记|记一下|覚えて|기억해",
-    re.IGNORECASE,
-)
 
 
 def _doubts(
@@ -299,16 +292,10 @@ def _doubts_of_subject(content: str, heard: CitedTurn, *, about_answers: bool) -
     """Yield why a quote, in which the speaker is not mentioned, may not be about the user."""
     if ADDRESS.search(content):
         yield "has an address that no message attributes to the user"
-    if PRAISE.search(content):
-        yield "praises something, and has no information about the user"
     if about_answers:
         return
-    if any(_REMEMBER.search(clause.text) for clause in heard.said):
-        yield "is a request to remember that is not about the user"
     if any(_is_for_later(clause) for clause in heard.said):
         yield "comes with an order to the agent, and is not about the user"
-    if len(without_markers(heard.own)) > _LONG and not moods.FIRST_PERSON.search(heard.own):
-        yield "is in a long text without information about its writer, probably pasted"
 
 
 def _rests_on_order(content: str, heard: CitedTurn) -> bool:
@@ -343,8 +330,6 @@ def _doubts_of_thread(heard: CitedTurn, turns: Sequence[Statement]) -> Iterator[
         yield "was called a joke right after"
 
 
-_LONG = 600
-"""Characters above which a text has some other author, if not the user."""
 # -- what is stored ----------------------------------------------------------------------------
 _MAX_FIELD_CHARS = 80
 

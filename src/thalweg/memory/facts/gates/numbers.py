@@ -57,7 +57,7 @@ def new_number(content: str, text: str, said_at: str) -> str:
         parts = set(re.split(r"[.,:]", found[0]))
         if number in said or number.lstrip("0") in said or (len(parts) > 1 and parts <= said):
             continue
-        if _is_in(dates, found) and (number.lstrip("0") in dated or number in _today(said_at)):
+        if _is_in(dates, found) and number.lstrip("0") in dated:
             continue
         if _is_in(addresses, found):
             continue
@@ -102,8 +102,3 @@ def _years(text: str, said_at: str) -> set[str]:
     short = {chinese_number(found) for found in _SHORT_YEAR.findall(text)}
     near = (moment.year + 10) % 100
     return {str((2000 if year <= near else 1900) + year) for year in short}
-
-
-def _today(said_at: str) -> set[str]:
-    moment = _moment(said_at)
-    return {str(moment.year), f"{moment.month:02}", str(moment.month)} if moment else set()
