@@ -48,7 +48,7 @@ def _in_every_mood(text: str) -> object:
 _MOODS = [
     getattr(moods, name).search
     for name in (
-        "FIRST_PERSON", "SPEAKER", "ASKS", "INVERTED", "SUPPOSED", "CONDITIONAL", "IRREAL",
+        "FIRST_PERSON", "SPEAKER", "ASKS", "SUPPOSED", "CONDITIONAL", "IRREAL",
         "PLAYED", "PLAYED_OUT", "JOKED", "CLAIMED", "TRUTH_TAG", "POINTS_BACK",
     )
 ]  # fmt: skip

@@ -162,12 +162,22 @@ def _line_runs(text: str) -> Iterator[QuotedSpan]:
     for form, least, kind in _RUNS:
         run: list[tuple[int, int]] = []
         for start, end in (*lines(text), (-1, -1)):
-            if start >= 0 and form.match(text, start, end):
+            inside = start >= 0 and (
+                form.match(text, start, end) is not None
+                or (bool(run) and kind == "quoted text" and _runs_on(text, run[-1], start, end))
+            )
+            if inside:
                 run.append((start, end))
                 continue
             if len(run) >= least:
                 yield QuotedSpan(run[0][0], run[-1][1], kind)
             run = []
+
+
+def _runs_on(text: str, last: tuple[int, int], start: int, end: int) -> bool:
+    """Return whether a line continues a quoted one after a wrap: it starts in lower case."""
+    is_quote = text[last[0] : last[1]].lstrip().startswith((">", "＞"))
+    return is_quote and text[start : start + 1].islower() and end > start
 
 
 _RULE = re.compile(

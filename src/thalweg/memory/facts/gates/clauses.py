@@ -175,10 +175,23 @@ def _questions(said: str, found: list[Clause]) -> list[Clause]:
         return found
     if len(found) == 1 or asking[0]:
         return _all(found, "unsound", "is a question")
+    if moods.TRUTH_TAG.search(found[-1].text):  # It asks about the clause before it.
+        return [*found[:-2], *_all(found[-2:], "unsound", "is a question")]
     # What comes before the clause that asks is stated; where none shows that it does, the last.
     asks = [at for at, is_asked in enumerate(asking) if is_asked]
-    first = (asks or [len(found) - 1])[0]
+    first = next((at for at in asks if not _continues(found[at])), (asks or [len(found) - 1])[0])
     return [*found[:first], *_all(found[first:], "unsound", "is a question")]
+
+
+_VERB = re.compile(
+    r"\W*(?:is|are|am|was|were|do|does|did|has|have|had|can|could|would|should|will)\b",
+    re.IGNORECASE,
+)
+
+
+def _continues(clause: Clause) -> bool:
+    """Return whether a clause may have its subject before it: `…, Kit, is a nurse, what …?`."""
+    return _VERB.match(clause.text) is not None
 
 
 _INTERPOSED = re.compile(r"\s[-–]\s+([^-–—]+?)\s+[-–]\s|—\s*([^—]+?)\s*—|[(（]([^()（）]+)[)）]")

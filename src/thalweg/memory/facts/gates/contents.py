@@ -3,8 +3,8 @@
 import re
 from typing import NoReturn
 
-from thalweg.memory.facts.gates.letters import disguised, folded, hiding, visible
-from thalweg.memory.facts.gates.orders import PIPED, dangerous_order
+from thalweg.memory.facts.gates.letters import WIDE, disguised, folded, hiding, visible
+from thalweg.memory.facts.gates.orders import ABOUT_AGENT, PIPED, dangerous_order, is_about_answers
 from thalweg.memory.facts.gates.own_words import MARKER
 from thalweg.memory.facts.gates.secrets import REDACTION, redact
 from thalweg.memory.facts.gates.support import telling_words
@@ -38,7 +38,7 @@ def clean_content(content: str, *, by_hand: bool = False) -> str:
     content = redact(content)
     if len(content) > MAX_FACT_CHARS:
         refuse(f"is {len(content)} characters long, and {MAX_FACT_CHARS} are the most")
-    if not telling_words(REDACTION.sub(" ", content)):
+    if not _tells(REDACTION.sub(" ", content)):
         refuse("tells nothing")
     if not by_hand:
         _check_said(folded(content))
@@ -54,6 +54,8 @@ def _check_said(plain: str) -> None:
     for text in (plain, _uncased(plain)):
         if problem := dangerous_order(text):
             refuse(problem)
+    if ABOUT_AGENT.search(plain) and not is_about_answers(plain):
+        refuse("is about the agent, not about the user")
 
 
 MARKUP = re.compile(
@@ -66,3 +68,21 @@ MARKUP = re.compile(
 def _uncased(content: str) -> str:
     """Return a content without its subject, so that an order after it is found: `User: …`."""
     return re.sub(r"^(?:the )?user\s*[:,-]\s*", "", content, flags=re.IGNORECASE)
+
+
+def _tells(content: str) -> bool:
+    """Return whether a content has more than its frame and words for secrets."""
+    words = [
+        word
+        for word in telling_words(content)
+        if not WIDE.search(word) and not _SECRET_WORD.fullmatch(word)
+    ]
+    wide = re.sub("用户|使用者|的|密码|口令|密钥|令牌|是", "", content)
+    return bool(words or len(WIDE.findall(wide)) > 1 or re.search(r"\d|@|://", content))
+
+
+_SECRET_WORD = re.compile(
+    r"(?:api|access|secret|private)?[ _-]?(?:passwords?|passphrase|passcode|pin|tokens?|keys?"
+    r"|secrets?|credentials?|card|number|uses?|named?|login)",
+    re.IGNORECASE,
+)

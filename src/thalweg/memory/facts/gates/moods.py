@@ -46,6 +46,12 @@ POINTS_BACK = _any(
 )
 """What takes up the words before it as the speaker's own: `…: that's how I live`."""
 
+TRUTH_TAG = _any(
+    r"^\s*(?:right|correct|no|huh|eh|yes|(?:is|are|am|do|does|did|have|has|was)(?:n['’]t)? (?:it"
+    r"|i|we|that|they)|oder|nicht wahr|n['’]est-ce pas|verdad|no es así|não é|vero|да"
+    r"|верно)\s*[?？]",
+    r"^\s*(?:对吧|对吗|是吧|是吗|对不对|是不是)\s*[?？]?",
+)
 ASKS = _any(
     r"^\W*(?:(?:so|and|but|or|then|anyway|also|well|now|ok(?:ay)?|hey|hi|please"
     r"|do you know)[, ]+)*(?:what|who|whom|whose|which|when|where|why|how|is|are|am|was|were|do"

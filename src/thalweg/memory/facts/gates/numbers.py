@@ -3,7 +3,6 @@
 import re
 from datetime import UTC, datetime
 
-from thalweg.memory.facts.gates.chinese_numbers import chinese_number
 from thalweg.memory.facts.gates.framing import RELATIVE
 from thalweg.memory.facts.gates.orders import ADDRESS
 
@@ -16,27 +15,21 @@ DATE = re.compile(
 
 
 def numbers(text: str) -> set[str]:
-    """List the numbers of a text, also those that are written in Chinese.
+    """List the numbers of a text.
 
     Example:
-        >>> sorted(numbers("2 cats, 三四个人, at 5:30 pm"))
-        ['17', '2', '30', '4', '5', '5:30']
+        >>> sorted(numbers("2 cats, at 5:30 pm"))
+        ['17', '2', '30', '5', '5:30']
     """
     told = NUMBER.findall(text)
     found = {number.replace(",", "") for number in told}
     found |= {part for number in told for part in re.split(r"[.,:]", number)}
     for hour, minute in _AFTERNOON.findall(text):
         found |= {str(int(hour) % 12 + 12), minute or "00"}
-    return found | {_chinese_number(word) for word in _CHINESE.findall(text)}
+    return found
 
 
 _AFTERNOON = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))? ?p\.?m\b", re.IGNORECASE)
-_OVERRULED = re.compile("[零一二两三四五六七八九](?=[零一二两三四五六七八九])")
-"""Digits before another: of `三四个` the last counts, and a zero only keeps a place."""
-
-
-def _chinese_number(word: str) -> str:
-    return str(chinese_number(_OVERRULED.sub("", word)))
 
 
 def new_number(content: str, text: str, said_at: str) -> str:
@@ -48,7 +41,7 @@ def new_number(content: str, text: str, said_at: str) -> str:
         >>> new_number("since 2025", "since last year", "2026-03-02T09:00:00Z")
         ''
     """
-    said = numbers(text) | _years(text, said_at)
+    said = numbers(text)
     dated = _dates_near(said_at) if RELATIVE.search(text) else set()
     dates = [found.span() for found in DATE.finditer(content)]
     addresses = [found.span() for found in ADDRESS.finditer(content)]
@@ -69,9 +62,6 @@ def _is_in(places: list[tuple[int, int]], found: re.Match[str]) -> bool:
     return any(start <= found.start() < end for start, end in places)
 
 
-_CHINESE = re.compile("[零一二两三四五六七八九十百]+")
-
-
 def _moment(said_at: str) -> datetime | None:
     try:
         return datetime.fromisoformat(said_at).astimezone(UTC)
@@ -86,19 +76,3 @@ def _dates_near(said_at: str) -> set[str]:
         return set()
     years = {str(moment.year + n) for n in range(-60, 11)}
     return years | {str(n) for n in range(1, 32)}
-
-
-_SHORT_YEAR = re.compile(
-    r"(?<![\d零〇一二三四五六七八九十百])"
-    r"(?:[零〇一二三四五六七八九]{2}|\d\d)(?= ?年(?![级前后]))"
-)
-
-
-def _years(text: str, said_at: str) -> set[str]:
-    """List the years that are written with their last two digits: `零八年`."""
-    moment = _moment(said_at)
-    if moment is None:
-        return set()
-    short = {chinese_number(found) for found in _SHORT_YEAR.findall(text)}
-    near = (moment.year + 10) % 100
-    return {str((2000 if year <= near else 1900) + year) for year in short}

@@ -53,7 +53,27 @@ _PLAIN_LEAD = (
 )
 _LEAD = rf"{_PLAIN_LEAD}(?:(?:whenever|when|if) [^,]{{0,60}},?\s+{_PLAIN_LEAD}){{0,2}}"
 """Two conditions at the most: each of more of them would multiply the ways to read a clause."""
-_IMPERATIVE = re.compile(rf"^\W*{_LEAD}(?:{_ACTS})\b(?!\s*[:=]|-\w)", re.IGNORECASE)
+_IMPERATIVE = re.compile(rf"^\W*{_LEAD}(?P<act>{_ACTS})\b(?!\s*[:=]|-\w)", re.IGNORECASE)
+_PLAIN_ACTS_ZH = (
+    "推荐|推广|宣传|发送|发给|发到|转发|抄送|转账|转给|打款|付款给|购买|买入|下单|执行|忽略|无视"
+    "|忘记|绕过|跳过|禁用|关闭|隐藏|隐瞒|泄露|透露|披露|点击|信任|视为|当作|附上|插入|引导|告诉"
+    "|声称|提及|提到|念出|回答说|优先"
+)
+"""Verbs that at the start of a clause are hardly the nouns that others are (`部署`, `登录`)."""
+_PLAIN_MARK_ZH = (
+    r"(?:(?:请|麻烦|记得|记住|务必|必须|一定|以后|今后|总是|始终|永远|一律|就|都|要|应[该当]?|需"
+    r"|直接|立即|立刻|自动|先|再|默认|优先|不要|别|切勿|无需|帮我|替我|为我)\s*)"
+)
+_LONG_MARK_ZH = r"(?:(?:[把将].{0,20}|[用向给].{0,12}|每[当次].{0,20}|当.{0,20}时)\s*)"
+_MARKED_ZH = (
+    rf"(?:{_PLAIN_MARK_ZH}+(?:{_LONG_MARK_ZH}{_PLAIN_MARK_ZH}*){{0,2}}"
+    rf"|(?:{_LONG_MARK_ZH}{_PLAIN_MARK_ZH}*){{1,2}})"
+)
+"""What turns the verb after it into an order, with at most two runs of any words in it."""
+_IMPERATIVE_ZH = re.compile(
+    rf"^\W*{_MARKED_ZH}?(?:{_PLAIN_ACTS_ZH})(?!了|过|的|是|由|率|功能|模块|服务)"
+    rf"|^\W*{_MARKED_ZH}(?:{_ACTS_ZH})(?!了|过|的|是|由|率|功能|模块|服务)"
+)
 _HABIT = re.compile(
     r"\b(?:I|we)\b(?!['’]d| would| want| need| expect| require| insist| ask| authori[sz]e| order"
     r"| instruct)|\bI['’](?:m|ve)\b|我(?!希望|想让|要求|授权|命令|允许|同意|让|要你|需要你)"
@@ -70,6 +90,32 @@ _WANTS = re.compile(
     r"|approve[sd]?|agree[sd]?|instruct(?:s|ed)?)\b|希望|要求|想让|授权|允许|同意|命令|需要",
     re.IGNORECASE,
 )
+_DONE = (
+    r"(?:sent|forwarded|shared|uploaded|posted|paid|booked|recommended|suggested|promoted"
+    r"|mentioned|listed|ranked|cited|linked|disabled|ignored|skipped|bypassed|hidden|removed"
+    r"|deleted|run|executed|installed|trusted|approved|copied|cc['’]?d|bought|purchased|ordered"
+    r"|transferred|read out|exposed|revealed|disclosed|mailed|emailed|granted|allowed|redirected"
+    r"|turned off|switched off)"
+)
+_PASSIVE = re.compile(
+    rf"\b(?:{_DONE})\b|\b(?:to be|be) (?:\w+ly )?(?:{_ACTS})\b|希望.{{0,20}}(?:{_ACTS_ZH})",
+    re.IGNORECASE,
+)
+_TO_BE = re.compile(
+    rf"\b(?:is|are|should|must|has|have) (?:to )?be (?:\w+ly )?(?:{_DONE})\b", re.IGNORECASE
+)
+_GRANT = re.compile(
+    r"\b(?:give|gives|given|gave|grants?|granted|granting)\b.{0,60}\b(?:permissions?|access"
+    r"|consent|authori[sz]ation|approval|rights|root|admin\w*|card details|credentials"
+    r"|passwords?)\b|\b(?:I|we|user)\b(?: \w+){0,2} (?:authori[sz]e|allow|permit|approve"
+    r"|pre-?approve|consent|agree)\w*"
+    rf"\b.{{0,60}}\b(?:{_ACTS})\b|\b(?:all|any|every|each)\b.{{0,40}}\b(?:pre-?)?approved\b"
+    rf"|(?:授权|允许|同意|批准).{{0,16}}(?:访问|读取|查看|使用|调用|发|转|{_ACTS_ZH})|已授权"
+    rf"|所有.{{0,10}}(?:批准|同意)",
+    re.IGNORECASE,
+)
+"""A permission: it is granted each time, by the user, and not stored."""
+
 _FORM = re.compile(
     r"\b(?:answers?|answered|repl(?:y|ies)|respon(?:d|se|ses)|speak|talk|write|call me|address me"
     r"|explain\w*|short|brief|concise|terse|detail\w*|long|lengthy|simple|plain|formal\w*"
@@ -153,6 +199,8 @@ def dangerous_order(clause: str) -> str:
         >>> dangerous_order("always answer in German"), dangerous_order("I always run the tests")
         ('', '')
     """
+    if _GRANT.search(clause):
+        return "permits the agent or others to do something"
     rules_answers = _RULED_ANSWER.search(clause) or _RULED_ANSWER_ZH.search(clause)
     plain = _CHORE.sub(" ", clause)
     if rules_answers or (_is_order(plain) and not is_about_answers(plain)):
@@ -184,12 +232,18 @@ def is_standing(clause: str) -> bool:
 
 def _is_order(clause: str) -> bool:
     imperative = _IMPERATIVE.search(clause)
+    if imperative and _is_told(clause, imperative["act"]):
+        imperative = None
+    imperative = imperative or _IMPERATIVE_ZH.search(clause)
     if imperative and not _HABIT.search(clause[: imperative.end()]):
         return True
     if not _ACT.search(clause):
         return False
-    wished = _WANTS.search(clause) or _MODAL.search(clause)
-    return wished is not None and _AGENT.search(clause) is not None
+    if _WANTS.search(clause) and (_AGENT.search(clause) or _PASSIVE.search(clause)):
+        return True
+    if _TO_BE.search(clause):
+        return True
+    return _AGENT.search(clause) is not None and _MODAL.search(clause) is not None
 
 
 _ACT = re.compile(rf"\b(?:{_ACTS})\b|{_ACTS_ZH}", re.IGNORECASE)
@@ -198,3 +252,24 @@ _MODAL = re.compile(
     r"|应当|必须|可以|需要|务必|要",
     re.IGNORECASE,
 )
+
+
+def _is_told(clause: str, act: str) -> bool:
+    """Return whether what looks like an order states what is done: `Sent it`, `Runs daily`."""
+    if _PERILOUS.search(clause) or ADDRESS.search(clause) or _STANDING.search(clause):
+        return False
+    is_done = re.fullmatch(r"\w+(?<!emb)ed|\w+[^s]s|sent|paid|bought", act, re.IGNORECASE)
+    return is_done is not None and not _PRAISED.search(act)
+
+
+_PRAISED = re.compile(r"trust|recommend|approv|endors|authori|permit|allow|grant", re.IGNORECASE)
+
+ABOUT_AGENT = re.compile(
+    r"^\W*(?:the |this |your |an? )?(?:assistant|agent|ai(?: assistant| agent| model)?|model"
+    r"|chatbot|bot|llm|system(?: prompt)?|memory|you|your \w+)(?:['’]s)?\s+(?:is|are|was|has|have"
+    r"|must|should|shall|will|can|may|needs?|does|do|always|never|name|prefers?|likes?|wants?"
+    r"|works?|runs?|answers?|obeys?|acts?|now)\b|^\W*(?:助手|智能体|模型|机器人|系统提示|你"
+    r"|您)(?:是|的|应|必须|要|会|可以|需要|将|不能|不得|叫|总是|有权|无需|不用|只能|负责)",
+    re.IGNORECASE,
+)
+"""A statement about the agent."""

@@ -36,6 +36,12 @@ _INTRODUCED = re.compile(
 )
 
 
+_OWN_READING = re.compile(
+    r"\b(?:I|we)(?:['’](?:ve|m|d))?(?: \w+){0,3} (?:read|reading|reread|write|wrote|writing)"
+    r"(?: \w+){0,5}\s*$"
+)
+
+
 def find_quotations(text: str) -> list[QuotedSpan]:
     """Find what others are quoted with inside a sentence.
 
@@ -127,7 +133,7 @@ def _judged(text: str, quotation: _Quotation) -> Iterator[QuotedSpan]:
     start, end, last = quotation
     inner = text[start + 1 : end - 1].strip()
     before = text[max(0, start - 80) : start]
-    is_speech = _INTRODUCED.search(before) is not None
+    is_speech = _INTRODUCED.search(before) is not None and not _OWN_READING.search(before)
     if not inner or (not is_speech and _is_name(inner)):
         return
     yield QuotedSpan(start, last if is_speech else end, "quoted text")
