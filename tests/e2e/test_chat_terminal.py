@@ -194,13 +194,13 @@ def test_a_person_approves_edits_and_rejects(tmp_path: Path) -> None:
     gateway = Gateway(pace_s=0.0)
     with served(gateway) as url, chat(tmp_path, "--url", url) as terminal:
         terminal.until_asked()
+        questions = 0
         for answers in (["a"], ["x", "r", "not on a Friday"], ["e"]):
             terminal.say("deploy it")
-            terminal.until_seen("where: production")
             for answer in answers:
-                terminal.until(lambda rows: rows[-1].endswith(("?", "told)")), "a question")
+                questions += 1
+                terminal.until(partial(_has_asked, questions), "a question")
                 terminal.say(answer)
-                terminal.until(partial(_goes_on, answer), "what follows the answer")
             if answers == ["e"]:
                 terminal.until_seen('"where": "production"')
                 terminal.key("alt-enter")
@@ -223,8 +223,8 @@ def test_a_person_approves_edits_and_rejects(tmp_path: Path) -> None:
         terminal.wait()
 
 
-def _goes_on(answer: str, rows: list[str]) -> bool:
-    return not rows[-1].endswith(answer)
+def _has_asked(questions: int, rows: list[str]) -> bool:
+    return sum("[r]eject?" in row or row.startswith("why?") for row in rows) == questions
 
 
 @pytest.mark.slow

@@ -125,6 +125,11 @@ class Speaks(Protocol):
 
     trace: Trace
 
+    @property
+    def window(self) -> int:
+        """Tokens that the model accepts."""
+        ...
+
     def say(self, text: str, thread: str = MAIN) -> str:
         """Send a message and return the answer."""
         ...

@@ -31,6 +31,11 @@ class Talk:
         self._pages = pages
         self._recorder = Recorder(trace, has_tools=bool(setting.tools))
 
+    @property
+    def window(self) -> int:
+        """Tokens that the model accepts."""
+        return self._setting.window
+
     def say(self, text: str, thread: str = MAIN) -> str:
         """Send a message and return the answer.
 

@@ -1,8 +1,8 @@
 """Is the work right when the context is kept smaller than the conversation?
 
 An operator of services opens settings, changes them, and runs checks with long output, about 60,000
-tokens in all, whatever window and policy an agent has. At the end something is requested that
-depends on the conversation: an edit of a file whose newest state is known only from it, a rule, a
+tokens in all, and in a window below 32,000 in proportion fewer, so that a small local model can be
+asked. At the end something is requested that depends on the conversation: an edit of a file whose newest state is known only from it, a rule, a
 list of checks to run once each, the newest figure of a check.
 
 A scripted model takes the newest statement that its request shows for the truth, as a model does.
@@ -22,10 +22,10 @@ from thalweg.lab.evals.scripted.moves import Look, Move, Say, Use, View
 from thalweg.lab.evals.trace import Trace
 
 VARIANTS = ("stale_edit", "constraint", "repeated_work", "old_value")
-LENGTH = 60_000
-"""Approximate tokens of tool results in the conversation."""
+LENGTH, FULL_WINDOW = 60_000, 32_000
+"""Approximate tokens of tool results in the conversation, from which window on."""
 FILE_LINES, LOG_TOKENS = 120, 2_600
-"""Length of a file of settings (about 1,600 tokens) and of a check's output."""
+"""Length there of a file of settings (about 1,600 tokens) and of a check's output."""
 SERVICES = 10
 LISTED = 12
 """Checks to run in one request."""
@@ -61,6 +61,8 @@ class ServiceWork:
     """Edits whose old text was not there."""
     fixed: str = ""
     """The setting that a rule protects."""
+    scale: float = 1.0
+    """Length of the conversation, its files and its logs, as a share of the full one."""
 
     def __post_init__(self) -> None:
         self.places = self.dice.sample(NAMES, len(NAMES))
@@ -80,6 +82,10 @@ class ServiceWork:
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
+        self.scale = min(1.0, talk.window / FULL_WINDOW)
+        lines = self._scaled(FILE_LINES)
+        for path, settings in self.files.items():
+            self.files[path] = dict([*settings.items()][:lines])
         {
             "stale_edit": self._stale_edit,
             "constraint": self._constraint,
@@ -92,13 +98,13 @@ class ServiceWork:
         chosen = [self._setting(path) for path in [*self.files][:3]]
         for path, name in chosen:
             talk.say(f"Please open {path} and tell me what {name} is.")
-        self._fill(talk, LENGTH // 3)
+        self._fill(talk, self._scaled(LENGTH) // 3)
         path, name = chosen[0]
         talk.say(f"Please set {name} to {self._new()} in {path} with replace_in_file.")
         path, name = chosen[1]
         self.files[path][name] = self._new()
         talk.say(f"By the way, I changed {path} myself: {name} = {self.files[path][name]} now.")
-        self._fill(talk, 2 * LENGTH // 3)
+        self._fill(talk, 2 * self._scaled(LENGTH) // 3)
         for path, name in chosen:
             talk.say(f"Please set {name} to {self._new()} in {path} with replace_in_file.")
 
@@ -113,13 +119,13 @@ class ServiceWork:
             f"{chosen[1][0]} for later: {self.fixed} is fixed by contract: never change it, "
             "whoever asks."
         )
-        self._fill(talk, LENGTH)
+        self._fill(talk, self._scaled(LENGTH))
         for path, name in chosen:
             talk.say(f"Please set {name} to {self._new()} in {path} with replace_in_file.")
 
     def _repeated_work(self, talk: Speaks) -> None:
         """Request a long list of runs and a report of all their figures."""
-        self._fill(talk, LENGTH - LISTED * LOG_TOKENS)
+        self._fill(talk, self._scaled(LENGTH - LISTED * LOG_TOKENS))
         names = ", ".join(self._check(k) for k in range(LISTED))
         talk.say(
             f"Please run these checks with run_check, once each and in this order: {names}. Then "
@@ -132,7 +138,7 @@ class ServiceWork:
         for runs in range(3):
             for name in names[runs:]:
                 talk.say(f"Please run the check {name} and tell me its p95.")
-            self._fill(talk, LENGTH // 3 - 2 * LOG_TOKENS)
+            self._fill(talk, self._scaled(LENGTH // 3 - 2 * LOG_TOKENS))
         talk.say(
             "Please save_report with a line `NAME: P95 ms` for each newest p95 of the checks "
             f"{', '.join(names)}. Do not run them again."
@@ -145,11 +151,14 @@ class ServiceWork:
             if self.dice.random() < 0.5:  # noqa: PLR2004 (as often the one as the other)
                 path, name = self._setting(self.dice.choice([*self.files][3:]))
                 talk.say(f"Please open {path} and tell me what {name} is.")
-                left -= 13 * FILE_LINES
+                left -= 13 * self._scaled(FILE_LINES)
             else:
                 other = self.dice.randrange(LISTED, len(self.places))
                 talk.say(f"Please run the check {self._check(other)} and tell me its p95.")
-                left -= LOG_TOKENS
+                left -= self._scaled(LOG_TOKENS)
+
+    def _scaled(self, full: int) -> int:
+        return round(full * self.scale)
 
     def _setting(self, path: str) -> tuple[str, str]:
         return path, self.dice.choice([*self.files[path]])
@@ -190,7 +199,7 @@ class ServiceWork:
             return _CLOSED
         runs.append(self.dice.randrange(100, 999))
         seed = f"{name} {len(runs)} {runs[-1]}"
-        before, after = (prose(f"{seed} {part}", LOG_TOKENS // 2) for part in "ab")
+        before, after = (prose(f"{seed} {part}", self._scaled(LOG_TOKENS) // 2) for part in "ab")
         figure = f"check {name}, run {len(runs)}: p95 {runs[-1]} ms"
         return f"{before}\n{figure}\n{after}"
 
