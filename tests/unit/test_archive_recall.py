@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.archive import RECALL_TOOL, Archive, Logged, Span, ThreadKey, open_archive, recall
-from thalweg.engine.entries import Message, Text
+from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.tokens import exact_counter
 
 KEY = ThreadKey("ada", "t1")
@@ -69,8 +69,10 @@ def test_its_own_earlier_answers_are_not_found_again() -> None:
         for number in range(5):
             told = recall(archive, KEY, query="docking code of the ferry", max_tokens=300)
             assert told.startswith("#0 user"), told
+            use = ToolCall(f"c{number}", "recall", '{"query": "docking code of the ferry"}')
             answer = Message("tool", (Text(told),), answers=f"c{number}", name="recall")
-            archive.append(KEY, [Logged(answer)])
+            archive.append(KEY, [Logged(Message("assistant", (use,))), Logged(answer)])
+            assert "assistant" not in told
 
 
 def test_words_that_are_given_for_a_handle_are_searched_for(archive: Archive) -> None:

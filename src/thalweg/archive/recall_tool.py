@@ -9,7 +9,7 @@ from typing import Any
 from thalweg.archive.base import Archive, Passage, Reading, Span, ThreadKey, render_passages
 from thalweg.archive.handles import is_handle
 from thalweg.archive.reading import read_numbered, read_piece
-from thalweg.engine.entries import Message
+from thalweg.engine.entries import RECALL, Message
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import as_transcript
@@ -23,8 +23,6 @@ MANY = 100
 """Number of spans above which results are filtered: each span costs a search of its own."""
 LOOKS = 8
 """Most searches for one call."""
-_ECHO = "tool recall"
-"""Speaker of a result of this tool."""
 MOST = 10**15
 """No line or character number of a text is greater."""
 
@@ -40,7 +38,7 @@ def _text(name: str) -> dict[str, Any]:
 
 
 RECALL_TOOL: dict[str, Any] = {
-    "name": "recall",
+    "name": RECALL,
     "description": prompt("recall_tool").render(),
     "parameters": {
         "type": "object",
@@ -207,7 +205,7 @@ class _RecallCall:
         return render_passages(found)
 
     def _originals(self, query: str, within: Sequence[Span] | None) -> list[Passage]:
-        """Search, skipping earlier results of this tool, whose text is in other messages.
+        """Search, skipping earlier calls of this tool, and their results, whose text is in others.
 
         Otherwise a repeated query would return its last result, which quotes the one before.
         """
@@ -217,11 +215,11 @@ class _RecallCall:
             found = self._archive.search(
                 self._key, query, within=there, max_tokens=self._max_tokens
             )
-            echoes = [one.position for one in found if one.speaker == _ECHO]
+            echoes = [one.position for one in found if _is_echo(one)]
             if not echoes:
                 break
             there = _without(there or (Span(0, MOST),), echoes)
-        return [one for one in found if one.speaker != _ECHO] or found
+        return [one for one in found if not _is_echo(one)] or found
 
     def _parts(self, handle: str) -> list[Span]:
         """Resolve a reference to its visible positions."""
@@ -293,3 +291,9 @@ class _RecallCall:
 
     def _fits(self, told: str) -> bool:
         return self._count(told) <= self._max_tokens
+
+
+def _is_echo(found: Passage) -> bool:
+    """Whether this is an earlier call of the tool, or its result."""
+    is_call = found.speaker == "assistant" and found.text.startswith(f"{RECALL} {{")
+    return is_call or found.speaker == f"tool {RECALL}"

@@ -230,6 +230,8 @@ def message_from_json(text: str) -> Message:
         raise ValueError(msg) from error
 
 
+RECALL = "recall"
+"""The tool that reads removed content. Its results are already bounded."""
 Action = Literal["read", "write", "run", "search", "delegate", "plan", "other"]
 """The effect of a tool call, as far as its name and arguments show."""
 
@@ -270,6 +272,11 @@ class Entry:
     """The tool calls of an assistant message, in order."""
     answers: ToolUse | None = None
     """Of a tool result: the call it answers; `None` for an orphan."""
+
+    @property
+    def is_fetched(self) -> bool:
+        """Whether this is content of the thread that `recall` read back."""
+        return self.answers is not None and self.answers.name == RECALL
 
     @property
     def is_request(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from thalweg.archive import RECALL_TOOL
-from thalweg.engine.compaction.plan import RECALL
+from thalweg.engine.entries import RECALL
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.integrations.slot import EngineSlot, HostCall
 

@@ -191,6 +191,26 @@ def test_the_fence_cannot_be_closed_from_inside() -> None:
     assert "< /" not in text
 
 
+def test_an_outcome_has_the_line_about_what_was_called() -> None:
+    """The figure of a long log is somewhere in it, and its last line says nothing."""
+    log = "\n".join(["wind and rain"] * 30 + ["check harbor, run 2: p95 181 ms"] + ["tide"] * 30)
+    read = entries(call("a", "run_check", '{"name": "harbor"}'), result("a", log))
+
+    assert outcome(read[1]) == ("check harbor, run 2: p95 181 ms … tide", False)
+
+
+def test_what_recall_read_back_is_in_no_section() -> None:
+    """It is the text of other messages, which have their own lines."""
+    text = record_of(
+        user("Which build was it?"),
+        call("a", "recall", '{"query": "build"}'),
+        result("a", "#7 tool run\nbuild 4f9d2c1aa0 passed"),
+    )
+
+    assert "## Commands" not in text
+    assert "4f9d2c1aa0" not in text
+
+
 def test_an_outcome_is_the_error_that_stands_out_or_the_last_line() -> None:
     """Of a failed call the error, else what was printed last."""
     read = entries(

@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg import ContextMiddleware
 from thalweg.archive import RECALL_TOOL, Archive, open_archive
-from thalweg.engine.compaction.plan import RECALL
+from thalweg.engine.entries import RECALL
 from thalweg.middleware.turn.context_tools import COMPACT
 from thalweg.testing.model import ScriptedModel
 

@@ -21,7 +21,7 @@ from thalweg.archive import Archive
 from thalweg.backends.calls.foreign import as_backend
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.backends.state import StateBackend
-from thalweg.engine.compaction.plan import RECALL
+from thalweg.engine.entries import RECALL
 from thalweg.engine.prompts import prompt
 from thalweg.engine.settings import ContextPolicy
 from thalweg.memory import Memory, MemoryStore

@@ -13,9 +13,8 @@ from functools import cache
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.journal import TurnRecord, ancestry
 from thalweg.archive.threads.thread_history import LoggedMessage, Taken
-from thalweg.engine.compaction.plan import RECALL
 from thalweg.engine.edits import Edit, Fold, Pin, Strip, Unpin, forecast_of, main_reason
-from thalweg.engine.entries import Message, Usage
+from thalweg.engine.entries import RECALL, Message, Usage
 from thalweg.engine.pricing.savings import ChargedRequest, RequestChanges, Saving, Savings, foresee
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter, measure

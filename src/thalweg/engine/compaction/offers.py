@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from thalweg.engine.compaction.plan import is_fetched, kept_skills, plan_clear, plan_fold, plan_tail
+from thalweg.engine.compaction.plan import kept_skills, plan_clear, plan_fold, plan_tail
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import has_long_arguments, supersede
 from thalweg.engine.edits import Edit, Reason
@@ -158,7 +158,7 @@ def _is_clearable(scene: PlanningContext, item: WindowItem) -> bool:
     entry = scene.window.entries.get(item.position)
     if entry is None or item.tokens <= 2 * scene.budget.card:
         return False
-    if item.position in scene.window.rewrites or is_fetched(entry):
+    if item.position in scene.window.rewrites or entry.is_fetched:
         return False
     return item.message.role == "tool" or has_long_arguments(item.message)
 

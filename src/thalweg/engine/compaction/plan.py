@@ -13,8 +13,6 @@ from thalweg.engine.entries import Entry
 from thalweg.engine.summaries.summary import Summary
 from thalweg.engine.window.items import record_message
 
-RECALL = "recall"
-"""The tool that reads removed content. Its results are already bounded."""
 LISTINGS = frozenset({"run", "search"})
 """Actions whose results are logs and listings."""
 REPORT_CHARS = 40_000
@@ -39,7 +37,7 @@ def _bounded(scene: PlanningContext, entry: Entry) -> Iterator[Rewrite]:
     is_long_report = is_report and len(message.text) > REPORT_CHARS
     if entry.tokens <= most.get(message.role, entry.tokens) and not is_long_report:
         return
-    if entry.position in scene.window.rewrites or is_fetched(entry):
+    if entry.position in scene.window.rewrites or entry.is_fetched:
         return
     if is_report:
         yield evict(scene, entry, budget.report, "arrived too large", with_ends=True)
@@ -47,11 +45,6 @@ def _bounded(scene: PlanningContext, entry: Entry) -> Iterator[Rewrite]:
         yield evict(scene, entry, budget.preview, "arrived too large")
     elif has_long_arguments(message):
         yield elide(scene, entry, "arrived too large")
-
-
-def is_fetched(entry: Entry) -> bool:
-    """Return whether a result is one that the model fetched from the archive."""
-    return entry.answers is not None and entry.answers.name == RECALL
 
 
 def plan_fold(
@@ -118,7 +111,7 @@ def _protected(scene: PlanningContext, room: int, tail: Container[int]) -> set[i
     """
     entries = scene.window.entries.values()
     kept: set[int] = set()
-    for fetch in reversed([e for e in entries if is_fetched(e)]):
+    for fetch in reversed([e for e in entries if e.is_fetched]):
         if fetch.position <= scene.window.record.last or fetch.position in kept:
             continue
         exchange = _exchange(entries, fetch)

@@ -11,7 +11,7 @@ from typing import Protocol
 from thalweg.engine.compaction.accumulated_cost import AccumulatedCost
 from thalweg.engine.compaction.hard_limit import squeeze
 from thalweg.engine.compaction.offers import CandidateAction, Costs, clear, fold
-from thalweg.engine.compaction.plan import is_fetched, plan_arrivals
+from thalweg.engine.compaction.plan import plan_arrivals
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.edits import Edit
 from thalweg.engine.pricing.savings import Forecast
@@ -144,7 +144,7 @@ class RentOrBuy:
         """Add the cost of re-fetches since the last call: one more turn each, and its tokens."""
         prices, seen = self.tariff.prices(scene.window.tokens), self.memory.get("seen", -1.0)
         for entry in scene.window.open_entries:
-            if entry.position > seen and is_fetched(entry):
+            if entry.position > seen and entry.is_fetched:
                 cost = prices.read * scene.window.tokens + prices.write * entry.tokens
                 self.memory["missed"] = self.memory.get("missed", 0.0) + cost
                 self.memory["seen"] = entry.position

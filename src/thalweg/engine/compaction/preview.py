@@ -69,7 +69,7 @@ def _size(text: str) -> str:
     return f"{lines:,} line{'s' if lines > 1 else ''}, {len(text):,} characters"
 
 
-def requested_lines(text: str, request: str) -> list[str]:
+def requested_lines(text: str, request: str, most: int = REQUESTED) -> list[str]:
     r"""Return the lines of a text with the rarest words of a request, in their order.
 
     Example:
@@ -83,7 +83,7 @@ def requested_lines(text: str, request: str) -> list[str]:
     shared = [(line, terms.intersection(words(line))) for line in dict.fromkeys(_ends(text))]
     lines_of = Tally(term for _, found in shared for term in found)
     scores = [sum(1 / lines_of[term] for term in found) for _, found in shared]
-    best = sorted(range(len(shared)), key=lambda k: -scores[k])[:REQUESTED]
+    best = sorted(range(len(shared)), key=lambda k: -scores[k])[:most]
     return [shared[k][0] for k in sorted(best) if scores[k] >= _LEAST_SCORE]
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.engine.compaction.identifiers import identifiers
 from thalweg.engine.compaction.pins import binding_lines
+from thalweg.engine.compaction.preview import requested_lines
 from thalweg.engine.compaction.skills import LoadedSkill, loaded_skill
 from thalweg.engine.entries import Entry, ToolUse
 from thalweg.engine.summaries.summary import Summary
@@ -106,9 +107,9 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
             requests.append(Quote(entry.position, as_text(entry.message)))
         elif entry.message.role == "assistant":
             todos = _absorb_answer(entry, notes, tasks) or todos
-        elif entry.answers:
-            _absorb_result(entry, entry.answers, files, runs, tasks)
-        if entry.message.role == "tool":
+        elif entry.message.role == "tool" and not entry.is_fetched:
+            if entry.answers:
+                _absorb_result(entry, entry.answers, files, runs, tasks)
             _index(entry, names)
     requests.sort(key=lambda quote: quote.position)
     requests, dropped = _newest_requests(requests)
@@ -224,6 +225,7 @@ _FAILURE = re.compile(
 def outcome(entry: Entry) -> tuple[str, bool]:
     """Return the outcome of a call in one line: its most prominent error, else its last line.
 
+    The line with the rarest words of the call is before it: a long log has its figure somewhere.
     For a delegated task it is the first line, as in the ledger of tasks: a report begins with its
     result.
 
@@ -235,13 +237,21 @@ def outcome(entry: Entry) -> tuple[str, bool]:
     code = _EXIT.search(ends)
     failed = entry.message.is_error or (code is not None and code[1] not in {"0", "-1"})
     if failed and (error := _FAILURE.search(ends)):
-        return _clip(" ".join(error[0].split()), OUTCOME_CHARS), True
+        return _one_line(error[0]), True
     lines = [line for line in ends.splitlines() if line.strip()]
     if entry.answers and entry.answers.action == "search" and not failed:
         return f"{text.count(chr(10)) + 1 if lines else 0} lines", False
-    at = 0 if entry.answers and entry.answers.action == "delegate" else -1
-    telling = _clip(" ".join(lines[at].split()), OUTCOME_CHARS) if lines else "(empty)"
-    return telling, failed
+    if not lines:
+        return "(empty)", failed
+    if entry.answers and entry.answers.action == "delegate":
+        return _one_line(lines[0]), failed
+    found = requested_lines(ends, entry.answers.brief, most=1) if entry.answers else []
+    shown = dict.fromkeys(_one_line(line) for line in (*found, lines[-1]))
+    return " … ".join(shown), failed
+
+
+def _one_line(text: str) -> str:
+    return _clip(" ".join(text.split()), OUTCOME_CHARS)
 
 
 def _index(entry: Entry, names: dict[str, Quote]) -> None:

@@ -10,7 +10,7 @@ from langgraph.types import Command
 from thalweg.agent.tools.ready import ReadyTool
 from thalweg.archive import RECALL_TOOL, recall
 from thalweg.archive.threads.thread_history import line_at
-from thalweg.engine.compaction.plan import RECALL
+from thalweg.engine.entries import RECALL
 from thalweg.engine.prompts import prompt
 from thalweg.errors import ArchiveError
 from thalweg.middleware.turn.checkpoint_pointer import read_mark

@@ -2,8 +2,9 @@
 
 An operator of services opens settings, changes them, and runs checks with long output, about 60,000
 tokens in all, and in a window below 32,000 in proportion fewer, so that a small local model can be
-asked. At the end something is requested that depends on the conversation: an edit of a file whose newest state is known only from it, a rule, a
-list of checks to run once each, the newest figure of a check.
+asked. At the end something is requested that depends on the conversation: an edit of a file whose
+newest state is known only from it, a rule, a list of checks to run once each, the newest figure of
+a check.
 
 A scripted model takes the newest statement that its request shows for the truth, as a model does.
 """
