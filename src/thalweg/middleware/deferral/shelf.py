@@ -10,8 +10,8 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool
 
 from thalweg.agent.tools.ready import as_openai
-from thalweg.engine.compaction.plan import RECALL
 from thalweg.engine.deferral import ToolCard, described, plan_deferral
+from thalweg.engine.entries import RECALL
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.prompts import prompt
 from thalweg.engine.settings import ContextPolicy
