@@ -1,7 +1,7 @@
 """Preserved thinking: is any request refused, how much reasoning stays valid, how often is it cut?
 
     python -m benchmarks.preserved_thinking endpoint [--requests 10000] [--seed 1]
-    python -m benchmarks.preserved_thinking steps [--turns 30] [--on-server]
+    python -m benchmarks.preserved_thinking steps [--turns 30] [--strategy provider] [--model NAME]
     python -m benchmarks.preserved_thinking sessions [--window 200000] [--tariff claude-fable-5-2]
 
 `endpoint` drives real agents (`create_agent`, `ContextMiddleware`, `ChatAnthropic`) against the
@@ -375,11 +375,24 @@ def drive(requests: int, seed: int) -> tuple[StrictProvider, World]:
     return provider, world
 
 
-def steps(
-    turns: int, model: str = MODELS[0], *, on_server: bool = False
-) -> tuple[StrictProvider, Watch]:
-    """Run the thread of twelve calls a turn."""
-    watch, calls = Watch(), [0]
+STRATEGIES: dict[str, dict[str, Any]] = {
+    "ours": {},
+    "clearing": {"clear_on_server": True},
+    "provider": {"compaction": "provider"},
+    "deepagents": {},
+}
+"""Settings of the policy by strategy; `deepagents` is the peer as it is installed."""
+SUMMARY_WORDS = 2_200
+"""Of the provider's summary: about 3,500 tokens, as in Anthropic's documentation."""
+
+
+def steps(turns: int, strategy: str, model: str = MODELS[0]) -> tuple[StrictProvider, Watch, Watch]:
+    """Run the thread of twelve calls a turn.
+
+    Returns:
+        The provider, what it was sent, and what the model saw of that.
+    """
+    sent, seen, calls = Watch(), Watch(), [0]
 
     @tool
     def fetch(page: int) -> str:
@@ -388,7 +401,11 @@ def steps(
         return "\n".join(words(dice, 12) for _ in range(250))
 
     def answer(request: Request) -> Answer:
-        watch.see("steps", request.body)
+        if "fetch" not in {tool.name for tool in request.tools}:  # a summary is asked for
+            return Answer(f"<summary>{words(dice_of(0), SUMMARY_WORDS)}</summary>")
+        shown = [item for item in request.items if item["role"] != "system"]
+        sent.see("steps", request.body)
+        seen.see("steps", {**request.body, "messages": shown})
         calls[0] += 1
         thought = f"Call {calls[0]}: {words(dice_of(calls[0]), 120)}"
         if calls[0] % 12 == 0:
@@ -396,6 +413,7 @@ def steps(
         return Answer("", calls=(("fetch", {"page": calls[0]}),), thinking=thought)
 
     provider = StrictProvider(window=128_000, keep_bodies=False, answer=answer)
+    provider.summarize = lambda _: words(dice_of(0), SUMMARY_WORDS)
     with provider:
         chat = ChatAnthropic(
             model_name=model,
@@ -406,14 +424,40 @@ def steps(
             timeout=60,
             stop=None,
             thinking={"type": "adaptive"},
+            profile={"max_input_tokens": 128_000},
         )
-        policy = ContextPolicy(window=128_000, summarize=False, clear_on_server=on_server)
-        middleware = [ContextMiddleware(policy, archive=":memory:")]
-        agent = create_agent(chat, [fetch], middleware=middleware, checkpointer=InMemorySaver())
+        agent = _agent_of(strategy, chat, fetch)
         config: Any = {"configurable": {"thread_id": "steps"}, "recursion_limit": 100}
         for turn in range(turns):
             agent.invoke({"messages": [HumanMessage(f"Do step {turn}.")]}, config)
-    return provider, watch
+    return provider, sent, seen
+
+
+def _agent_of(strategy: str, chat: ChatAnthropic, fetch: BaseTool) -> Any:  # noqa: ANN401 (LangGraph's)
+    """Make the agent of a strategy."""
+    if strategy == "deepagents":
+        from deepagents import create_deep_agent  # noqa: PLC0415 (a peer, where it is installed)
+
+        return create_deep_agent(chat, tools=[fetch], checkpointer=InMemorySaver())
+    policy = ContextPolicy(window=128_000, summarize=False, **STRATEGIES[strategy])
+    middleware = [ContextMiddleware(policy, archive=":memory:")]
+    return create_agent(chat, [fetch], middleware=middleware, checkpointer=InMemorySaver())
+
+
+def cost_of(provider: StrictProvider, model: str) -> float:
+    """Return what input and compactions cost, in uncached input tokens."""
+    prices = NAMED[model].prices(0)
+    total = 0.0
+    for one in provider.requests:
+        other = one.tokens - one.cached_tokens - one.written_tokens
+        total += prices.read * one.cached_tokens + prices.write * one.written_tokens
+        total += prices.input * other
+        if (done := one.compaction) is not None:
+            written = done.written_5m + done.written_1h
+            total += prices.read * done.cached + prices.write * written
+            total += prices.input * (done.input - done.cached - written)
+            total += prices.output * done.output
+    return total
 
 
 @dataclass(slots=True)
@@ -545,7 +589,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run what is asked for; 1 where a request was refused."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("endpoint", "sessions", "steps"))
-    parser.add_argument("--on-server", action="store_true", help="clear results on the server")
+    parser.add_argument("--strategy", choices=sorted(STRATEGIES), default="ours")
+    parser.add_argument("--model", choices=MODELS, default=MODELS[0])
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--turns", type=int, default=30)
@@ -557,7 +602,13 @@ def main(arguments: Sequence[str]) -> int:
         sessions(asked.window, NAMED[asked.tariff], asked.most)
         return 0
     if asked.what == "steps":
-        return bool(report(*steps(asked.turns, on_server=asked.on_server)))
+        provider, sent, seen = steps(asked.turns, asked.strategy, asked.model)
+        refused = report(provider, sent)
+        done = sum(one.compaction is not None for one in provider.requests)
+        print(f"reasoning the model still sees after a change of its view: {seen.kept:.1%}")
+        print(f"changes of its view {len(seen.cuts)}, compactions by the provider {done}")
+        print(f"cost in uncached input tokens {cost_of(provider, asked.model):,.0f}")
+        return bool(refused)
     provider, world = drive(asked.requests, asked.seed)
     refused = report(provider, world.watch)
     print(", ".join(f"{name} {times}" for name, times in sorted(world.happened.items())))

@@ -57,10 +57,12 @@ def agent(provider: StrictProvider, saver: InMemorySaver, place: Path, model: st
 
 def test_all_reasoning_stays_valid_through_clears() -> None:
     """No request differs from the one before but at its end; none is over the window."""
-    provider, watch = steps(4, on_server=True)
+    provider, watch, seen = steps(4, "clearing")
 
     assert [seen.problems for seen in provider.requests if seen.status != httpx.codes.OK] == []
     assert (len(watch.cuts), watch.kept) == (0, 1.0)
+    assert seen.cuts
+    assert seen.kept == 1.0
     assert max(seen.tokens for seen in provider.requests) < 128_000 * 0.75
 
 

@@ -23,6 +23,7 @@ Reason = Literal[
     "the provider refused the request",
     "reasoning bound to another prefix",
     "a summary is ready, and the cache has expired",
+    "the provider has compacted it",
 ]
 """Why an edit was made, in the words of a report."""
 

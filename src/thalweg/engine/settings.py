@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from thalweg.engine.compaction.policy import Policy, RentOrBuy
+from thalweg.engine.compaction.provider_edits import Compaction
 from thalweg.engine.compaction.thresholds import Kind, Threshold, Thresholds, is_pair
 from thalweg.engine.pricing.overrides import Pricing
 from thalweg.engine.pricing.tariff import Tariff
@@ -144,6 +145,11 @@ class ContextPolicy(SettingsSection):
     keep_tools: tuple[str, ...] = ()
     """Names of tools that are never deferred, or patterns such as `github_*`. Tools that the system
     prompt names are not, either."""
+    compaction: Compaction = "ours"
+    """Who compacts: `provider` has Anthropic's API (beta) or OpenAI's Responses compact a request
+    when that pays at the provider's price, and clears as `clear_on_server` does. What the
+    provider's block stands for is in the archive, and a structured summary of it is sent to every
+    other model. Requests that would not fit, and models without it, are compacted by us."""
     offload: Offload = Field(default_factory=Offload)
     pricing: Pricing = Field(default_factory=Pricing)
 
@@ -162,6 +168,13 @@ class ContextPolicy(SettingsSection):
                 problem = f"{keep.value:g} {keep.type} to keep is not less than the trigger's"
                 mend = f"keep less than {trigger.value:g}, or raise the trigger"
                 refuse(f"{problem} {trigger.value:g}", mend, key="keep", against="trigger")
+        return self
+
+    @model_validator(mode="after")
+    def _prices_decide_for_the_provider(self) -> Self:
+        if self.compaction == "provider" and not self.weighs_prices:
+            problem = "the provider compacts where prices decide, not at a trigger"
+            refuse(problem, "remove trigger, or use ours", key="compaction", against="trigger")
         return self
 
     @model_validator(mode="after")

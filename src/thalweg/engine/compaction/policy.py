@@ -13,6 +13,7 @@ from thalweg.engine.compaction.hard_limit import squeeze
 from thalweg.engine.compaction.offers import CandidateAction, Costs, clear, fold
 from thalweg.engine.compaction.plan import plan_arrivals
 from thalweg.engine.compaction.planning_context import PlanningContext
+from thalweg.engine.compaction.provider_edits import compact_there
 from thalweg.engine.edits import Edit
 from thalweg.engine.pricing.savings import Forecast
 from thalweg.engine.pricing.tariff import Tariff
@@ -64,6 +65,10 @@ class RentOrBuy:
     provider_clears: bool = False
     """Whether the provider clears old results: then only hard limits change the view, since any
     change discards reasoning that is bound to it."""
+    provider_compacts: int | None = None
+    """Fewest tokens of a request that the provider compacts in our place; `None` if it does not."""
+    asks: bool = False
+    """Whether the provider is to compact the request that was just prepared."""
     memory: dict[str, float] = field(default_factory=dict)
     """`fold`, `clear`: rent paid since the last action. `freed`: tokens freed; `missed`: cost of
     fetching some of them again, up to position `seen`."""
@@ -75,6 +80,8 @@ class RentOrBuy:
     NEAR = 0.9
     """Share of its price from which a compaction is made when a clear is due, for a model that
     binds its reasoning: both discard the same."""
+    FULL = 0.85
+    """Share of the limit at which the provider compacts what it no longer can clear."""
     MOST_CAUTION = 2.0
     """Largest factor on the tail, if the model keeps fetching removed content."""
 
@@ -84,19 +91,37 @@ class RentOrBuy:
         self._see_what_was_missed(scene)
         tail = int(scene.budget.tail(scene.fixed) * self.caution)
         costs = Costs.of(scene, self.tariff, cold=cold)
-        rungs = {
-            "fold": fold(scene, costs, tail, summarizes=self.summarizes),
-            "clear": clear(scene, costs, tail),
-        }
-        if self.provider_clears:
-            rungs = {}
+        rungs = self._offers(scene, costs, tail)
         due = [name for name, offer in rungs.items() if self._is_due(name, offer, scene)]
         if scene.binds and due == ["clear"] and self._is_near("fold", rungs["fold"], scene):
             due = ["fold"]  # both discard the same reasoning: do it once
-        if due and scene.window.tokens <= scene.budget.limit:
+        self.asks = self._leaves_it(due, scene)
+        if self.asks:
+            self.memory["fold"] = 0.0
+        elif due and self.provider_compacts is None and scene.window.tokens <= scene.budget.limit:
             yield from self._taken(due[0], self._foretold(rungs[due[0]], scene))
         for batch in squeeze(scene):
             yield from self._taken("fold", [batch])
+
+    def _offers(
+        self, scene: PlanningContext, costs: Costs, tail: int
+    ) -> dict[str, CandidateAction]:
+        """Return the actions that prices decide about, by name."""
+        if self.provider_clears:
+            return {}
+        if self.provider_compacts is not None:
+            return {"fold": compact_there(scene, costs)}
+        return {
+            "fold": fold(scene, costs, tail, summarizes=self.summarizes),
+            "clear": clear(scene, costs, tail),
+        }
+
+    def _leaves_it(self, due: Sequence[str], scene: PlanningContext) -> bool:
+        """Return whether the provider is to compact this request."""
+        tokens, limit = scene.window.tokens, scene.budget.limit
+        if self.provider_compacts is None or not self.provider_compacts <= tokens <= limit:
+            return False
+        return tokens >= self.FULL * limit if self.provider_clears else bool(due)
 
     @property
     def missed(self) -> float:

@@ -3,7 +3,8 @@
 Claude's newest models bind each block of signed reasoning to everything that was sent before it
 (system prompt, tools, messages) and to the chain of earlier blocks. A block whose prefix changed is
 refused with status 400. A change invalidates the reasoning after it that was produced before it;
-reasoning in front of the change, and reasoning produced after it, remains valid.
+reasoning in front of the change, and reasoning produced after it, remains valid. A compaction by
+the provider is no change: what precedes its block is not part of the prefix any more.
 
 So each answer keeps a `ReasoningBinding`: digests of its request. A request shows a block only
 while its bond holds; a `Strip` removes the others from the view.
@@ -17,7 +18,7 @@ from typing import Self
 
 from thalweg.engine.edits import Strip
 from thalweg.engine.entries import Entry, Media, Message, Opaque, Part, Text, Thinking, ToolCall
-from thalweg.engine.window.items import WindowItem
+from thalweg.engine.window.items import WindowItem, compacts, is_compaction
 from thalweg.engine.window.window import Window
 
 SOURCE = "platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
@@ -101,10 +102,12 @@ class Prefixes:
         if window.epoch != self._epoch:
             self._digests, self._epoch = [], window.epoch
         del self._digests[window.sent + 1 :]  # items not sent yet may still change
+        start = _digest(self.base.encode("utf-8", "surrogatepass"))
         if not self._digests:
-            self._digests.append(_digest(self.base.encode("utf-8", "surrogatepass")))
+            self._digests.append(start)
         for item in window.items[len(self._digests) - 1 : index]:
-            self._digests.append(_digest(self._digests[-1] + _content(item.message)))
+            before = start if compacts(item.message) else self._digests[-1]
+            self._digests.append(_digest(before + _content(item.message)))
         digest = self._digests[index]
         for message in behind:
             digest = _digest(digest + _content(message))
@@ -157,7 +160,9 @@ def unbound(
         if not is_signed(item.message):
             continue
         bond = bonds.get(item.position)
-        if bond is None:
+        if _follows_compaction(item.message):
+            holds = True  # its prefix is in the message itself
+        elif bond is None:
             holds = window.fold is None and all(p >= item.position for p in window.rewrites)
         else:
             holds = bond.prefix == prefixes.before(window, k)
@@ -191,6 +196,12 @@ def _is_unchanged(entry: Entry, item: WindowItem) -> bool:
     shown, said = item.message.parts, entry.message.parts
     last = max(k for k, part in enumerate(shown) if _is_signed(part))
     return shown[: last + 1] == said[: last + 1]
+
+
+def _follows_compaction(message: Message) -> bool:
+    """Return whether all signed reasoning of an answer is behind a compaction in it."""
+    first = next(k for k, part in enumerate(message.parts) if _is_signed(part))
+    return any(map(is_compaction, message.parts[:first]))
 
 
 def _is_signed(part: Part) -> bool:

@@ -1,10 +1,11 @@
 """The messages of a window, as a request sends them."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thalweg.engine.compaction.summary_rendering import fenced
-from thalweg.engine.entries import Message, Part, Text, Thinking, ToolCall, ToolUse
+from thalweg.engine.entries import Message, Opaque, Part, Text, Thinking, ToolCall, ToolUse
 from thalweg.engine.prompts import prompt
 
 NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
@@ -65,6 +66,30 @@ def as_note(message: Message, use: ToolUse | None) -> Message:
 def without_signed(parts: Sequence[Part]) -> tuple[Part, ...]:
     """Return parts without the reasoning that carries a signature."""
     return tuple(p for p in parts if not (isinstance(p, Thinking) and p.signature))
+
+
+def is_compaction(part: Part) -> bool:
+    """Return whether a part stands for everything before it, which the provider has compacted.
+
+    Anthropic's `compaction` block and OpenAI's `compaction` item. A block without content reports
+    that the compaction failed; it stands for nothing.
+
+    Example:
+        >>> is_compaction(Opaque("anthropic", '{"type": "compaction", "content": "So far: …"}'))
+        True
+        >>> is_compaction(Opaque("anthropic", '{"type": "compaction", "content": null}'))
+        False
+    """
+    if not isinstance(part, Opaque) or '"compaction"' not in part.json:
+        return False
+    block = json.loads(part.json)
+    is_block = isinstance(block, Mapping) and block.get("type") == "compaction"
+    return is_block and bool(block.get("content") or block.get("encrypted_content"))
+
+
+def compacts(message: Message) -> bool:
+    """Return whether the provider has compacted what precedes an answer."""
+    return message.role == "assistant" and any(map(is_compaction, message.parts))
 
 
 def with_ids(parts: Sequence[Part], ids: Sequence[str]) -> tuple[Part, ...]:

@@ -24,7 +24,9 @@ from thalweg.engine.window.items import (
     NO_WORDS,
     WindowItem,
     as_note,
+    compacts,
     is_blank,
+    is_compaction,
     placeholder,
     record_message,
     with_ids,
@@ -254,6 +256,9 @@ class Window:
             message = replace(message, parts=edit.parts, origin=None)
         if entry.position in self.stripped:
             message = replace(message, parts=without_signed(message.parts), origin=None)
+        if self.fold and entry.position <= self.fold.last and compacts(message):
+            rest = tuple(part for part in message.parts if not is_compaction(part))
+            message = replace(message, parts=rest, origin=None)  # it would hide the summary
         if is_blank(message):
             thinking = tuple(p for p in message.parts if isinstance(p, Thinking))
             message = replace(message, parts=(*thinking, Text(NO_WORDS)), origin=None)

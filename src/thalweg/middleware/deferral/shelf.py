@@ -21,7 +21,6 @@ from thalweg.middleware.request.cache_marks import is_anthropic, is_openai
 from thalweg.middleware.request.checked_model import LastLook
 from thalweg.middleware.request.guard import count_text, written
 from thalweg.middleware.request.model_limits import layers
-from thalweg.middleware.request.provider_edits import unchanged
 from thalweg.middleware.skills.tools import name_of
 from thalweg.middleware.turn.context_tools import COMPACT, FIND
 
@@ -53,10 +52,10 @@ class Shelf:
     way: Way = "rewrite"
 
     @property
-    def look(self) -> LastLook:
-        """Places the deferred tools in the finished body."""
+    def look(self) -> LastLook | None:
+        """Places the deferred tools in the finished body; `None` if it stays as it is."""
         if not self.deferred or self.way == "rewrite":
-            return unchanged
+            return None
         place = with_references if self.way == "reference" else with_items
         return partial(place, self.deferred, self.loaded)
 

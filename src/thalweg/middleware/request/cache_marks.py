@@ -21,7 +21,6 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.breakpoints import MOST_MARKS, BreakpointLayout, plan_marks
 from thalweg.middleware.request.checked_model import Body, LastLook, with_last_look
 from thalweg.middleware.request.model_limits import layers
-from thalweg.middleware.request.provider_edits import unchanged
 
 MARK = "cache_control"
 HOUR_S = 3_600
@@ -61,7 +60,7 @@ class CacheMarker:
         *,
         has_record: bool,
         goes_on: bool = True,
-        also: LastLook = unchanged,
+        also: LastLook | None = None,
     ) -> ModelRequest[Any]:
         """Return a request that gets breakpoints when sent; unchanged if its client has none.
 
@@ -76,10 +75,11 @@ class CacheMarker:
         """
 
         def look(body: Body) -> Body:
-            return self.mark(also(body), tariff, has_record=has_record, goes_on=goes_on)
+            body = body if also is None else also(body)
+            return self.mark(body, tariff, has_record=has_record, goes_on=goes_on)
 
         def route(body: Body) -> Body:
-            body = also(body)
+            body = body if also is None else also(body)
             extra = body.get("extra_body") or {}
             has_key = "prompt_cache_key" in body or "prompt_cache_key" in extra
             return body if has_key else {**body, "prompt_cache_key": _name(key)}
@@ -88,9 +88,7 @@ class CacheMarker:
             return request.override(model=with_last_look(request.model, look))
         if is_openai(request.model):
             return request.override(model=with_last_look(request.model, route))
-        if also is not unchanged:
-            return request.override(model=with_last_look(request.model, also))
-        return request
+        return looked_at(request, also)
 
     def mark(
         self, body: Body, tariff: Tariff, *, has_record: bool = False, goes_on: bool = True
@@ -119,6 +117,13 @@ class CacheMarker:
         for place in marks:
             body = _with_mark(body, blocks[place - 1], _ttl_at(place, blocks, body, ttl))
         return body
+
+
+def looked_at(request: ModelRequest[Any], also: LastLook | None) -> ModelRequest[Any]:
+    """Return a request whose body is changed when it is sent; unchanged without a change."""
+    if also is None:
+        return request
+    return request.override(model=with_last_look(request.model, also))
 
 
 def is_anthropic(model: object, *, at_home: bool = False) -> bool:

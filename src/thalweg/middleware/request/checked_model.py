@@ -34,6 +34,13 @@ class _Hooks:
     check: LastCheck | None = None
 
 
+def chained(first: LastLook | None, then: LastLook | None) -> LastLook | None:
+    """Make the function that makes both changes of a body; `None` changes nothing."""
+    if first is None or then is None:
+        return first or then
+    return lambda body: then(first(body))
+
+
 def with_last_look(model: BaseChatModel, look: LastLook) -> BaseChatModel:
     """Make the double of a model; the model itself where its client has no such method."""
     return _with_hooks(model, lambda hooks: replace(hooks, look=look), _BUILDERS)

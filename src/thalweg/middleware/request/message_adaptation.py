@@ -17,7 +17,7 @@ from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking,
 from thalweg.engine.prompts import prompt
 from thalweg.engine.undocumented import uses_responses_api
 from thalweg.engine.window.binding import ReasoningBinding
-from thalweg.engine.window.items import NO_WORDS
+from thalweg.engine.window.items import NO_WORDS, compacts
 from thalweg.engine.wires.fields import is_of, pack, reopen, unpack
 from thalweg.engine.wires.langchain_content import WIRE
 from thalweg.engine.wires.rules import accepts_late_system
@@ -180,7 +180,7 @@ def _stays(message: Message, to: TargetModel, *, thinks: bool) -> bool:
         case "openai-responses":
             # Items whose reasoning is removed must be sent without their ids.
             sealed = to.stores or all(part.signature for part in thoughts)
-            return bool(thoughts) and thinks and sealed
+            return bool(thoughts or compacts(message)) and thinks and sealed
         case "openai-chat":
             return False
         case "anthropic" | "other":

@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage, BaseMessage
 
 from thalweg.engine.entries import Media, Message, Text, Thinking
 from thalweg.engine.prompts import prompt
-from thalweg.engine.window.items import WindowItem
+from thalweg.engine.window.items import WindowItem, is_compaction
 from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.middleware.request.message_adaptation import TargetModel, aside, fitted, is_own
 
@@ -208,7 +208,8 @@ def _loops(items: Sequence[WindowItem]) -> Iterator[tuple[int, int]]:
 
 
 def _thinks(message: Message) -> bool:
-    return bool(message.parts) and isinstance(message.parts[0], Thinking)
+    first = next((part for part in message.parts if not is_compaction(part)), None)
+    return isinstance(first, Thinking)
 
 
 def _behind(below: Sequence[Media]) -> list[AnyMessage]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from thalweg.archive.threads.session import ThreadSession
 from thalweg.database.base import encode
+from thalweg.engine.compaction.provider_edits import ProviderClearing
 from thalweg.engine.edits import PendingSummary
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.window.provider_clearing import ProviderClearing
 from thalweg.middleware.request.cache_marks import CacheMarker
 from thalweg.middleware.request.last_check import LastCheck
 from thalweg.middleware.request.message_writer import MessageWriter
@@ -25,6 +25,8 @@ class OpenThread:
     last_check: LastCheck = field(default_factory=LastCheck)
     clearing: ProviderClearing = field(default_factory=ProviderClearing)
     """What the provider clears from its requests."""
+    unseen: int = 0
+    """Tokens of the view that the provider ignores: what precedes its own compaction."""
     added: int = 0
     """Tokens that other middleware was last seen to add to a request."""
     pending: PendingSummary | None = None

@@ -14,6 +14,7 @@ from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.tokens import Calibration
 from thalweg.engine.window.binding import is_binding_refusal, is_signed
 from thalweg.engine.window.budget import Budget
+from thalweg.engine.window.items import compacts
 from thalweg.errors import RefusedError, RejectedRequestError, WindowExceededError
 from thalweg.middleware.request.guard import RequestGuard, TooLarge
 from thalweg.middleware.request.learned_limits import Ceilings, RequestSize, SizeRefusal
@@ -160,7 +161,7 @@ class Sending:
                 if is_signed(*read_state([message])):
                     behind = read_state(boundary.behind)
                     message.response_metadata[BOND] = str(opened.session.engine.bond(behind))
-                if message.usage_metadata:
+                if message.usage_metadata and not any(map(compacts, read_state([message]))):
                     counted = message.usage_metadata["input_tokens"]
         calibration = self._calibrate(opened, asked, counted)
         engine = opened.session.engine
@@ -180,7 +181,8 @@ class Sending:
         session, engine = opened.session, opened.session.engine
         calibration = session.calibrations.get(asked) or first_calibration(asked)
         if counted:
-            calibration = calibration.observe(estimated=engine.window.tokens, reported=counted)
+            seen = engine.window.tokens - opened.unseen
+            calibration = calibration.observe(estimated=seen, reported=counted)
             session.calibrations[asked] = calibration
             if asked == self.model:
                 engine.calibration = calibration

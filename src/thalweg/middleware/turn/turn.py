@@ -17,6 +17,7 @@ from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.retry import Retry
 from thalweg.engine.additions import Listed, with_rest
 from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.compaction.provider_edits import COMPACTED
 from thalweg.engine.edits import Edit, Fold, Repair
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import Priced
@@ -27,8 +28,8 @@ from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.rejected import REFUSED, plan_plain
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
-from thalweg.middleware.request.cache_marks import is_anthropic
-from thalweg.middleware.request.checked_model import LastLook, with_last_look
+from thalweg.middleware.request.cache_marks import looked_at
+from thalweg.middleware.request.checked_model import chained
 from thalweg.middleware.request.guard import count_text
 from thalweg.middleware.request.merging import as_left
 from thalweg.middleware.request.message_adaptation import (
@@ -38,7 +39,6 @@ from thalweg.middleware.request.message_adaptation import (
 )
 from thalweg.middleware.request.model_limits import ModelLimits, is_stand_in, limits_of, provider_of
 from thalweg.middleware.request.overhead import Overhead
-from thalweg.middleware.request.provider_edits import asking_for, chained, cleared_uses, unchanged
 from thalweg.middleware.turn.effects import Flow
 from thalweg.middleware.turn.events import (
     TurnReport,
@@ -50,6 +50,7 @@ from thalweg.middleware.turn.events import (
 from thalweg.middleware.turn.inserts import Inserts, additions_of, inserts_of
 from thalweg.middleware.turn.open_thread import OpenThread
 from thalweg.middleware.turn.pending_summaries import PendingSummaries
+from thalweg.middleware.turn.provider_editing import ProviderEditing, cleared_uses
 from thalweg.middleware.turn.sending import Sending
 from thalweg.middleware.turn.session_pool import SessionPool
 from thalweg.middleware.turn.summaries import Summarizer
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
 
 NOTE_CHARS = 2_000
 """Most characters of what the journal notes of a summary's faults."""
+_WITHOUT_SUMMARY = (REFUSED, COMPACTED)
+"""Compactions whose summary would be refused, or is the provider's."""
 
 
 def take_turn(
@@ -84,6 +87,7 @@ class _Turn:
     beside: Overhead = field(init=False)
     inserts: Inserts = field(init=False)
     open: OpenThread = field(init=False)
+    editing: ProviderEditing = field(init=False)
     sending: Sending = field(init=False)
     shelf: "Shelf | None" = None
     """Its tools, sorted, where tools are deferred."""
@@ -168,30 +172,20 @@ class _Turn:
         )
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
-            engine.policy.provider_clears = self._clears_on_server
         self.open.wording.speak_to(listener_of(self.request))
         self.open.set_beside(self.beside)
         engine.window.set_inserts(self.inserts.read(), self.inserts.of_memory)
-        uses = cleared_uses(self.request.state["messages"])[0] if self._clears_on_server else 0
-        engine.window.settle()
-        self.open.clearing.resume(engine.window, uses)
-
-    @property
-    def _clears_on_server(self) -> bool:
-        """Whether the provider clears old results: only for models that bind their reasoning."""
-        binds, wanted = self.open.session.engine.binds, self.desk.policy.clear_on_server
-        return wanted and binds and is_anthropic(self.request.model)
+        self.editing = ProviderEditing(self.desk.policy, self.request, self.open)
+        self.editing.take()
 
     def _plan(self, *, asked: bool = False, repairs: Sequence[Edit] = ()) -> Flow[None]:
         """Plan and commit edits, with what they need from outside, and enter the turn."""
         engine = self.open.session.engine
-        engine.window.settle()
         is_cold = self._is_cold()
-        if self._clears_on_server:
-            limit = engine.budget.limit
-            self.open.clearing.plan(engine.window, self.tariff, limit, is_cold=is_cold)
+        self.editing.plan(self.tariff, is_cold=is_cold)
         sent, before = list(engine.window.items), engine.window.tokens
         self.pending = PendingSummaries(self.desk, self.open, self.tariff, self._folded)
+        repairs = [*repairs, *self.editing.received()]
         if is_cold and self.desk.policy.summarize and self.desk.policy.background:
             repairs = [*repairs, *self.pending.shown_early()]
         steps = engine.steps(cold=is_cold, asked=asked, repairs=repairs)
@@ -266,7 +260,7 @@ class _Turn:
             return batch
         better: list[Edit] = []
         for edit in batch:
-            if isinstance(edit, Fold) and edit.reason != REFUSED:  # its summary would be refused
+            if isinstance(edit, Fold) and edit.reason not in _WITHOUT_SUMMARY:
                 better.append((yield from self._with_summary(edit, summarizer)))
             else:
                 better.append(edit)
@@ -381,12 +375,11 @@ class _Turn:
         """Have a request checked, and marked for the provider's cache if the policy wants it."""
         request = self.open.last_check.request(request)
         window = self.open.session.engine.window
-        also: LastLook = unchanged if self.shelf is None else self.shelf.look
-        kept = self.open.clearing.kept(window) if self._clears_on_server else None
-        if kept is not None:
-            also = chained(also, asking_for(kept))
+        also = self.editing.look(goes_on=goes_on)
+        if self.shelf is not None:
+            also = chained(self.shelf.look, also)
         if not self.desk.policy.prompt_caching:
-            return request.override(model=with_last_look(request.model, also))
+            return looked_at(request, also)
         return self.open.marking.request(
             request,
             self.key,

@@ -22,11 +22,13 @@ from thalweg.testing.strict.exchange import (
     NO_HEADERS,
     PLAIN,
     Answer,
+    CompactedBody,
     ExchangeTokens,
     ModelTraits,
     Object,
     Reply,
     RequestProblem,
+    Summarize,
     Tool,
     WireName,
 )
@@ -39,8 +41,13 @@ from thalweg.testing.strict.rules.anthropic_binding import (
     unbound,
 )
 from thalweg.testing.strict.rules.anthropic_blocks import content_blocks
+from thalweg.testing.strict.rules.anthropic_compaction import (
+    compaction_problems,
+    is_triggered,
+    visible,
+)
 from thalweg.testing.strict.rules.anthropic_deferral import definition, prefixed, referenced
-from thalweg.testing.strict.rules.anthropic_editing import edited, editing_problems
+from thalweg.testing.strict.rules.anthropic_editing import EditedBody, edited, editing_problems
 from thalweg.testing.strict.sealing import signature
 
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "refusal": "refusal"}
@@ -81,7 +88,9 @@ class AnthropicDialect:
         See `StrictDialect.problems`.
         """
         found = [*problems(body, takes_system=traits.takes_system)]
-        found = found or [*editing_problems(body, headers)]
+        found = found or [*compaction_problems(body, headers), *editing_problems(body, headers)]
+        if (rest := body if found else visible(body)) is not body:
+            found = [*problems(rest, takes_system=traits.takes_system)]
         if found or not traits.binds:
             return found
         found += [*binding_problems(body, headers), *forced_problems(body)]
@@ -111,7 +120,7 @@ class AnthropicDialect:
 
         See `StrictDialect.items`.
         """
-        return _items(edited(body, self._count).body)
+        return _items(self._edited(body).body)
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
         """Return the tools that the model sees; see `StrictDialect.tools`."""
@@ -128,7 +137,10 @@ class AnthropicDialect:
 
     def pieces(self, body: Object) -> list[CountedPiece]:
         """Render a valid body for counting, as it is edited; see `StrictDialect.pieces`."""
-        return _rendered(edited(body, self._count).body)
+        return _rendered(self._edited(body).body)
+
+    def _edited(self, body: Object) -> EditedBody:
+        return edited(visible(body), self._count)
 
     def _count(self, body: Object) -> int:
         return self._counter.measure(_rendered(body), 1.0).total
@@ -137,8 +149,17 @@ class AnthropicDialect:
         """Report what context editing removed, where it was requested."""
         if not body.get("context_management"):
             return {}
-        applied = edited(body, self._count).applied
+        applied = self._edited(body).applied
         return {"context_management": {"applied_edits": [*applied]}}
+
+    def compacted(self, body: Object, tokens: int, summarize: Summarize) -> CompactedBody | None:
+        """Compact a body at its threshold; see `StrictDialect.compacted`."""
+        if not is_triggered(body, tokens):
+            return None
+        text = summarize(self.items(body))
+        block = {"type": "compaction", "content": text}
+        messages = [{"role": "assistant", "content": [block]}]
+        return CompactedBody({**body, "messages": messages}, block, text)
 
     def spend(
         self, cache: PromptCache, model: str, measured: Measured, now: float
@@ -163,7 +184,7 @@ class AnthropicDialect:
         """Write an answer as a stream; see `StrictDialect.events`."""
         start = {**_head(reply), "content": [], "stop_reason": None, "stop_sequence": None}
         start |= _transformed(reply)
-        start["usage"] = {**_usage(reply.spent), "output_tokens": 1}
+        start["usage"] = {**_usage(reply), "output_tokens": 1}
         yield _event("message_start", message=start)
         yield _event("ping")
         for n, block in enumerate(_content(reply)):
@@ -282,7 +303,7 @@ def _end(reply: Reply) -> Object:
     stop = _STOPS[reply.answer.finish]
     if reply.answer.calls and stop == "end_turn":
         stop = "tool_use"
-    return {"stop_reason": stop, "stop_sequence": None, "usage": _usage(reply.spent)}
+    return {"stop_reason": stop, "stop_sequence": None, "usage": _usage(reply)}
 
 
 def _transformed(reply: Reply) -> Object:
@@ -294,9 +315,10 @@ def _transformed(reply: Reply) -> Object:
 
 
 def _content(reply: Reply) -> list[Object]:
-    answer, content = reply.answer, list[Object]()
+    answer, body = reply.answer, reply.body
+    content: list[Object] = [reply.compacted.block] if reply.compacted else []
     if answer.thinking:
-        body, bound = reply.request.body, reply.traits.binds
+        bound = reply.traits.binds
         signed = bound_signature(answer.thinking, body) if bound else signature(answer.thinking)
         content.append({"type": "thinking", "thinking": answer.thinking, "signature": signed})
     if answer.text:
@@ -321,6 +343,8 @@ def _object(arguments: Mapping[str, Any] | str) -> Object:
 def _unfolded(block: Object) -> tuple[Object, list[Object]]:
     """Part a block into what opens it in a stream and the deltas that fill it."""
     match block["type"]:
+        case "compaction":
+            return {**block, "content": None}, [{**block, "type": "compaction_delta"}]
         case "thinking":
             parts = [{"type": "thinking_delta", "thinking": t} for t in deltas(block["thinking"])]
             parts.append({"type": "signature_delta", "signature": block["signature"]})
@@ -339,7 +363,15 @@ def _event(name: str, **data: object) -> Event:
     return name, {"type": name, **data}
 
 
-def _usage(spent: ExchangeTokens) -> Object:
+def _usage(reply: Reply) -> Object:
+    usage = {**_tokens(reply.spent), "service_tier": "standard"}
+    if reply.compacted is None:
+        return usage
+    steps = (("compaction", reply.compacted.spent), ("message", reply.spent))
+    return {**usage, "iterations": [{"type": kind, **_tokens(each)} for kind, each in steps]}
+
+
+def _tokens(spent: ExchangeTokens) -> Object:
     written = spent.written_5m + spent.written_1h
     return {
         "input_tokens": spent.input - spent.cached - written,
@@ -350,5 +382,4 @@ def _usage(spent: ExchangeTokens) -> Object:
             "ephemeral_1h_input_tokens": spent.written_1h,
         },
         "output_tokens": spent.output,
-        "service_tier": "standard",
     }

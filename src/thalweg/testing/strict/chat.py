@@ -20,11 +20,13 @@ from thalweg.testing.strict.exchange import (
     NO_HEADERS,
     PLAIN,
     Answer,
+    CompactedBody,
     ExchangeTokens,
     ModelTraits,
     Object,
     Reply,
     RequestProblem,
+    Summarize,
     Tool,
     WireName,
 )
@@ -122,6 +124,11 @@ class ChatDialect:
         """Render a valid body for counting; see `StrictDialect.pieces`."""
         messages = [piece for message in body["messages"] for piece in _pieces(message)]
         return tool_pieces(tool["function"] for tool in body.get("tools") or ()) + messages
+
+    def compacted(self, body: Object, tokens: int, summarize: Summarize) -> CompactedBody | None:
+        """Compact nothing: this API does not. See `StrictDialect.compacted`."""
+        del body, tokens, summarize
+        return None
 
     def spend(
         self, cache: PromptCache, model: str, measured: Measured, now: float

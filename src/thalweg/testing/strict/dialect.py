@@ -8,11 +8,13 @@ from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.counting import CountedPiece, Measured
 from thalweg.testing.strict.exchange import (
     Answer,
+    CompactedBody,
     ExchangeTokens,
     ModelTraits,
     Object,
     Reply,
     RequestProblem,
+    Summarize,
     Tool,
     WireName,
 )
@@ -67,6 +69,10 @@ class StrictDialect(Protocol):
 
     def pieces(self, body: Object) -> list[CountedPiece]:
         """Render a valid body for counting."""
+        ...
+
+    def compacted(self, body: Object, tokens: int, summarize: Summarize) -> CompactedBody | None:
+        """Compact a valid body of so many tokens, if it requests that; else return `None`."""
         ...
 
     def spend(

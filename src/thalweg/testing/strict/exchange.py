@@ -72,6 +72,15 @@ class Answer:
     """What to report; counted if `None`."""
 
 
+Summarize = Callable[[tuple[Any, ...]], str]
+"""Writes the provider's summary of the message objects of a body."""
+
+
+def brief_summary(items: tuple[Any, ...]) -> str:
+    """Summarize by the number of messages alone."""
+    return f"Summary of {len(items)} messages."
+
+
 Script = Callable[[Request], Answer]
 """Decides the answer to a request. Called from many threads when requests are concurrent."""
 
@@ -121,6 +130,20 @@ class ExchangeTokens:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactedBody:
+    """A body that the provider compacted before the model answered."""
+
+    body: Object
+    """As the model sees it."""
+    block: Object
+    """The block or item that stands for what was compacted; the answer begins with it."""
+    text: str
+    """The summary in it."""
+    spent: ExchangeTokens = ExchangeTokens()
+    """Tokens of writing the summary; those of the answer are apart."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """An answer on its way out."""
 
@@ -130,6 +153,12 @@ class Reply:
     uid: str
     """Unique to this reply; the ids in it are made of it."""
     traits: ModelTraits = ModelTraits()
+    compacted: CompactedBody | None = None
+
+    @property
+    def body(self) -> Object:
+        """The body that the model answers: as it was sent, or compacted."""
+        return self.compacted.body if self.compacted else self.request.body
 
     def call_id(self, number: int) -> str:
         """Return the id of the n-th call, without a provider's prefix."""
@@ -159,3 +188,5 @@ class Seen:
     dropped: tuple[str, ...] = ()
     """Paths of the blocks that were dropped, not shown to the model (Anthropic)."""
     stream: bool = field(default=False)
+    compaction: ExchangeTokens | None = None
+    """Tokens of a compaction that the provider performed within it, in addition to the others."""

@@ -19,11 +19,13 @@ from thalweg.testing.strict.exchange import (
     NO_HEADERS,
     PLAIN,
     Answer,
+    CompactedBody,
     ExchangeTokens,
     ModelTraits,
     Object,
     Reply,
     RequestProblem,
+    Summarize,
     Tool,
     WireName,
 )
@@ -131,6 +133,11 @@ class GeminiDialect:
             for item in self.items(body)
             for k, part in enumerate(item["parts"])
         ]
+
+    def compacted(self, body: Object, tokens: int, summarize: Summarize) -> CompactedBody | None:
+        """Compact nothing: this API does not. See `StrictDialect.compacted`."""
+        del body, tokens, summarize
+        return None
 
     def spend(
         self, cache: PromptCache, model: str, measured: Measured, now: float

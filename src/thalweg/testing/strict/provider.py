@@ -20,6 +20,7 @@ from thalweg.testing.strict.counting import Measured, TokenCounter
 from thalweg.testing.strict.dialect import StrictDialect, written
 from thalweg.testing.strict.exchange import (
     Answer,
+    CompactedBody,
     ExchangeTokens,
     ModelTraits,
     Object,
@@ -28,7 +29,9 @@ from thalweg.testing.strict.exchange import (
     RequestProblem,
     Script,
     Seen,
+    Summarize,
     WireName,
+    brief_summary,
 )
 from thalweg.testing.strict.faults import FaultName, Faults, InjectedFault, problem_of
 from thalweg.testing.strict.gemini import GeminiDialect, asked_at
@@ -83,6 +86,8 @@ class StrictProvider:
         self.inflation = inflation
         self.keep_bodies = keep_bodies
         self.answer = answer
+        self.summarize: Summarize = brief_summary
+        """Writes the summary of a compaction by the provider."""
         self.models: dict[str, Model] = {}
         """By model name, what differs from `window` and `inflation`."""
         self.requests: list[Seen] = []
@@ -251,7 +256,10 @@ class StrictProvider:
         silent = fault is not None and not fault.after
         dropped = dialect.dropped(body, reply.traits)
         status = 0 if silent else 200
-        self._note(dialect, body, reply.spent, status, fault=fault, dropped=dropped)
+        compaction = reply.compacted.spent if reply.compacted else None
+        self._note(
+            dialect, body, reply.spent, status, fault=fault, dropped=dropped, compaction=compaction
+        )
         return ScriptedResponse(
             200,
             {} if reply.request.stream else dialect.whole(reply),
@@ -274,12 +282,15 @@ class StrictProvider:
     def _reply(self, dialect: StrictDialect, body: Object, measured: Measured) -> Reply:
         with self._lock:
             number, self._valid = self._valid, self._valid + 1
+        done = self._compacted(dialect, body, measured)
+        seen = done.body if done else body
+        measured = self._measure(dialect, seen) if done else measured
         request = Request(
             wire=dialect.wire,
             number=number,
             model=body["model"],
             body=body,
-            items=dialect.items(body),
+            items=dialect.items(seen),
             tools=dialect.tools(body),
             max_tokens=dialect.max_tokens(body),
             stream=bool(body.get("stream")),
@@ -288,7 +299,17 @@ class StrictProvider:
         answer = dialect.said(body, self.answer(request))
         spent = dialect.spend(self.cache, request.model, measured, self.clock())
         spent = self._spoken(body, answer, spent)
-        return Reply(request, answer, spent, self._uid(number), self._traits(body))
+        return Reply(request, answer, spent, self._uid(number), self._traits(body), done)
+
+    def _compacted(
+        self, dialect: StrictDialect, body: Object, measured: Measured
+    ) -> CompactedBody | None:
+        done = dialect.compacted(body, measured.total, self.summarize)
+        if done is None:
+            return None
+        spent = dialect.spend(self.cache, body["model"], measured, self.clock())
+        output = round(self._meter.text(done.text) * self._setting(body)[1])
+        return replace(done, spent=replace(spent, output=output))
 
     def _uid(self, number: int) -> str:
         return f"{self._salt}{number:010}"
@@ -338,6 +359,7 @@ class StrictProvider:
         problems: tuple[str, ...] = (),
         fault: InjectedFault | None = None,
         dropped: tuple[str, ...] = (),
+        compaction: ExchangeTokens | None = None,
     ) -> None:
         seen = Seen(
             wire=dialect.wire,
@@ -352,6 +374,7 @@ class StrictProvider:
             fault=fault.name if fault is not None else "",
             stream=bool(body.get("stream")),
             dropped=dropped,
+            compaction=compaction,
         )
         with self._lock:
             self.requests.append(seen)

@@ -21,11 +21,13 @@ from thalweg.testing.strict.exchange import (
     NO_HEADERS,
     PLAIN,
     Answer,
+    CompactedBody,
     ExchangeTokens,
     ModelTraits,
     Object,
     Reply,
     RequestProblem,
+    Summarize,
     Tool,
     WireName,
 )
@@ -36,6 +38,12 @@ from thalweg.testing.strict.rules.openai_problems import (
     too_large,
 )
 from thalweg.testing.strict.rules.responses import IssuedItems, problems
+from thalweg.testing.strict.rules.responses_compaction import (
+    is_triggered,
+    sealed_summary,
+    summary_in,
+    visible,
+)
 from thalweg.testing.strict.rules.responses_items import is_of_model, kind_of
 from thalweg.testing.strict.sealing import opened, sealed
 
@@ -51,6 +59,7 @@ class ResponsesDialect:
 
     def __init__(self) -> None:
         self._issued = IssuedItems()
+        self._compactions = count(1)
 
     def missing_key(self, headers: Mapping[str, str]) -> RequestProblem | None:
         """Return the problem of a request without the headers that its client always sends.
@@ -107,7 +116,8 @@ class ResponsesDialect:
         """
         given, instructions = body["input"], body.get("instructions")
         head = [{"role": "system", "content": instructions}] if instructions else []
-        return (*head, *([{"role": "user", "content": given}] if isinstance(given, str) else given))
+        said = [{"role": "user", "content": given}] if isinstance(given, str) else visible(given)
+        return (*head, *said)
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
         """Return the tools of a valid body; see `StrictDialect.tools`."""
@@ -132,6 +142,15 @@ class ResponsesDialect:
             pieces += [replace(first, framing=first.framing + framing), *rest]
             before = item
         return pieces
+
+    def compacted(self, body: Object, tokens: int, summarize: Summarize) -> CompactedBody | None:
+        """Compact a body at its threshold; see `StrictDialect.compacted`."""
+        if not is_triggered(body, tokens):
+            return None
+        text, uid = summarize(self.items(body)), next(self._compactions)
+        item = {"type": "compaction", "id": f"cmp_{uid}"}
+        item |= {"encrypted_content": sealed_summary(body["model"], text)}
+        return CompactedBody({**body, "input": [item]}, item, text)
 
     def spend(
         self, cache: PromptCache, model: str, measured: Measured, now: float
@@ -167,7 +186,7 @@ class ResponsesDialect:
         if output[0]["type"] == "reasoning":
             stored = reply.request.body.get("store") is not False
             self._issued.remember(output[0]["id"], output[1]["id"], stored=stored)
-        return output
+        return [reply.compacted.block, *output] if reply.compacted else output
 
 
 def _added_tools(body: Object) -> Iterator[Object]:
@@ -193,6 +212,8 @@ def _pieces(item: Object) -> Iterator[CountedPiece]:
         )
     elif kind == "additional_tools":
         yield from tool_pieces(item["tools"])
+    elif kind == "compaction":
+        yield CountedPiece(kind, summary_in(item)[1])
     else:
         yield CountedPiece(kind, compact(item))
 
@@ -286,11 +307,14 @@ _EMPTY: dict[str, Object] = {
     "reasoning": {"summary": []},
     "message": {"content": [], "status": "in_progress"},
     "function_call": {"arguments": "", "status": "in_progress"},
+    "compaction": {},
 }
 
 
 def _filling(item: Object) -> Iterator[tuple[str, Object]]:
     match item["type"]:
+        case "compaction":
+            return
         case "reasoning":
             place = {"summary_index": 0}
             yield from _part("reasoning_summary", place, "text", item["summary"][0])

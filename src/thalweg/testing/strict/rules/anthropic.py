@@ -19,6 +19,7 @@ from thalweg.testing.strict.rules.anthropic_blocks import (
     content_blocks,
     name_problems,
 )
+from thalweg.testing.strict.rules.anthropic_compaction import stands_for_the_rest
 from thalweg.testing.strict.rules.anthropic_deferral import deferral_problems
 
 MOST_BREAKPOINTS = 4
@@ -128,7 +129,8 @@ def _message(path: str, message: object, *, takes_system: bool) -> Iterator[Requ
 
 
 def _order(messages: list[Object]) -> Iterator[RequestProblem]:
-    if messages[0]["role"] != "user":
+    begins = content_blocks(messages[0]["content"])[:1]
+    if messages[0]["role"] != "user" and not any(map(stands_for_the_rest, begins)):
         yield RequestProblem('messages: first message must use the "user" role')
     last = len(messages) - 1
     for n, message in enumerate(messages):

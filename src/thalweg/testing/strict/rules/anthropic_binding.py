@@ -13,6 +13,7 @@ from typing import Any
 
 from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.anthropic_blocks import content_blocks
+from thalweg.testing.strict.rules.anthropic_compaction import stands_for_the_rest
 from thalweg.testing.strict.sealing import bonds, bound
 
 BETA = "thinking-binding-controls-2026-08-01"
@@ -104,12 +105,16 @@ class _Walk:
     """One pass over a body: the digest of the prefix of each block, and the chain."""
 
     def __init__(self, body: Object) -> None:
+        self._beside = content_blocks(body.get("system")), body.get("tools") or []
+        self._begin()
+
+    def _begin(self) -> None:
         self._hash = sha256()
         self._role = ""
         self.previous = "0"
         self.found: list[UnboundReasoning] = []
-        self._put(content_blocks(body.get("system")))
-        self._put(body.get("tools") or [])
+        for each in self._beside:
+            self._put(each)
 
     @classmethod
     def over(cls, body: Object) -> "_Walk":
@@ -130,7 +135,10 @@ class _Walk:
             else:
                 self._block(message["role"], block)
 
-    def _block(self, role: str, block: object) -> None:
+    def _block(self, role: str, block: Object) -> None:
+        if stands_for_the_rest(block):
+            self._begin()  # what precedes it is dropped
+            block = {name: value for name, value in block.items() if value is not None}
         if role != self._role:  # neighbours of one role are one turn
             self._hash.update(f"\n{role}\n".encode())
             self._role = role

@@ -20,10 +20,11 @@ _FIELDS = {
     "tool_result": {"tool_use_id", "content", "is_error", "toolset_name", "cache_control"},
     "image": {"source", "transformations", "cache_control"},
     "document": {"source", "title", "context", "citations", "cache_control"},
+    "compaction": {"content", "encrypted_content", "signature", "tool_changes", "cache_control"},
 }
 _OWN = {
     "user": ("text", "image", "document", "tool_result"),
-    "assistant": ("text", "thinking", "redacted_thinking", "tool_use"),
+    "assistant": ("text", "thinking", "redacted_thinking", "tool_use", "compaction"),
     "tool_result": (
         "text",
         "image",
@@ -42,6 +43,7 @@ _NEEDED = {
     "tool_result": ("tool_use_id",),
     "image": ("source",),
     "document": ("source",),
+    "compaction": (),
 }
 _TEXTS = {"text", "thinking", "signature", "data", "id", "name", "tool_use_id"}
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -149,6 +151,13 @@ def _redacted(block: Block, path: str) -> Iterator[RequestProblem]:  # noqa: ARG
         yield RequestProblem(f"{block.path}: Invalid `data` in `redacted_thinking` block")
 
 
+def _compaction(block: Block, path: str) -> Iterator[RequestProblem]:
+    if not isinstance(content := block.body.get("content"), str | None):
+        yield RequestProblem(f"{path}.content: Input should be a valid string")
+    elif content == "":
+        yield RequestProblem(f"{path}.content: String should have at least 1 character")
+
+
 def _tool_use(block: Block, path: str) -> Iterator[RequestProblem]:
     yield from _id(f"{path}.id", block.body["id"])
     if not isinstance(block.body["input"], dict):
@@ -221,4 +230,5 @@ _RULES = {
     "tool_use": _tool_use,
     "tool_result": _tool_result,
     "image": _image,
+    "compaction": _compaction,
 }

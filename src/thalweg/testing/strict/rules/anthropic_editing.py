@@ -11,6 +11,11 @@ from typing import Any
 
 from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.anthropic_blocks import content_blocks
+from thalweg.testing.strict.rules.anthropic_compaction import (
+    COMPACT,
+    COMPACTION_BETA,
+    compact_problems,
+)
 
 EDITING_BETA = "context-management-2025-06-27"
 """The value of the header `anthropic-beta` that admits `context_management`."""
@@ -53,7 +58,7 @@ def editing_problems(body: Object, headers: Mapping[str, str]) -> Iterator[Reque
     if asked is None:
         return
     betas = {name.strip() for name in headers.get("anthropic-beta", "").split(",")}
-    if EDITING_BETA not in betas:
+    if not betas & {EDITING_BETA, COMPACTION_BETA}:
         yield RequestProblem("context_management: Extra inputs are not permitted")
         return
     edits = asked.get("edits") if isinstance(asked, dict) else None
@@ -61,7 +66,12 @@ def editing_problems(body: Object, headers: Mapping[str, str]) -> Iterator[Reque
         yield RequestProblem("context_management.edits: Input should be a valid list")
         return
     for n, edit in enumerate(edits):
-        yield from _edit_problems(f"context_management.edits.{n}", edit)
+        path = f"context_management.edits.{n}"
+        is_compact = isinstance(edit, dict) and edit.get("type") == COMPACT
+        beta = COMPACTION_BETA if is_compact else EDITING_BETA
+        if beta not in betas:
+            yield RequestProblem(f"{path}: it requires the `{beta}` value in `anthropic-beta`")
+        yield from compact_problems(path, edit) if is_compact else _edit_problems(path, edit)
     kinds = [edit.get("type") for edit in edits if isinstance(edit, dict)]
     if THINKING in kinds[1:]:
         yield RequestProblem(f"context_management.edits: `{THINKING}` must be the first edit")
@@ -99,6 +109,8 @@ def edited(body: Object, count: Count) -> EditedBody:
     """Apply the edits that a valid body requests, in its order."""
     applied: list[Object] = []
     for edit in (body.get("context_management") or {}).get("edits") or ():
+        if edit["type"] == COMPACT:
+            continue
         change = _without_thinking if edit["type"] == THINKING else _without_results
         messages, cleared = change(body, edit, count)
         if not cleared:

@@ -10,6 +10,11 @@ from thalweg.testing.strict.rules.openai_problems import (
     missing,
     wrong_type,
 )
+from thalweg.testing.strict.rules.responses_compaction import (
+    compaction_problems,
+    foreign_problems,
+    visible,
+)
 from thalweg.testing.strict.rules.responses_items import (
     is_of_model,
     item_problems,
@@ -54,8 +59,12 @@ def problems(body: Object, issued: IssuedItems) -> Iterator[RequestProblem]:
         malformed = [p for n, item in enumerate(given) for p in item_problems(f"input[{n}]", item)]
         yield from malformed
         yield from () if malformed else _order(given, issued)
+        if not malformed and len(rest := visible(given)) < len(given):
+            yield from _pairing(rest)
+        yield from () if malformed else foreign_problems(given, body.get("model"))
     elif not isinstance(given, str):
         yield wrong_type("input", "one of an array of objects or string", given)
+    yield from compaction_problems(body)
     yield from _parameters(body)
 
 

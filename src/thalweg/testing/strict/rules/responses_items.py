@@ -25,8 +25,9 @@ _FIELDS = {
     "function_call_output": {"id", "call_id", "name", "namespace", "output", "status", "caller"},
     "reasoning": {"id", "summary", "content", "encrypted_content", "status"},
     "additional_tools": {"id", "role", "tools"},
+    "compaction": {"id", "encrypted_content", "created_by"},
 }
-_PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
+_PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs", "compaction": "cmp"}
 _INPUT = ("input_text", "input_image", "input_file")
 _OUTPUT = ("output_text", "refusal")
 _PART_FIELDS = {
@@ -53,7 +54,7 @@ def is_of_model(item: Object) -> bool:
     kind = kind_of(item)
     if kind == "message":
         return item.get("role") == "assistant"
-    return kind == "reasoning" or kind.endswith("_call")
+    return kind in ("reasoning", "compaction") or kind.endswith("_call")
 
 
 def item_problems(path: str, item: object) -> Iterator[RequestProblem]:
@@ -191,10 +192,16 @@ def tool_problems(path: str, tool: object) -> Iterator[RequestProblem]:
         yield from function_name(f"{path}.name", tool.get("name"))
 
 
+def _compaction(path: str, item: Object) -> Iterator[RequestProblem]:
+    if not isinstance(item.get("encrypted_content"), str):
+        yield missing(f"{path}.encrypted_content")
+
+
 _RULES: dict[str, Callable[[str, Object], Iterator[RequestProblem]]] = {
     "message": _message,
     "function_call": _call,
     "function_call_output": _output,
     "reasoning": _reasoning,
     "additional_tools": _tools,
+    "compaction": _compaction,
 }

@@ -1,18 +1,35 @@
-"""Old tool results that the provider clears from a request before the model sees it.
+"""What a provider edits in our place: clears of old results, and compactions.
 
 Anthropic's context editing clears the oldest results of a request, except for the newest few. The
 client sends its whole history, unchanged: so reasoning that is bound to it stays valid, which no
 edit by the client does. The provider stores nothing between requests, so a request has to say how
 many newest results remain. Here that number is held until a further clear has paid for itself:
 otherwise each call would clear one more result, and rewrite the cached prefix from there.
+
+Anthropic and OpenAI compact a conversation within an ordinary request that is larger than a
+threshold: the answer begins with a block (an item) that stands for everything before it, and the
+provider ignores what precedes it in later requests. Here each received block becomes a compaction
+of ours, too: the structured summary precedes the block. The provider that wrote the block ignores
+the summary; a model that cannot read the block is not sent it, and reads the summary.
+
+Sources, read 2026-11-23: platform.claude.com/docs/en/build-with-claude/compaction-threshold,
+developers.openai.com/api/docs/guides/compaction, and the types of the packages anthropic 2.12
+(`BetaCompact20260112EditParam`) and openai 3.54 (`ContextManagement`).
 """
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from math import sqrt
+from typing import Literal
 
+from thalweg.engine.compaction.offers import CandidateAction, Costs
+from thalweg.engine.compaction.plan import plan_fold
+from thalweg.engine.compaction.planning_context import PlanningContext
+from thalweg.engine.edits import Fold, Reason
 from thalweg.engine.entries import Entry
 from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.window.items import compacts
 from thalweg.engine.window.window import Window
 
 PLACEHOLDER_TOKENS = 16
@@ -21,6 +38,20 @@ LATEST = 0.7
 """Share of the limit at which results are cleared even if that has not paid for itself."""
 NEWEST = 3
 """Newest results that are never cleared: the provider's own default."""
+Compaction = Literal["ours", "provider"]
+"""Who compacts a thread."""
+COMPACTED: Reason = "the provider has compacted it"
+LEAST_TRIGGER = 50_000
+"""Fewest tokens of a request that Anthropic's API compacts."""
+MARGIN = 1.1
+"""Factor of `LEAST_TRIGGER` from which a request is expected to reach it: counts differ."""
+SUMMARY_TOKENS = 3_500
+"""Tokens of the provider's summary, as in the example of Anthropic's documentation."""
+_ANTHROPIC = re.compile(
+    r"claude-(?:(?:fable|mythos)-(?:5|preview)|opus-(?:4-[678]|5)|sonnet-(?:4-6|5)|haiku-5-5)"
+    r"(?!\d)"
+)
+"""Models of which Anthropic's documentation says that they compact."""
 
 
 @dataclass(slots=True)
@@ -91,3 +122,55 @@ def _answered(window: Window) -> list[int]:
     """Return the positions of the live results, in the order of their calls."""
     places = {e.answers.id: p for p, e in window.entries.items() if e.answers is not None}
     return [places[uid] for uid in _uses(window) if uid in places]
+
+
+def fewest_tokens(model: str, client: str) -> int | None:
+    """Return the fewest tokens of a request that a provider compacts; `None` if it never does.
+
+    Args:
+        model: `provider:name`.
+        client: `anthropic`, `openai-responses`, or another.
+
+    Example:
+        >>> fewest_tokens("anthropic:claude-opus-5-5", "anthropic")
+        55000
+        >>> fewest_tokens("anthropic:claude-opus-4-5", "anthropic")
+    """
+    if client == "openai-responses":
+        return 2 * SUMMARY_TOKENS
+    if client == "anthropic" and _ANTHROPIC.search(model):
+        return int(LEAST_TRIGGER * MARGIN)
+    return None
+
+
+def received_at(window: Window) -> int | None:
+    """Return the index of the newest item with a provider's compaction; `None` if there is none."""
+    indices = range(len(window.items) - 1, -1, -1)
+    return next((k for k in indices if compacts(window.items[k].message)), None)
+
+
+def plan_received(scene: PlanningContext, index: int) -> Fold | None:
+    """Plan the compaction of everything before `items[index]`, which the provider has compacted.
+
+    Returns:
+        `None` if nothing is left there to be compacted.
+    """
+    window = scene.window
+    if index <= window.head:
+        return None
+    room = scene.budget.record(scene.fixed)
+    return plan_fold(scene, tail=window.tokens_from(index), record=room, reason=COMPACTED)
+
+
+def unseen_tokens(window: Window, index: int) -> int:
+    """Return the tokens before `items[index]` that the provider of its compaction ignores."""
+    return sum(item.tokens for item in window.items[:index] if item.section != "system")
+
+
+def compact_there(scene: PlanningContext, costs: Costs) -> CandidateAction:
+    """Offer to have the provider compact everything: it reads the request, and writes a summary."""
+    window, prices = scene.window, costs.tariff.prices(scene.window.tokens)
+    read = prices.write if costs.cold else prices.read
+    price = read * window.tokens + (prices.output + prices.write) * SUMMARY_TOKENS
+    price += costs.rethinking(scene, window.head)
+    return costs.offer(window.tokens - scene.fixed - SUMMARY_TOKENS, price, lambda _: iter(()))
