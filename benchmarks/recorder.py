@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -44,6 +44,10 @@ class Needle:
     question: str
     answer: str
 
+    def is_in(self, threads: Collection[str]) -> bool:
+        """Return whether its session is among some threads."""
+        return any(name.partition(":")[2].rpartition("-")[0] == self.session for name in threads)
+
 
 def main() -> None:
     """Print the figures."""
@@ -54,7 +58,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         archive = open_archive(Path(place, "a.db"))
         _import(archive, folder, Path(place, "a.db"))
-        needles = _needles(folder)
+        needles = read_needles(folder)
         _search(archive, needles)
         _hooks(Path(place))
         for size in sizes:
@@ -82,7 +86,8 @@ def _size(place: Path) -> float:
     return sum(one.stat().st_size for one in place.parent.glob(f"{place.name}*")) / 1e6
 
 
-def _needles(folder: Path) -> list[Needle]:
+def read_needles(folder: Path) -> list[Needle]:
+    """Return the questions about the recorded sessions."""
     lines = (folder / "needles.jsonl").read_text("utf-8").splitlines()
     plain = [json.loads(line) for line in lines]
     return [Needle(one["trajectory"], one["question"], one["answer"]) for one in plain]

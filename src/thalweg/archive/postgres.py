@@ -64,9 +64,10 @@ class _ArchiveTransaction(PostgresRows):
         """Remove passages from the word index; `end` excluded."""
         self._words.remove(first, end)
 
-    def count_listed(self, word: str, first: int, end: int) -> int:
-        """Return the number of passages with a word."""
-        return self._words.count(word, first, end)
+    def count_listed(self, word: str, first: int, end: int, limit: int) -> tuple[int, int]:
+        """Count the passages with a word, all of them: the blocks of its range know how many."""
+        del limit
+        return self._words.count(word, first, end), first
 
     def listed_under(
         self,

@@ -186,9 +186,10 @@ class Transaction(SqliteRows):
                 (row.id, words_of(row.speaker, row.text)),
             )
 
-    def count_listed(self, word: str, first: int, end: int) -> int:
-        """Return the number of passages with a word."""
-        return int(self.row(f"SELECT COUNT(*) {_LISTED}", (f'"{word}"', first, end))[0])
+    def count_listed(self, word: str, first: int, end: int, limit: int) -> tuple[int, int]:
+        """Count the newest passages with a word; return the lowest id, too."""
+        count, lowest = self.row(_COUNTED, (f'"{word}"', first, end, limit))
+        return int(count), int(lowest)
 
     def listed_under(
         self,
@@ -210,3 +211,7 @@ class Transaction(SqliteRows):
 
 
 _LISTED = "FROM archive_words WHERE archive_words MATCH ? AND rowid >= ? AND rowid < ?"
+_COUNTED = (
+    "SELECT COUNT(*), COALESCE(MIN(rowid), 0) FROM (SELECT rowid FROM archive_words"
+    " WHERE archive_words MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC LIMIT ?)"
+)

@@ -21,8 +21,9 @@ from thalweg.archive.handles import make_handle
 from thalweg.archive.reading import read_piece, read_span
 from thalweg.archive.search import across, index
 from thalweg.archive.search.index import ArchiveRows
+from thalweg.archive.search.packing import choose
 from thalweg.archive.search.question import ask
-from thalweg.archive.search.ranking import choose, shortlist, surroundings
+from thalweg.archive.search.ranking import shortlist, surroundings
 from thalweg.archive.table_rows import (
     ENDLESS,
     THREAD_TABLES,
@@ -313,11 +314,15 @@ class TableArchive(ABC):
                 "SELECT id, thread, passages FROM archive_thread WHERE owner = ?", (encode(owner),)
             )
             known = {int(row): (decode(thread), int(passages)) for row, thread, passages in rows}
-            if threads is not None:
-                among = frozenset(threads)
-                known = {row: thread for row, thread in known.items() if thread[0] in among}
-            question, count = ask(query), exact_counter()
-            return across.search(db, known, question, max_tokens=max_tokens, count=count)
+            among = {name for name, _ in known.values()} if threads is None else set(threads)
+            return across.search(
+                db,
+                {row: thread for row, thread in known.items() if thread[0] in among},
+                ask(query),
+                max_tokens=max_tokens,
+                count=exact_counter(),
+                others=[row for row, (name, _) in known.items() if name not in among],
+            )
 
     def update_index(self, owner: str, threads: Collection[str] | None = None) -> None:
         """Index what was appended since the last search."""

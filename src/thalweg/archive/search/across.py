@@ -1,27 +1,32 @@
 """Search over many threads at once, with the index of each."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from heapq import nlargest
-from itertools import accumulate, combinations
+from itertools import accumulate, chain, combinations, groupby
 
 from thalweg.archive.base import ThreadPassage
 from thalweg.archive.search.index import BITS, ArchiveRows, Hits, PassageRow, rows_of
+from thalweg.archive.search.packing import pack
 from thalweg.archive.search.question import SearchQuery
 from thalweg.archive.search.ranking import (
     SHORTLIST,
     PassageWeights,
-    pack,
     rank,
     shortlist,
     surroundings,
 )
 from thalweg.archive.search.shapes import is_shape_word
 from thalweg.engine.tokens import Counter
+from thalweg.engine.words import Weights, rarity
 
 MAX_HITS = 3_000
 """Passages that one look into the index returns, newest first."""
 MAX_LISTED = 4_000
 """Passages with the rarest words, all of which are read."""
+MAX_RUNS = 16
+"""Groups of consecutive threads that are searched by themselves."""
 MAX_GROUPS = 3
 """Groups of the other words that are searched for together."""
 HEAVIEST = 4 * SHORTLIST
@@ -37,6 +42,7 @@ def search(
     *,
     max_tokens: int,
     count: Counter,
+    others: Collection[int] = (),
 ) -> list[ThreadPassage]:
     """Return passages of several threads, best first.
 
@@ -46,45 +52,79 @@ def search(
         question: The query.
         max_tokens: Bound on the excerpts.
         count: Counts them.
+        others: Threads of the owner that are not searched.
     """
     if not threads or not question.words:
         return []
     ends = {number: (number << BITS) + passages for number, (_, passages) in threads.items()}
-    found = _find(db, ends, question.sought)
-    hits = Hits(found.rows, found.counts, sum(passages for _, passages in threads.values()))
+    hits = _find(db, ends, question, _runs(sorted(ends), others))
     rows = _rows(db, shortlist(question, _heaviest(question, hits)))
     rows |= _rows(db, surroundings(rows.values(), hits))
     chosen = pack(rank(question, hits, rows), rows, max_tokens, count)
     return [ThreadPassage(threads[row >> BITS][0], passage) for row, passage in chosen]
 
 
-def _find(db: ArchiveRows, ends: Mapping[int, int], query: Sequence[str]) -> Hits:
+def _runs(threads: Sequence[int], others: Collection[int]) -> list[Sequence[int]]:
+    """Split threads where others lie in between, so that a limit counts none of theirs.
+
+    Example:
+        >>> _runs([1, 2, 5, 6], [3, 4, 7])
+        [[1, 2], [5, 6]]
+    """
+    before = sorted(others)
+    runs: list[Sequence[int]] = [
+        list(run) for _, run in groupby(threads, key=lambda one: bisect_left(before, one))
+    ]
+    return runs if len(runs) <= MAX_RUNS else [threads]
+
+
+def _find(
+    db: ArchiveRows,
+    ends: Mapping[int, int],
+    question: SearchQuery,
+    runs: Iterable[Sequence[int]],
+) -> Hits:
     """Return the passages that contain words of a query, as `index.find` does.
 
-    Only the rarest words are listed, and pairs of the others; each of the others is looked up
-    among the passages with one of the rarest.
+    Of all threads only the rarest words are listed, and pairs of the others; each of the others is
+    looked up among the passages with one of the rarest.
 
     Args:
         db: In a transaction.
         ends: The end of the passages of each thread.
-        query: The words.
+        question: The query.
+        runs: The threads, in groups that are searched by themselves.
     """
     rows: dict[int, int] = {}
+    query = question.sought
     counts = [0.0] * len(query)
-    for part in _parts(db, sorted(ends)):
+    for part in chain.from_iterable(_parts(db, run) for run in runs):
         among = frozenset(part)
         first, end = part[0] << BITS, ends[part[-1]]
-        of_part = [db.count_listed(word, first, end) for word in query]
+        of_part = [_count(db, word, part, ends) for word in query]
         counts = [sum(pair) for pair in zip(counts, of_part, strict=True)]
         for bits, any_of in _lookups(query, of_part):
             words = [query[bit] for bit in bits]
             ids = db.listed_under(words, first, end, MAX_HITS, any_of=any_of)
             _add(rows, [row for row in ids if row >> BITS in among], sum(1 << bit for bit in bits))
-    return Hits(rows, tuple(counts), 0)
+    shares = _thread_shares(question, rows, len(ends))
+    sizes = {thread: end - (thread << BITS) for thread, end in ends.items()}
+    return Hits(rows, tuple(counts), sum(sizes.values()), shares, sizes)
+
+
+def _count(db: ArchiveRows, word: str, threads: Sequence[int], ends: Mapping[int, int]) -> float:
+    """Return the number of passages with a word, estimated by the newest if there are many."""
+    first, end = threads[0] << BITS, ends[threads[-1]]
+    count, lowest = db.count_listed(word, first, end, MAX_LISTED)
+    if count != MAX_LISTED:
+        return count
+    newest = threads[bisect_left(threads, lowest >> BITS) :]
+    seen = sum(ends[thread] - max(thread << BITS, lowest) for thread in newest)
+    return count * sum(ends[thread] - (thread << BITS) for thread in threads) / max(1, seen)
 
 
 def _lookups(
-    query: Sequence[str], counts: Sequence[int]
+    query: Sequence[str], counts: Sequence[float]
 ) -> Iterator[tuple[Sequence[int], Sequence[str]]]:
     """Plan what is read of the index: words that a passage has all of, and some it has one of."""
     order = sorted((bit for bit, count in enumerate(counts) if count), key=counts.__getitem__)
@@ -117,6 +157,20 @@ def _add(rows: dict[int, int], ids: Iterable[int], words: int) -> None:
         rows[row] = rows.get(row, 0) | words
 
 
+def _thread_shares(question: SearchQuery, rows: Mapping[int, int], total: int) -> dict[int, float]:
+    """Return the share of the query's words in each thread: it is evidence for its passages."""
+    found: dict[int, int] = {}
+    for row, words in rows.items():
+        found[row >> BITS] = found.get(row >> BITS, 0) | words
+    weights = [
+        rarity(sum(words >> bit & 1 for words in found.values()), total) * question.importance(word)
+        for bit, word in enumerate(question.words)
+    ]
+    scale = Weights(weights)
+    mask = (1 << len(weights)) - 1
+    return {thread: scale(words & mask) / (scale.all or 1.0) for thread, words in found.items()}
+
+
 def _heaviest(question: SearchQuery, hits: Hits) -> Hits:
     """Drop passages whose own words weigh too little for the shortlist."""
     if len(hits.rows) <= HEAVIEST:
@@ -129,7 +183,7 @@ def _heaviest(question: SearchQuery, hits: Hits) -> Hits:
     equal = nlargest(
         HEAVIEST - len(heavy), (row for row, words in hits.rows.items() if weigh[words] == least)
     )
-    return Hits(heavy | {row: hits.rows[row] for row in equal}, hits.counts, hits.total)
+    return replace(hits, rows=heavy | {row: hits.rows[row] for row in equal})
 
 
 def _rows(db: ArchiveRows, ids: Iterable[int]) -> dict[int, PassageRow]:

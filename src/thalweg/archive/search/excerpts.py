@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+NARROWEST = 220
+"""Characters of the narrowest excerpt."""
 WINDOW_LINES = 4
 WINDOW_CHARS = 400
 SEGMENT_CHARS = 200

@@ -4,8 +4,8 @@ Passages of one thread have consecutive ids in a range of their own, so that a s
 own thread's part of the index, for any number of threads.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from thalweg.archive.base import Span
@@ -50,8 +50,12 @@ class ArchiveRows(Rows, Protocol):
         """Remove passages from the word index, while their rows still exist; `end` excluded."""
         ...
 
-    def count_listed(self, word: str, first: int, end: int, /) -> int:
-        """Return the number of passages from `first` to before `end` with a word."""
+    def count_listed(self, word: str, first: int, end: int, limit: int, /) -> tuple[int, int]:
+        """Count the passages from `first` to before `end` with a word, newest first.
+
+        Returns:
+            At most `limit`, and the lowest id that was counted; 0 if none was.
+        """
         ...
 
     def listed_under(
@@ -111,6 +115,10 @@ class Hits:
     """For each word, the number of the thread's passages with it, estimated if very many."""
     total: int
     """Passages of the thread."""
+    threads: Mapping[int, float] = field(default_factory=dict)
+    """Of a search over several threads, by number: the share of the query's words in the thread."""
+    sizes: Mapping[int, int] = field(default_factory=dict)
+    """Likewise: the number of passages."""
 
 
 def add(db: ArchiveRows, thread: int, first: int, postings: Iterable[IndexedMessage]) -> int:

@@ -1,4 +1,4 @@
-"""Choose the passages that answer a query, and pack them into a budget.
+"""Rank the passages that answer a query.
 
 A pure function over candidates. The score of a passage is a sum of named features
 (`PassageFeatures`), most of them a share of the total weight of the query's words, so that every
@@ -6,7 +6,6 @@ choice can be explained.
 """
 
 import math
-import re
 from bisect import bisect_right
 from collections import Counter as Counted
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,12 +13,11 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from thalweg.archive.base import Passage, Span, render_passages
-from thalweg.archive.search.excerpts import Stretch, best_window, segments, widen
+from thalweg.archive.base import Span
+from thalweg.archive.search.excerpts import NARROWEST, Stretch, best_window, segments, widen
 from thalweg.archive.search.index import BITS, Hits, PassageRow
 from thalweg.archive.search.question import SearchQuery
 from thalweg.archive.search.shapes import SHAPE_WORDS, looks_like
-from thalweg.engine.tokens import Counter
 from thalweg.engine.words import Weights, find_tokens, rarity, token_words
 
 SHORTLIST = 240
@@ -32,12 +30,6 @@ FOLLOWED = 30
 """Passages after it that are read if they contain a word of the query."""
 NEIGHBOUR_SHARE = 0.25
 """Weight in the shortlist of a word in the passage before or after."""
-ABOUT_CHARS = 80
-"""Most characters of the text about a message in a hit."""
-WIDTHS = ((3, 900), (7, 420), (1_000, 220))
-"""Number of hits by their width in characters: the better, the wider."""
-LEAST_TOKENS = 24
-"""Fewer remaining tokens than this are not filled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +54,8 @@ class PassageFeatures:
     """Weight of the speaker, if the query names one: like a word, by rarity."""
     end: float = 0.1
     """Proximity to the end of the thread that the query asks about, 0 to 1."""
+    thread: float = 0.5
+    """Share of the words that occur anywhere in its thread, each by its rarity among threads."""
 
     @property
     def score(self) -> float:
@@ -76,6 +70,7 @@ class PassageFeatures:
             + self.common_shape * WEIGHTS.common_shape
             + self.speaker * WEIGHTS.speaker
             + self.end * WEIGHTS.end
+            + self.thread * WEIGHTS.thread
         )
 
 
@@ -107,23 +102,30 @@ class PassageWeights(Weights):
             ]
         )
         self._bits = {word: 1 << bit for bit, word in enumerate(question.words)}
-        self._stems = {word.removesuffix("i") for word in question.words}
+        self._starts = {word.removesuffix("i"): bit for word, bit in self._bits.items()}
         self._masks: dict[str, int] = {}
         telling = [shape for shape in question.shapes if shape in SHAPE_WORDS]
         self._shapes = {shape: 1 << bit for bit, shape in enumerate(telling, len(question.words))}
         self.words = (1 << len(question.words)) - 1
         """All words except the shapes."""
         self.all = self(self.words) or 1.0
+        self._threads = hits.threads
+
+    def of_thread(self, row: int) -> float:
+        """Return the weight of the thread of a passage, in the score before division."""
+        return WEIGHTS.thread * self.all * self._threads.get(row >> BITS, 0.0)
 
     def words_in(self, text: str) -> int:
         """Return the words of the query in a text."""
-        return reduce(or_, map(self._mask, find_tokens(text)), 0)
+        found = 0
+        for token in find_tokens(text):
+            if (mask := self._masks.get(token)) is None:
+                mask = self._masks[token] = self._mask(token)
+            found |= mask
+        return found
 
     def _mask(self, token: str) -> int:
-        if (mask := self._masks.get(token)) is None:
-            mask = reduce(or_, (self._bits.get(word, 0) for word in token_words(token)), 0)
-            self._masks[token] = mask
-        return mask
+        return reduce(or_, [self._bits.get(word, 0) for word in token_words(token)], 0)
 
     def words_in_lines(self, text: str, lines: Sequence[Stretch], words: int) -> list[int]:
         """Return the words of the query, and the shapes of an answer, in each line of a text.
@@ -131,15 +133,11 @@ class PassageWeights(Weights):
         Args:
             text: A passage.
             lines: The ranges of its lines.
-            words: The words that the index has for it. Where their beginnings are not found, as
-                in scripts without spaces, each line is read word for word.
+            words: The words that the index has for it. Words without spaces between them begin
+                anywhere: then each line is read word for word.
         """
-        read = self._lines_to_read(text, lines)
-        found = [
-            self.words_in(text[start:end]) if index in read else 0
-            for index, (start, end) in enumerate(lines)
-        ]
-        if words & self.words & ~reduce(or_, found, 0):
+        found = self._words_at_starts(text, lines, words)
+        if not text.isascii() and words & self.words & ~reduce(or_, found, 0):
             found = [self.words_in(text[start:end]) for start, end in lines]
         for shape, bit in self._shapes.items():
             if looks_like(text, shape):
@@ -147,22 +145,27 @@ class PassageWeights(Weights):
                     found[index] |= bit if looks_like(text[start:end], shape) else 0
         return found
 
-    def _lines_to_read(self, text: str, lines: Sequence[Stretch]) -> set[int]:
-        """Return the lines in which a word begins as a word of the query does."""
-        lower = text.lower()
+    def _words_at_starts(self, text: str, lines: Sequence[Stretch], words: int) -> list[int]:
+        """Read the tokens that begin or have a part that begins like a word of the query."""
+        starts, found = [start for start, _ in lines], [0] * len(lines)
+        lower = text.lower().translate(_GAPS)
         if len(lower) != len(text):
-            return set(range(len(lines)))
-        starts = [start for start, _ in lines]
-        found: set[int] = set()
-        for stem in self._stems:
-            at = lower.find(stem)
+            return found
+        for beginning, bit in self._starts.items():
+            at = lower.find(beginning) if words & bit else -1
             while at >= 0:
                 line = bisect_right(starts, at) - 1
-                if at == starts[line] or not text[at - 1].isalnum() or text[at].isupper():
-                    found.add(line)
-                    at = lines[line][1] - 1
-                at = lower.find(stem, at + 1)
+                first, end = lines[line]
+                if not found[line] & bit:
+                    first = max(first, lower.rfind(" ", first, at) + 1)
+                    gap = lower.find(" ", at, end)
+                    found[line] |= self.words_in(text[first : gap if gap >= 0 else end])
+                at = lower.find(beginning, end if found[line] & bit else at + 1)
         return found
+
+
+_GAPS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_.-'")}
+"""What ends a token, as a space."""
 
 
 def shortlist(question: SearchQuery, hits: Hits) -> list[int]:
@@ -174,7 +177,8 @@ def shortlist(question: SearchQuery, hits: Hits) -> list[int]:
         near = (rows.get(row - 1, 0) | rows.get(row + 1, 0)) & ~own & scale.words
         # A shape alone is no evidence: the passage needs another match.
         own = own if (own | near) & scale.words else 0
-        return scale(own) + NEIGHBOUR_SHARE * scale(near), row
+        around = NEIGHBOUR_SHARE * scale(near)
+        return scale(own) + around + scale.of_thread(row), row
 
     return sorted(rows, key=score, reverse=True)[:SHORTLIST]
 
@@ -193,29 +197,6 @@ def surroundings(rows: Iterable[PassageRow], hits: Hits) -> set[int]:
             if row.about:
                 found.add(row.about)
     return found
-
-
-def choose(
-    question: SearchQuery,
-    hits: Hits,
-    rows: Mapping[int, PassageRow],
-    max_tokens: int,
-    count: Counter,
-    *,
-    within: Sequence[Span] | None = None,
-) -> list[Passage]:
-    """Return excerpts, best first, as many different ones as fit.
-
-    Args:
-        question: The query.
-        hits: The passages with its words.
-        rows: The candidates, by id, with their surroundings.
-        max_tokens: Bound on `render_passages` of the result.
-        count: Counts tokens.
-        within: Show messages of these spans only; `None` means any.
-    """
-    candidates = rank(question, hits, rows, within)
-    return [passage for _, passage in pack(candidates, rows, max_tokens, count)]
 
 
 def rank(
@@ -270,7 +251,7 @@ def _promising(
         total += WEIGHTS.around * scale(near & scale.words)
         if _role(row) in question.speakers:
             total += WEIGHTS.speaker * rarity(speakers[_role(row)], len(rows))
-        return total, row.id
+        return total + scale.of_thread(row.id), row.id
 
     return sorted(rows, key=score, reverse=True)[:CLOSE_LOOKS]
 
@@ -322,7 +303,7 @@ class _ShownPassage:
         for index, words in enumerate(found):
             whole |= words
             window |= words if first <= index <= last else 0
-        stretch = row.text[slice(*widen(lines, first, last, WIDTHS[-1][1]))]
+        stretch = row.text[slice(*widen(lines, first, last, NARROWEST))]
         whole |= hits.rows.get(row.id, 0)
         common = [shape for shape in question.shapes if shape not in SHAPE_WORDS]
         traits = {shape for shape in common if looks_like(stretch, shape)}
@@ -344,7 +325,9 @@ def _features(
     near = _near(hits, row) & ~whole & ~about & scale.words
     text = row.text.lower() if question.phrases else ""
     said = [phrase in text for phrase in question.phrases]
-    place = row.position / last_position
+    passages = hits.sizes.get(row.id >> BITS)
+    offset = row.id - (row.id >> BITS << BITS)
+    place = offset / passages if passages else row.position / last_position
     return PassageFeatures(
         window=scale(window) / scale.all,
         passage=scale(whole & ~window) / scale.all,
@@ -355,89 +338,10 @@ def _features(
         common_shape=_weight(one.traits.intersection(question.shapes), rare) / scale.all,
         speaker=_weight(one.traits.intersection(question.speakers), rare) / scale.all,
         end=(0.0, place, 1 - place)[question.end],
+        thread=hits.threads.get(row.id >> BITS, 0.0),
     )
 
 
 def _weight(traits: Iterable[str], rare: Mapping[str, float]) -> float:
     # The order of a set differs between processes; `fsum` returns the same sum in any order.
     return math.fsum(rare[trait] for trait in traits)
-
-
-def pack(
-    candidates: Sequence[PassageCandidate],
-    rows: Mapping[int, PassageRow],
-    max_tokens: int,
-    count: Counter,
-) -> list[tuple[int, Passage]]:
-    """Return excerpts of ranked passages, as many different ones as fit, with row ids."""
-    chosen: list[tuple[int, Passage]] = []
-    seen: set[str] = set()
-    told: set[tuple[int, int]] = set()
-    left = max_tokens
-    for candidate in candidates:
-        if left < LEAST_TOKENS:
-            break
-        width = next(chars for upto, chars in WIDTHS if len(chosen) < upto)
-        core = _excerpt(candidate, rows, 0)
-        if not _lines(core.text) - seen:
-            continue
-        row = candidate.row
-        message = (row.id >> BITS, row.position)
-        with_about = message not in told
-        for chars in (width, WIDTHS[-1][1], 0):
-            passage = _excerpt(candidate, rows, chars, with_about=with_about)
-            cost = count(render_passages([passage]) + "\n\n") + 1
-            if cost <= left:
-                break
-        else:
-            continue
-        left -= cost
-        seen |= _lines(passage.text)
-        told.add(message)
-        chosen.append((row.id, passage))
-    while chosen and count(render_passages([passage for _, passage in chosen])) > max_tokens:
-        chosen.pop()
-    return chosen
-
-
-_NUMBERED = re.compile(r"\s*\d+\s*[→|:\t]\s*")
-
-
-def _lines(text: str) -> set[str]:
-    """Return lines without their numbers, to recognize a file that was read twice."""
-    lines = (text[start:end] for start, end in segments(text))
-    return {_NUMBERED.sub("", line, count=1).strip() for line in lines} - {""}
-
-
-def _excerpt(
-    candidate: PassageCandidate,
-    rows: Mapping[int, PassageRow],
-    width: int,
-    *,
-    with_about: bool = True,
-) -> Passage:
-    """Return the lines with the words, and adjacent ones, across passages."""
-    row = candidate.row
-    before, after = rows.get(row.id - 1), rows.get(row.id + 1)
-    text, start, first, last = row.text, row.start, candidate.first, candidate.last
-    if after is not None and after.start == row.start + len(row.text):
-        text += after.text
-    if before is not None and 0 <= before.start == row.start - len(before.text):
-        text, start = before.text + text, before.start
-        shift = len(segments(before.text))
-        first, last = first + shift, last + shift
-    lines = [
-        (a + piece.start - start, b + piece.start - start)
-        for piece in (before, row, after)
-        if piece is not None
-        and start <= piece.start < start + len(text)
-        and piece.position == row.position
-        for a, b in segments(piece.text)
-    ]
-    begin, end = widen(lines, first, last, width)
-    shown = text[begin:end]
-    begin += len(shown) - len(shown.lstrip("\n"))
-    about = rows[row.about].text if row.about in rows and with_about else ""
-    if len(about) > ABOUT_CHARS:
-        about = f"{about[: ABOUT_CHARS - 1]}…"
-    return Passage(row.position, row.speaker, shown.strip("\n"), start + begin, about)
