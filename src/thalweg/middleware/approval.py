@@ -5,7 +5,7 @@ subagent: those of its parent plus those of its own spec. A spec can make approv
 never looser, either with `interrupt_on`, or with a middleware of its own.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, get_args
 
@@ -14,12 +14,12 @@ from langchain.agents.middleware.human_in_the_loop import DecisionType
 from langchain.agents.middleware.types import (
     AgentMiddleware,
     ModelRequest,
-    ModelResponse,
     ToolCallRequest,
 )
 
 from thalweg.engine.prompts import prompt
 from thalweg.middleware.system_prompt import with_text
+from thalweg.middleware.turn.effects import RequestChange
 
 Approval = bool | InterruptOnConfig
 Approvals = Mapping[str, Approval]
@@ -30,7 +30,7 @@ ALL: tuple[DecisionType, ...] = get_args(DecisionType)
 """Every decision a person can make; what `True` allows."""
 
 
-class ApprovalMiddleware(HumanInTheLoopMiddleware):
+class ApprovalMiddleware(RequestChange, HumanInTheLoopMiddleware):
     """LangChain's `HumanInTheLoopMiddleware`, with a note to the model in the system prompt.
 
     The note states that a person decides about some calls. The class replaces LangChain's under the
@@ -42,23 +42,8 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         """Return the name of LangChain's middleware; see `AgentMiddleware.name`."""
         return HumanInTheLoopMiddleware.__name__
 
-    def wrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any]:
+    def change_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Add to the system prompt which calls a person decides about."""
-        return handler(self._told(request))
-
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any]:
-        """Add to the system prompt which calls a person decides about; see `wrap_model_call`."""
-        return await handler(self._told(request))
-
-    def _told(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         tools = ", ".join(f"`{name}`" for name in self.interrupt_on)
         return with_text(request, prompt("approval").render(tools=tools))
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
@@ -13,7 +13,6 @@ from langchain.agents.middleware.types import (
     AgentMiddleware,
     AgentState,
     ModelRequest,
-    ModelResponse,
     hook_config,
 )
 from langchain.tools import ToolRuntime
@@ -54,6 +53,7 @@ from thalweg.engine.prompts import prompt
 from thalweg.errors import ConfigError
 from thalweg.middleware.notes import is_note, note
 from thalweg.middleware.system_prompt import with_text
+from thalweg.middleware.turn.effects import RequestChange
 
 __all__ = [
     "AsyncSubAgent",
@@ -85,7 +85,7 @@ class AsyncSubAgentError(ConfigError, ValueError):
 Update = dict[str, Any]
 
 
-class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
+class AsyncSubAgentMiddleware(RequestChange, AgentMiddleware[AsyncSubAgentState, Any, Any]):
     """Add tools that start tasks in the background, check, update, cancel and list them.
 
     A task is a thread with runs on a server, and in the state `async_tasks` of its parent. When it
@@ -273,21 +273,8 @@ class AsyncSubAgentMiddleware(AgentMiddleware[AsyncSubAgentState, Any, Any]):
             case _:
                 return {}
 
-    def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
-    ) -> ModelResponse[Any]:
+    def change_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Add the text for the system prompt, if there is one."""
-        return handler(self._prompted(request))
-
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any]:
-        """Add the text for the system prompt, if there is one; see `wrap_model_call`."""
-        return await handler(self._prompted(request))
-
-    def _prompted(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         return with_text(request, self.system_prompt) if self.system_prompt else request
 
     @hook_config(can_jump_to=["end"])

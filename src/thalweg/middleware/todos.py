@@ -9,7 +9,6 @@ The engine preserves a plan over compactions: its structured summary keeps the n
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import Any, ClassVar
 
@@ -18,7 +17,6 @@ from langchain.agents.middleware.todo import PlanningState, Todo, WriteTodosInpu
 from langchain.agents.middleware.types import (
     AgentMiddleware,
     ModelRequest,
-    ModelResponse,
 )
 from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
@@ -29,11 +27,12 @@ from thalweg.agent.tools.ready import ReadyTool
 from thalweg.engine.prompts import prompt
 from thalweg.middleware.request.rejected import asked_beside
 from thalweg.middleware.system_prompt import with_text
+from thalweg.middleware.turn.effects import RequestChange
 
 WRITE_TODOS = "write_todos"
 
 
-class TodoListMiddleware(LangChainTodoList):
+class TodoListMiddleware(RequestChange, LangChainTodoList):
     """Add a todo list in the state `todos`, with the tool `write_todos`.
 
     Args:
@@ -57,21 +56,9 @@ class TodoListMiddleware(LangChainTodoList):
         self.tool_description = described
         self.tools = [_todo_tool(described)]
 
-    def wrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any]:
+    def change_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Add to the system prompt how the list is maintained."""
-        return handler(with_text(request, self.system_prompt))
-
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any]:
-        """Add to the system prompt how the list is maintained; see `wrap_model_call`."""
-        return await handler(with_text(request, self.system_prompt))
+        return with_text(request, self.system_prompt)
 
 
 @cache

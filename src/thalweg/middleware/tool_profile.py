@@ -7,7 +7,6 @@ from langchain.agents.middleware.types import (
     AgentMiddleware,
     AgentState,
     ModelRequest,
-    ModelResponse,
 )
 from langchain.tools.tool_node import ToolCallRequest
 from langchain_core.messages import ToolMessage
@@ -16,12 +15,13 @@ from langgraph.types import Command
 
 from thalweg.engine.prompts import prompt
 from thalweg.middleware.file_tools import tool_name
+from thalweg.middleware.turn.effects import RequestChange
 
 Tool = BaseTool | dict[str, Any]
 Result = ToolMessage | Command[Any]
 
 
-class ToolProfileMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+class ToolProfileMiddleware(RequestChange, AgentMiddleware[AgentState[Any], Any, Any]):
     """Hide tools from the model, refuse calls of them, and replace descriptions.
 
     Args:
@@ -37,21 +37,8 @@ class ToolProfileMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._descriptions = dict(descriptions or {})
         self._described: dict[str, tuple[Tool, Tool]] = {}
 
-    def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
-    ) -> ModelResponse[Any]:
+    def change_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Send the tools that the model is to see."""
-        return handler(self._shown(request))
-
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any]:
-        """Send the tools that the model is to see; see `wrap_model_call`."""
-        return await handler(self._shown(request))
-
-    def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         tools = [self._as_described(tool) for tool in request.tools if not self._hides(tool)]
         return request.override(tools=tools)
 

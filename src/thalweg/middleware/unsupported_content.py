@@ -1,17 +1,17 @@
 """`UnsupportedContentMiddleware`: content that the model's profile excludes is not sent."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
     AgentState,
     ModelRequest,
-    ModelResponse,
 )
 from langchain_core.messages import AnyMessage, ToolMessage
 
 from thalweg.engine.prompts import prompt
+from thalweg.middleware.turn.effects import RequestChange
 
 _FIELDS: Final[Mapping[str, str]] = {
     "image": "image_inputs",
@@ -27,31 +27,17 @@ _TOOL_FIELDS: Final[Mapping[str, str]] = {
 """The further field that counts in the result of a tool."""
 
 
-class UnsupportedContentMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+class UnsupportedContentMiddleware(RequestChange, AgentMiddleware[AgentState[Any], Any, Any]):
     """Replace blocks that the model's profile excludes by a line of text, in the request only.
 
     The state keeps the blocks, so that another model gets them. A field that the profile does not
     have excludes nothing. An agent with `ContextMiddleware` needs no such middleware.
     """
 
-    def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
-    ) -> ModelResponse[Any]:
-        """Send what the model takes."""
-        return handler(_accepted(request))
-
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any]:
-        """Send what the model takes; see `wrap_model_call`."""
-        return await handler(_accepted(request))
-
-
-def _accepted(request: ModelRequest[Any]) -> ModelRequest[Any]:
-    messages = without_unsupported(request.messages, request.model.profile or {})
-    return request.override(messages=messages)
+    def change_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """Replace what the model does not take."""
+        messages = without_unsupported(request.messages, request.model.profile or {})
+        return request.override(messages=messages)
 
 
 def without_unsupported(

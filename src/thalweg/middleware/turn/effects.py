@@ -6,7 +6,7 @@ the event loop in one place, `in_thread`.
 """
 
 import asyncio
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -133,6 +133,24 @@ class FlowMiddleware(AgentMiddleware[State, Any, Any]):
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Perform `call`."""
         return await arun(self.call(request), handler)
+
+
+class RequestChange(ABC):
+    """The model call of a middleware that does no more than change the request."""
+
+    @abstractmethod
+    def change_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """Return the request to send on."""
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ModelResponse[Any]:
+        """Send the changed request on."""
+        return handler(self.change_request(request))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: AsyncHandler
+    ) -> ModelResponse[Any]:
+        """Send the changed request on."""
+        return await handler(self.change_request(request))
 
 
 class _Steps(Generic[Done]):
