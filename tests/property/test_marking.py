@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.breakpoints import MOST_MARKS
 from thalweg.middleware.request.cache_marks import CacheMarker
+from thalweg.testing.strict.anthropic import AnthropicDialect
+from thalweg.testing.strict.cache import PromptCache
+from thalweg.testing.strict.counting import TokenCounter
 from thalweg.testing.strict.rules.anthropic import problems
 from thalweg.testing.strict.sealing import signature
 
@@ -162,3 +165,61 @@ def test_after_a_rewrite_the_end_of_what_stayed_is_marked() -> None:
     messages[20] = {"role": "user", "content": "cleared"}
     made = marking.mark({"messages": messages}, TARIFFS["anthropic"])
     assert marks_in(made["messages"][19]) == 1
+
+
+RESTS = st.lists(st.sampled_from([10.0, 200.0, 400.0, 3_000.0, 4_000.0]), max_size=12)
+
+
+@settings(max_examples=100)
+@given(body=bodies(), waits=RESTS)
+def test_pauses_change_lifetimes_and_nothing_else(body: Object, waits: list[float]) -> None:
+    """Any pauses leave a valid body, with marks where they are without a clock."""
+    timed, plain, now = CacheMarker(), CacheMarker(), 0.0
+    for wait in waits:
+        now += wait
+        made = timed.mark(body, TARIFFS["anthropic"], now=now)
+        assert not [*problems(made)]
+        assert made == plain.mark(body, TARIFFS["anthropic"]) or '"1h"' in json.dumps(made)
+        assert marks_in(made) == marks_in(plain.mark(body, TARIFFS["anthropic"]))
+
+
+def paid(waits: list[float], *, timed: bool) -> tuple[float, int]:
+    """Return the cost of a thread's requests at the strict double, and the tokens of its prefix."""
+    dialect, counter, cache, marker = (
+        AnthropicDialect(),
+        TokenCounter(),
+        PromptCache(),
+        CacheMarker(),
+    )
+    body: Object = {
+        "system": "Never move what nobody asked for. " * 500,
+        "messages": [{"role": "user", "content": "Begin. " * 600}],
+    }
+    now, cost = 0.0, 0.0
+    for wait in (0.0, *waits):
+        now += wait
+        made = marker.mark(body, TARIFFS["anthropic"], now=now if timed else None)
+        spent = dialect.spend(cache, "m", counter.measure(dialect.pieces(made), 1.0), now)
+        plain = spent.input - spent.cached - spent.written_5m - spent.written_1h
+        cost += 0.1 * spent.cached + 1.25 * spent.written_5m + 2.0 * spent.written_1h + plain
+        answer = {"role": "assistant", "content": "Done."}
+        body = {**body, "messages": [*body["messages"], answer, {"role": "user", "content": "On."}]}
+    prefix = counter.measure(dialect.pieces({**body, "messages": []}), 1.0).total
+    return cost, prefix
+
+
+def test_rests_make_the_prefix_live_an_hour_and_long_pauses_do_not() -> None:
+    """With rests of ten minutes an hour is cheaper; over night it would not be."""
+    rests, nights = [600.0, 60.0] * 6, [40_000.0, 60.0] * 6
+    assert paid(rests, timed=True)[0] < 0.8 * paid(rests, timed=False)[0]
+    assert paid(nights, timed=True) == paid(nights, timed=False)
+
+
+@settings(max_examples=50, deadline=None)
+@given(waits=RESTS)
+def test_what_pauses_may_cost_more_is_bounded(waits: list[float]) -> None:
+    """The most that can be lost is a dearer write of the prefix for each rest before it."""
+    cost, prefix = paid(waits, timed=True)
+    least, _ = paid(waits, timed=False)
+    rests = sum(300 < wait <= 3_600 for wait in waits)
+    assert cost <= least + 0.75 * prefix * (1 + 2 * rests) + 1

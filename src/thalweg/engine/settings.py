@@ -129,7 +129,8 @@ class ContextPolicy(SettingsSection):
     """Whether requests get breakpoints for the provider's prompt cache, if it uses them
     (Anthropic; your own are kept, and the provider's limit is respected), and OpenAI receives a
     key that groups requests. A cached prefix lasts five minutes, or an hour if `pricing` names
-    such a tariff."""
+    such a tariff; at Anthropic's own service the system prompt and the tools last an hour where the
+    pauses of the thread so far make that cheaper."""
     cost: Cost = "balanced"
     """How much stays in a request. `frugal` keeps least and fetches most; `careful` keeps most;
     `balanced` keeps what pays. Sizes that are set themselves (`offload`, `keep`) win."""

@@ -4,6 +4,7 @@ from langchain_core.messages import AIMessage
 
 from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.engine.tokens import Counter
+from thalweg.engine.wires.fields import cache_written
 
 
 def spent_on(said: AIMessage, words: str, model: str, count: Counter) -> AuxiliaryUsage:
@@ -23,7 +24,7 @@ def spent_on(said: AIMessage, words: str, model: str, count: Counter) -> Auxilia
         calls=1,
         input=usage["input_tokens"],
         cached=details.get("cache_read") or 0,
-        written=details.get("cache_creation") or 0,
+        written=cache_written(details),
         output=usage["output_tokens"],
         model=model,
     )

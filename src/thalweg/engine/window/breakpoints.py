@@ -13,6 +13,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from thalweg.engine.pricing.table import LIFE_1H, WRITE_1H
+from thalweg.engine.pricing.tariff import Tariff
+
 MOST_MARKS = 4
 """Marks that Anthropic accepts in one request."""
 LOOKBACK = 20
@@ -33,6 +36,49 @@ class BreakpointLayout:
     """End of what the provider has already received, verbatim."""
     taken: Sequence[int] = ()
     """Positions marked by others."""
+
+
+@dataclass(slots=True)
+class StableLifetime:
+    """The lifetime of the system prompt and the tools in the cache, by the pauses of a thread.
+
+    An hour's entry costs more to write; it saves the rewriting after each pause that only it
+    outlives (a rest). With `n` rests for each write that is due anyway, an hour pays if `n` is
+    above `(w1 - w5) / (w5 - r)`, 0.65 at Anthropic's prices. The lifetime changes only where the
+    entry has expired, so that no live one is written again.
+    """
+
+    hourly: bool = False
+    rests: int = 0
+    """Pauses that an hour outlives and the tariff's own lifetime does not."""
+    writes: int = 0
+    """Writes that no lifetime avoids: the first one, and those after longer pauses."""
+    _sent: float | None = None
+
+    def send(self, now: float, tariff: Tariff) -> bool:
+        """Return whether a request sent now marks its stable prefix for an hour.
+
+        Args:
+            now: Seconds since any epoch.
+            tariff: Prices, with the cache's own lifetime.
+
+        Example:
+            >>> own = Tariff(name="x", read=0.1, write=1.25, lifetime_s=300)
+            >>> lifetime = StableLifetime()
+            >>> [lifetime.send(minute * 60, own) for minute in (0, 1, 21, 41, 141, 142)]
+            [False, False, True, True, True, True]
+        """
+        short = tariff.lifetime_s or LIFE_1H
+        waited = None if self._sent is None else now - self._sent
+        self._sent = now
+        if waited is None or waited > LIFE_1H:
+            self.writes += 1
+        elif waited > short:
+            self.rests += 1
+        if waited is None or waited > (LIFE_1H if self.hourly else short):
+            dearer, saved = WRITE_1H - tariff.write, tariff.write - tariff.read
+            self.hourly = self.rests * saved > self.writes * dearer
+        return self.hourly
 
 
 def plan_marks(

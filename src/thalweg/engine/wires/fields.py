@@ -268,9 +268,23 @@ def as_usage(value: object) -> Usage | None:
         input=fresh + beside_cached + beside_written,
         cached=beside_cached
         or _tokens(inner, "cache_read", "cached_tokens", "cachedContentTokenCount", "cached"),
-        written=beside_written or _tokens(inner, "cache_creation"),
+        written=beside_written or cache_written(inner),
         output=output + thoughts,
     )
+
+
+def cache_written(details: Mapping[str, Any]) -> int:
+    """Return the tokens written to a cache, from LangChain's details of the input tokens.
+
+    Where the provider reports writes by lifetime, `langchain-anthropic` (1.7) has them under names
+    of their own and sets `cache_creation` to 0.
+
+    Example:
+        >>> cache_written({"cache_creation": 0, "ephemeral_5m_input_tokens": 7})
+        7
+    """
+    by_lifetime = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
+    return _tokens(details, "cache_creation") or sum(_tokens(details, n) for n in by_lifetime)
 
 
 _DETAILS = ("input_token_details", "input_tokens_details", "prompt_tokens_details")

@@ -9,6 +9,7 @@ caches by itself, and gets a key for the requests of one thread.
 import hashlib
 import json
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,13 +18,18 @@ from urllib.parse import urlsplit
 from langchain.agents.middleware.types import ModelRequest
 
 from thalweg.archive import ThreadKey
+from thalweg.engine.pricing.table import LIFE_1H
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.window.breakpoints import MOST_MARKS, BreakpointLayout, plan_marks
+from thalweg.engine.window.breakpoints import (
+    MOST_MARKS,
+    BreakpointLayout,
+    StableLifetime,
+    plan_marks,
+)
 from thalweg.middleware.request.checked_model import Body, LastLook, with_last_look
 from thalweg.middleware.request.model_limits import layers
 
 MARK = "cache_control"
-HOUR_S = 3_600
 _MARKABLE = frozenset({"text", "image", "document", "tool_use", "tool_result"})
 """Blocks that accept a breakpoint: reasoning and blocks of server tools do not, or are
 undocumented."""
@@ -51,6 +57,7 @@ class CacheMarker:
 
     _last: list[bytes] = field(default_factory=list)
     """Digests of the content blocks of the last request."""
+    _lifetime: StableLifetime = field(default_factory=StableLifetime)
 
     def request(
         self,
@@ -76,7 +83,8 @@ class CacheMarker:
 
         def look(body: Body) -> Body:
             body = body if also is None else also(body)
-            return self.mark(body, tariff, has_record=has_record, goes_on=goes_on)
+            now = time.time() if is_anthropic(request.model, at_home=True) else None
+            return self.mark(body, tariff, has_record=has_record, goes_on=goes_on, now=now)
 
         def route(body: Body) -> Body:
             body = body if also is None else also(body)
@@ -91,9 +99,19 @@ class CacheMarker:
         return looked_at(request, also)
 
     def mark(
-        self, body: Body, tariff: Tariff, *, has_record: bool = False, goes_on: bool = True
+        self,
+        body: Body,
+        tariff: Tariff,
+        *,
+        has_record: bool = False,
+        goes_on: bool = True,
+        now: float | None = None,
     ) -> Body:
-        """Return a copy of a request's body with breakpoints; see `request` for the arguments."""
+        """Return a copy of a request's body with breakpoints; see `request` for the arguments.
+
+        With the time `now`, the pauses of the thread decide how long the stable prefix lives; a
+        service that is not Anthropic's own may refuse another lifetime than the default's.
+        """
         blocks = [*_blocks(body)]
         digests = [_digest(block) for block in blocks]
         sent = _sent(blocks, digests, self._last)
@@ -113,8 +131,12 @@ class CacheMarker:
         )
         most = min(MOST_MARKS, tariff.breakpoints or MOST_MARKS)
         marks = plan_marks(layout, most=most, lookback=tariff.lookback or math.inf)
-        ttl = "1h" if (tariff.lifetime_s or 0) >= HOUR_S else "5m"
+        own = "1h" if (tariff.lifetime_s or 0) >= LIFE_1H else "5m"
+        is_hourly = self._lifetime.hourly
+        if now is not None and goes_on:
+            is_hourly = self._lifetime.send(now, tariff)
         for place in marks:
+            ttl = "1h" if is_hourly and place <= stable else own
             body = _with_mark(body, blocks[place - 1], _ttl_at(place, blocks, body, ttl))
         return body
 

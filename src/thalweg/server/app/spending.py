@@ -8,6 +8,7 @@ from thalweg.engine.entries import Usage as Reported
 from thalweg.engine.pricing.matching import tariff_for
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.wires.fields import cache_written
 from thalweg.server.api.usage import Usage
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def spent_in(reported: "UsageMetadata | None", model: str) -> AuxiliaryUsage | N
         1,
         reported["input_tokens"],
         _count(details.get("cache_read")),
-        _count(details.get("cache_creation")),
+        cache_written(details),
         reported["output_tokens"],
         model,
     )
