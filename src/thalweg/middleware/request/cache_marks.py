@@ -11,7 +11,7 @@ import json
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -114,29 +114,19 @@ class CacheMarker:
         """
         blocks = [*_blocks(body)]
         digests = [_digest(block) for block in blocks]
-        sent = _sent(blocks, digests, self._last)
+        layout = _layout(blocks, _sent(blocks, digests, self._last), body, has_record=has_record)
         if goes_on:
             self._last = digests
-        stable = sum(block.role in {"tools", "system"} for block in blocks)
-        places = [n for n, block in enumerate(blocks, 1) if _is_markable(block)]
-        taken = [n for n, block in enumerate(blocks, 1) if block.mark]
-        if body.get(MARK) and places:
-            taken.append(places[-1])
-        layout = BreakpointLayout(
-            places=places if goes_on else [place for place in places if place <= sent],
-            stable=stable,
-            record=stable + 1 if has_record else 0,
-            sent=sent,
-            taken=taken,
-        )
+        else:
+            known = [place for place in layout.places if place <= layout.sent]
+            layout = replace(layout, places=known)
         most = min(MOST_MARKS, tariff.breakpoints or MOST_MARKS)
         marks = plan_marks(layout, most=most, lookback=tariff.lookback or math.inf)
         own = "1h" if (tariff.lifetime_s or 0) >= LIFE_1H else "5m"
-        is_hourly = self._lifetime.hourly
         if now is not None and goes_on:
-            is_hourly = self._lifetime.send(now, tariff)
+            self._lifetime.send(now, tariff)
         for place in marks:
-            ttl = "1h" if is_hourly and place <= stable else own
+            ttl = "1h" if self._lifetime.hourly and place <= layout.stable else own
             body = _with_mark(body, blocks[place - 1], _ttl_at(place, blocks, body, ttl))
         return body
 
@@ -146,6 +136,19 @@ def looked_at(request: ModelRequest[Any], also: LastLook | None) -> ModelRequest
     if also is None:
         return request
     return request.override(model=with_last_look(request.model, also))
+
+
+def _layout(
+    blocks: Sequence[_Block], sent: int, body: Body, *, has_record: bool
+) -> BreakpointLayout:
+    """Return the possible breakpoints of a body, and those of others."""
+    stable = sum(block.role in {"tools", "system"} for block in blocks)
+    places = [n for n, block in enumerate(blocks, 1) if _is_markable(block)]
+    taken = [n for n, block in enumerate(blocks, 1) if block.mark]
+    if body.get(MARK) and places:
+        taken.append(places[-1])
+    record = stable + 1 if has_record else 0
+    return BreakpointLayout(places, stable, record, sent, taken)
 
 
 def is_anthropic(model: object, *, at_home: bool = False) -> bool:
