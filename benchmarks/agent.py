@@ -3,11 +3,14 @@
     python -m benchmarks.agent growth [--messages 50000]
     uv run --group bench python -m benchmarks.agent beside [--messages 5000]
     python -m benchmarks.agent overhead
+    python -m benchmarks.agent own [--messages 500] [--profile FILE]
 
 Real agents, driven by a chat model that answers at once from a script, with checkpoints in a
 SQLite file. `growth`: CPU time and bytes written per turn, time to resume and resident memory,
 early and late in one thread. `beside`: the same thread by the agents of others, each in a
 process of its own, in turns. `overhead`: CPU time and syncs of a turn beside a bare agent's.
+`own`: CPU time of `ContextMiddleware`'s own part of a turn, measured at its edges, and as the
+difference to the same agent without it.
 """
 
 import argparse
@@ -30,6 +33,7 @@ from benchmarks.contestants import (
     SUMMARIZING,
     WHOLE,
     Block,
+    Pair,
     Worker,
 )
 from benchmarks.scripted import MESSAGES_A_TURN
@@ -264,14 +268,46 @@ def _syncs(name: str, folder: Path) -> float:
     return (counted[1] - counted[0]) / 10
 
 
+OWN_TURNS = 60
+"""Turns that are measured, from half of them before the mark."""
+OWN_WINDOW = 128_000
+MOST_OWN_MS = 3.0
+"""CPU time of our own part of a turn of two model calls, the median."""
+
+
+def own(messages: int, folder: Path, profile: Path | None) -> bool:
+    """Print the CPU time of our own part of a turn, and the difference to an agent without it."""
+    pair = Pair(folder, OWN_WINDOW)
+    for _ in range(messages // MESSAGES_A_TURN - OWN_TURNS // 2):
+        pair.turn()
+    both = [pair.turn() for _ in range(OWN_TURNS)]
+    if profile is not None:
+        for _ in range(OWN_TURNS):
+            pair.turn(profiled=True)
+        pair.profile.dump_stats(profile)
+    ours, bare, inside = ([1e3 * spent for spent in column] for column in zip(*both, strict=True))
+    more = [with_ours - without for with_ours, without in zip(ours, bare, strict=True)]
+    print(f"{'CPU ms per turn at ' + str(messages):32}{'median':>8}{'mean':>8}{'least':>8}")
+    for name, times in (
+        ("with ContextMiddleware", ours),
+        ("without", bare),
+        ("difference", more),
+        ("inside of ContextMiddleware", inside),
+    ):
+        print(f"{name:32}{median(times):8.2f}{mean(times):8.2f}{min(times):8.2f}")
+    print(f"own part, median: {median(inside):.2f} ms (at most {MOST_OWN_MS})")
+    return median(inside) <= MOST_OWN_MS
+
+
 def main() -> int:
     """Measure and print; fail when a figure is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("growth", "beside", "overhead"))
-    parser.add_argument("--messages", type=int, help="50,000 for growth, 5,000 for beside")
+    parser.add_argument("what", choices=("growth", "beside", "overhead", "own"))
+    parser.add_argument("--messages", type=int, help="50,000; beside 5,000; own 500")
     parser.add_argument("--folder", help="where the databases go; a new folder of the system's")
     parser.add_argument("--name", default=OURS, choices=(OURS, OURS_SUMMARIZING), help="(growth)")
     parser.add_argument("--save", type=Path, help="write what was measured there, as JSON")
+    parser.add_argument("--profile", type=Path, help="(own) write a profile of our side there")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
@@ -279,6 +315,8 @@ def main() -> int:
             good = growth(options.messages or MARKS[-1], folder, options.name, options.save)
         elif options.what == "beside":
             good = beside(options.messages or BESIDE[-1], folder, options.save)
+        elif options.what == "own":
+            good = own(options.messages or 500, folder, options.profile)
         else:
             good = overhead(folder)
     return 0 if good else 1

@@ -1,25 +1,32 @@
 """The agents that are measured beside each other, and one of them at work in its own process."""
 
+import cProfile
 import ctypes
 import gc
 import itertools
 import sqlite3
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar
 
 from benchmarks.scripted import WINDOW, Script, ScriptedModel, look_tool, request_of, turns
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from thalweg import ThreadState
 from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.context import ContextMiddleware
+from thalweg.middleware.request.guard import RequestGuard
+from thalweg.middleware.request.last_check import LastCheck
 
+Params = ParamSpec("Params")
+Done = TypeVar("Done")
 OURS, DEEP, SUMMARIZING, BARE = "thalweg", "deepagents", "SummarizationMiddleware", "create_agent"
 OURS_SUMMARIZING = "thalweg, summaries"
 SYSTEM = " ".join(f"Rule {n}: say what you saw in step {n} and why." for n in range(90))
@@ -234,3 +241,99 @@ class Worker:
     def _ask(self, method: str, number: int | str) -> Any:  # noqa: ANN401 (as the method gives)
         self._pipe.send((method, number))
         return self._pipe.recv()
+
+
+@dataclass(slots=True)
+class OwnTime:
+    """CPU time inside of `ContextMiddleware`, without what it calls to send a request.
+
+    The checks that it performs while the model is called count.
+    """
+
+    spent_s: float = 0.0
+    _inside: list[bool] = field(default_factory=lambda: [False])
+
+    def of(self, call: Callable[Params, Done], *, is_ours: bool) -> Callable[Params, Done]:
+        """Return a function whose time is added if it is ours, or else taken off its caller's."""
+
+        @wraps(call)
+        def timed(*args: Params.args, **kwargs: Params.kwargs) -> Done:
+            differs = self._inside[-1] != is_ours
+            self._inside.append(is_ours)
+            start = time.thread_time()
+            try:
+                return call(*args, **kwargs)
+            finally:
+                spent = time.thread_time() - start
+                self._inside.pop()
+                self.spent_s += spent * (differs and (1 if is_ours else -1))
+
+        return timed
+
+
+class TimedMiddleware(ContextMiddleware):
+    """A `ContextMiddleware` whose own time is measured."""
+
+    def __init__(self, policy: ContextPolicy, archive: Path, own: OwnTime) -> None:
+        super().__init__(policy, archive=archive)
+        self._own = own
+        self._call = own.of(super().wrap_model_call, is_ours=True)
+        self._end = own.of(super().after_agent, is_ours=True)
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:  # noqa: ANN401 (LangChain's)
+        """Send a request; see `ContextMiddleware`."""
+        return self._call(request, self._own.of(handler, is_ours=False))
+
+    def after_agent(self, state: Any, runtime: Any) -> Any:  # noqa: ANN401 (LangChain's)
+        """End a run; see `ContextMiddleware`."""
+        return self._end(state, runtime)
+
+
+class Pair:
+    """An agent with `ContextMiddleware` and the same one without, in one process.
+
+    Both keep their messages in a `DeltaChannel`, so that the checkpoints of hundreds of messages,
+    which both of them write, do not hide what the middleware costs.
+    """
+
+    def __init__(self, folder: Path, window: int) -> None:
+        self.own, self.profile = OwnTime(), cProfile.Profile(time.thread_time)
+        policy = ContextPolicy(window=window, summarize=False)
+        for kind, name in ((LastCheck, "check"), (RequestGuard, "on_chat_model_start")):
+            setattr(kind, name, self.own.of(getattr(kind, name), is_ours=True))
+        ours = TimedMiddleware(policy, folder / "archive.db", self.own)
+        self._sides = [
+            self._made(folder / side, own) for side, own in (("with", [ours]), ("without", []))
+        ]
+        self._turns = turns()
+
+    def _made(self, folder: Path, middleware: list[Any]) -> tuple[Any, Script]:
+        folder.mkdir()
+        script = Script(next(turns()))
+        agent = create_agent(
+            ScriptedModel(script=script, profile={"max_input_tokens": WINDOW}),
+            [look_tool(script)],
+            system_prompt=SYSTEM,
+            middleware=middleware,
+            state_schema=ThreadState,
+            checkpointer=SqliteSaver(sqlite3.connect(folder / "saver.db", check_same_thread=False)),
+        )
+        return agent, script
+
+    def turn(self, *, profiled: bool = False) -> tuple[float, float, float]:
+        """Have a turn on both sides.
+
+        Returns:
+            CPU seconds with the middleware, without, and of the middleware's own part.
+        """
+        turn, own = next(self._turns), self.own.spent_s
+        spent: list[float] = []
+        for agent, script in self._sides:
+            script.turn, before = turn, script.spent_s
+            start = time.process_time()
+            if profiled and not spent:
+                self.profile.runcall(agent.invoke, request_of(turn), THREAD)
+            else:
+                agent.invoke(request_of(turn), THREAD)
+            spent.append(time.process_time() - start - (script.spent_s - before))
+        return spent[0], spent[1], self.own.spent_s - own
