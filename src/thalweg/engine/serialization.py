@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 from thalweg.engine.compaction.skills import LoadedSkill
@@ -111,7 +112,12 @@ LEVEL = 4
 
 
 def _values(value: Any) -> dict[str, Any]:  # noqa: ANN401 (any dataclass)
-    return {f.name: getattr(value, f.name) for f in fields(value)}
+    return {name: getattr(value, name) for name in _names(type(value))}
+
+
+@cache
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def standing_from_bytes(saved: bytes) -> EngineSnapshot:

@@ -11,7 +11,6 @@ from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.edits import Fold, Reason, Rewrite
 from thalweg.engine.entries import Entry
 from thalweg.engine.summaries.summary import Summary
-from thalweg.engine.window.items import record_message
 
 LISTINGS = frozenset({"run", "search"})
 """Actions whose results are logs and listings."""
@@ -94,7 +93,7 @@ def plan_fold(
         reason=reason,
         turn=scene.turn,
         tokens_before=sum(i.tokens for i in replaced if i.position in gone or i.position < 0),
-        tokens_after=scene.tokens(record_message(text)),
+        tokens_after=window.record_item(text).tokens,
         last=last,
         kept=tuple(sorted(kept)),
         record=text,
@@ -196,7 +195,7 @@ def join_summary(
     room = scene.budget.record(scene.fixed)
     rooms = fold.rooms or (room, _widest(scene, room))
     text = _written(scene, record, {e.position for e in folded}, rooms)
-    tokens = scene.tokens(record_message(text))
+    tokens = window.record_item(text).tokens
     if window.tokens - fold.tokens_before + tokens > scene.budget.limit:
         return fold
     return replace(fold, record=text, tokens_after=tokens)

@@ -53,7 +53,8 @@ def render(
     others = max(reserved, int(room * (1 - REQUESTS_SHARE)))
     most = max(room, widest - frame - named) - others
     rooms = min(max(int(room * REQUESTS_SHARE), REQUESTS_TOKENS), most), most
-    requests = _requests(record, handle, rooms, count, pins)
+    quoted = _requests(record, handle, rooms, count, pins)
+    requests = [line for line, _ in quoted]
     said = "\n".join(requests)
     pinned = [f"#{pin.position} {pin.text}" for pin in pins if pin.text not in said]
     gone = [line for line, _ in skills]
@@ -62,7 +63,8 @@ def render(
     if written := _summaries(record, budget, count):
         sections.append(("Summary", [written]))
     sections += open_ones
-    room = max(room - sum(count(line) + 1 for line in (*requests, *pinned)), others)
+    room -= _tokens(quoted) + sum(count(line) + 1 for line in pinned)
+    room = max(room, others)
     needed = _needed_after(planned, room, count)
     for section, own, later in zip(planned, least, needed, strict=True):
         reserved -= _tokens(own)
@@ -135,7 +137,8 @@ class _QuotedRequest:
 
 def _requests(
     record: Record, handle: str, rooms: tuple[int, int], count: Counter, pins: Sequence[Quote]
-) -> list[str]:
+) -> list[tuple[str, int]]:
+    """Return the lines of the requests, each with its tokens, the line break included."""
     room, widest = rooms
     pinned: dict[int, tuple[str, ...]] = {}
     for pin in pins:
@@ -151,9 +154,10 @@ def _requests(
         line.ends = LEVELS[-1]
     for most in SHORTEST:
         _shorten(kept, handle, room, count, most)
-    shown = [line.text for line in kept]
+    shown = [(line.text, line.tokens) for line in kept]
     if dropped := record.requests_dropped + len(lines) - len(kept):
-        shown.insert(1, prompt("older_requests").render(count=dropped))
+        older = prompt("older_requests").render(count=dropped)
+        shown.insert(1, (older, count(older) + 1))
     return shown
 
 

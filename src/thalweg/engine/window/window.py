@@ -78,6 +78,8 @@ class Window:
     _cuts: list[int] = field(default_factory=list)
     """Indices into `items`, from `head` on, at which an exchange begins."""
     _dirty: bool = True
+    _measured: tuple[str, WindowItem] | None = None
+    """The last structured summary that was measured, and its item."""
 
     def set_beside(self, section: Beside, tokens: int) -> None:
         """Set the overhead tokens of a section, which every request has besides its messages.
@@ -135,6 +137,15 @@ class Window:
             return {}
         live = ((entry.message.uid, position) for position, entry in self.entries.items())
         return {uid: position for uid, position in live if uid in self.inserts}
+
+    def record_item(self, record: str) -> WindowItem:
+        """Return the item of a structured summary; to plan one and to apply it, measure it once."""
+        if self._measured is None or self._measured[0] != record:
+            message = record_message(record)
+            size = measure(message, self.count)
+            item = WindowItem(message, -1, size.tokens, size.bytes, section="summary")
+            self._measured = record, item
+        return self._measured[1]
 
     def add(self, entry: Entry) -> None:
         """Add the thread's next entry."""
@@ -428,9 +439,7 @@ class Window:
             self._push(self._item(entry, "system"))
         live = sorted(self.entries)
         if fold := self.fold:
-            message = record_message(fold.record)
-            size = measure(message, self.count)
-            self._push(WindowItem(message, -1, size.tokens, size.bytes, section="summary"))
+            self._push(self.record_item(fold.record))
             for turn in self._turns(fold.kept):
                 for item in self._turn(turn):
                     self._push(replace(item, opens=False))
