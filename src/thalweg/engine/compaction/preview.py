@@ -3,22 +3,25 @@
 import json
 import re
 from collections import Counter as Tally
-from itertools import product
+from itertools import chain, islice, product
+from math import fsum
 
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter
-from thalweg.engine.words import STOP_WORDS, words
+from thalweg.engine.words import STOP_WORDS, find_tokens, token_words, words
 
 LINES = 10
 """Default number of lines shown from both ends together."""
 WIDTHS = (400, 200, 100, 50, 20)
 """Characters a line may have, most generous first."""
 _ERROR = re.compile(
-    r"^.*(?:error|exception|\b(?:fail(?:ed|ure|s)?|fatal|panic|traceback|denied|not found))\b.*$",
-    re.IGNORECASE | re.MULTILINE,
+    r"(?:error|exception|\b(?:fail(?:ed|ure|s)?|fatal|panic|traceback|denied|not found))\b",
+    re.IGNORECASE,
 )
 _SCANNED = 40_000
 """Characters at each end in which errors are searched for."""
+ERRORS = 3
+"""Most lines shown because they report an error."""
 REQUESTED = 3
 """Most lines shown because of their words."""
 _REQUEST_CHARS = 4_000
@@ -56,9 +59,12 @@ def preview(
     fewer = product((LINES,), WIDTHS) if lines > LINES else ()
     value = _parsed(text)
     asked = requested_lines(text, request) if value is None else []
+    errors = _errors(text) if value is None and text.count("\n") >= min(lines, LINES) else []
     for most, width in (*product((lines,), WIDTHS), *fewer):
-        is_plain = value is None
-        body = _plain(text, width, most, asked) if is_plain else f"JSON: {_shape(value, width, 2)}"
+        if value is None:
+            body = _plain(text, width, most, (errors, asked))
+        else:
+            body = f"JSON: {_shape(value, width, 2)}"
         if body and count(body) <= room:
             return f"{head}\n{body}"
     return head
@@ -80,9 +86,16 @@ def requested_lines(text: str, request: str, most: int = REQUESTED) -> list[str]
     terms = set(words(request[-_REQUEST_CHARS:])) - STOP_WORDS
     if not terms:
         return []
-    shared = [(line, terms.intersection(words(line))) for line in dict.fromkeys(_ends(text))]
+    tokens = {line: find_tokens(line) for line in _ends(text)}
+    distinct = set(chain.from_iterable(tokens.values()))
+    meant = {token: terms.intersection(token_words(token)) for token in distinct}
+    telling = {token for token, found in meant.items() if found}
+    shared = [
+        (line, set().union(*(meant[token] for token in telling.intersection(said))))
+        for line, said in tokens.items()
+    ]
     lines_of = Tally(term for _, found in shared for term in found)
-    scores = [sum(1 / lines_of[term] for term in found) for _, found in shared]
+    scores = [fsum(1 / lines_of[term] for term in found) for _, found in shared]
     best = sorted(range(len(shared)), key=lambda k: -scores[k])[:most]
     return [shared[k][0] for k in sorted(best) if scores[k] >= _LEAST_SCORE]
 
@@ -103,7 +116,7 @@ def _parsed(text: str) -> dict[str, object] | list[object] | None:
     return value
 
 
-def _plain(text: str, width: int, most: int, asked: list[str]) -> str:
+def _plain(text: str, width: int, most: int, between: tuple[list[str], list[str]]) -> str:
     lines = text.split("\n", most * 20)[: most * 20]
     if len(lines) <= most and "\n" not in lines[-1]:
         return "\n".join(_clip(line, width) for line in lines)
@@ -111,8 +124,9 @@ def _plain(text: str, width: int, most: int, asked: list[str]) -> str:
     ends = text[-most * width * 2 :].split("\n")
     first = [_clip(line, width) for line in lines[: most - tail]]
     last = [_clip(line, width) for line in ends[len(ends) - tail :]]
-    between = dict.fromkeys([*_errors(text, width), *(_clip(line, width) for line in asked)])
-    middle = [f"… {line}" for line in between if line not in first + last]
+    errors, asked = (dict.fromkeys(_clip(line, width) for line in some) for some in between)
+    shown = dict.fromkeys((*islice(errors, ERRORS), *asked))
+    middle = [f"… {line}" for line in shown if line not in first + last]
     return "\n".join([*first, *(middle or ["…"]), *last])
 
 
@@ -122,9 +136,8 @@ def _clip(line: str, width: int) -> str:
     return f"{line[: width * 2 // 3]} […{len(line) - width:,}…] {line[-width // 3 :]}"
 
 
-def _errors(text: str, width: int) -> list[str]:
-    found = [_clip(line, width) for line in _ends(text) if _ERROR.match(line)]
-    return list(dict.fromkeys(found))[:3]
+def _errors(text: str) -> list[str]:
+    return [line for line in _ends(text) if _ERROR.search(line)]
 
 
 def _shape(value: object, width: int, depth: int) -> str:
