@@ -7,6 +7,8 @@ to is made durable, the turn is added to the journal. After a crash between any 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress, count
+from operator import is_not
 
 from thalweg.archive import Archive, Logged, ThreadKey
 from thalweg.archive.threads.branch import ThreadBranch, read_line, spans_of
@@ -281,5 +283,6 @@ def is_same(one: Message, other: Message) -> bool:
 
 def common(held: Sequence[Message], said: Sequence[Message]) -> int:
     """Count the leading messages that both have in common."""
-    odd = (k for k, pair in enumerate(zip(held, said, strict=False)) if not is_same(*pair))
-    return next(odd, min(len(held), len(said)))
+    most = min(len(held), len(said))
+    odd = compress(count(), map(is_not, held, said))  # most are the same objects
+    return next((k for k in odd if not is_same(held[k], said[k])), most)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import elide, evict, has_long_arguments, supersede, unthink
 from thalweg.engine.compaction.skills import whole_skills
-from thalweg.engine.compaction.structured_summary import Record, absorb, summarized
+from thalweg.engine.compaction.structured_summary import Record, summarized
 from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.edits import Fold, Reason, Rewrite
 from thalweg.engine.entries import Entry
@@ -86,14 +86,14 @@ def plan_fold(
     last = max(window.record.last, *(e.position for e in folded), -1)
     gone = {e.position for e in folded}
     rooms = record, _widest(scene, record) if widest is None else widest
-    text = _written(scene, absorb(window.record, folded), gone, rooms)
+    text = _written(scene, window.planned.absorb(window.record, folded), gone, rooms)
     kept |= {p for p in tail_positions if 0 <= p <= last}
     replaced = [i for i in window.items[:cut] if i.section != "system"]
     return Fold(
         reason=reason,
         turn=scene.turn,
         tokens_before=sum(i.tokens for i in replaced if i.position in gone or i.position < 0),
-        tokens_after=window.record_item(text).tokens,
+        tokens_after=window.planned.item(text).tokens,
         last=last,
         kept=tuple(sorted(kept)),
         record=text,
@@ -181,7 +181,7 @@ def join_summary(
     folded = [e for p, e in window.entries.items() if p <= fold.last and p not in fold.kept]
     began = window.record.last + 1 if first is None else first
     ended = fold.last if last is None else last
-    record = summarized(absorb(window.record, folded), began, ended, summary)
+    record = summarized(window.planned.absorb(window.record, folded), began, ended, summary)
     read, wrote = spent
     fold = replace(
         fold,
@@ -195,7 +195,7 @@ def join_summary(
     room = scene.budget.record(scene.fixed)
     rooms = fold.rooms or (room, _widest(scene, room))
     text = _written(scene, record, {e.position for e in folded}, rooms)
-    tokens = window.record_item(text).tokens
+    tokens = window.planned.item(text).tokens
     if window.tokens - fold.tokens_before + tokens > scene.budget.limit:
         return fold
     return replace(fold, record=text, tokens_after=tokens)

@@ -3,10 +3,22 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import is_
 
+from thalweg.engine.compaction.structured_summary import Record, absorb
 from thalweg.engine.compaction.summary_rendering import fenced
-from thalweg.engine.entries import Message, Opaque, Part, Text, Thinking, ToolCall, ToolUse
+from thalweg.engine.entries import (
+    Entry,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolUse,
+)
 from thalweg.engine.prompts import prompt
+from thalweg.engine.tokens import Counter, measure
 
 NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
     prompt(name).render() for name in ("no_result", "no_answer", "no_words", "begins")
@@ -34,6 +46,40 @@ class WindowItem:
 def record_message(record: str) -> Message:
     """Return the message that carries a structured summary."""
     return Message("user", (Text(record),), kind="injected")
+
+
+@dataclass(slots=True)
+class PlannedCompaction:
+    """What planning a compaction computes, so that applying it does not compute it again.
+
+    Results depend on the arguments alone, which never change; those of the last call are kept.
+    """
+
+    count: Counter
+    _item: tuple[str, WindowItem] | None = None
+    _absorbed: tuple[Record, list[Entry], Record] | None = None
+
+    def item(self, record: str) -> WindowItem:
+        """Return the item of a structured summary."""
+        if self._item is None or self._item[0] != record:
+            message = record_message(record)
+            size = measure(message, self.count)
+            item = WindowItem(message, -1, size.tokens, size.bytes, section="summary")
+            self._item = record, item
+        return self._item[1]
+
+    def absorb(self, record: Record, entries: Sequence[Entry]) -> Record:
+        """Return a record with the data of more entries; see `structured_summary.absorb`."""
+        if self._absorbed is not None:
+            old, known, absorbed = self._absorbed
+            if old is record and len(known) == len(entries) and all(map(is_, known, entries)):
+                return absorbed
+        self._absorbed = record, [*entries], absorb(record, entries)
+        return self._absorbed[2]
+
+    def applied(self) -> None:
+        """Release the entries of the compaction: it is applied."""
+        self._absorbed = None
 
 
 def is_blank(message: Message) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from thalweg.engine.compaction.structured_summary import Quote, Record, absorb, summarized
+from thalweg.engine.compaction.structured_summary import Quote, Record, summarized
 from thalweg.engine.edits import Edit, Fold, Pin, Rewrite, Strip, Unpin
 from thalweg.engine.entries import Entry, Message, Text, Thinking
 from thalweg.engine.snapshot import EngineSnapshot
@@ -22,13 +22,13 @@ from thalweg.engine.window.items import (
     BEGINS,
     NO_ANSWER,
     NO_WORDS,
+    PlannedCompaction,
     WindowItem,
     as_note,
     compacts,
     is_blank,
     is_compaction,
     placeholder,
-    record_message,
     with_ids,
     without_signed,
 )
@@ -78,8 +78,10 @@ class Window:
     _cuts: list[int] = field(default_factory=list)
     """Indices into `items`, from `head` on, at which an exchange begins."""
     _dirty: bool = True
-    _measured: tuple[str, WindowItem] | None = None
-    """The last structured summary that was measured, and its item."""
+    planned: PlannedCompaction = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.planned = PlannedCompaction(self.count)
 
     def set_beside(self, section: Beside, tokens: int) -> None:
         """Set the overhead tokens of a section, which every request has besides its messages.
@@ -137,15 +139,6 @@ class Window:
             return {}
         live = ((entry.message.uid, position) for position, entry in self.entries.items())
         return {uid: position for uid, position in live if uid in self.inserts}
-
-    def record_item(self, record: str) -> WindowItem:
-        """Return the item of a structured summary; to plan one and to apply it, measure it once."""
-        if self._measured is None or self._measured[0] != record:
-            message = record_message(record)
-            size = measure(message, self.count)
-            item = WindowItem(message, -1, size.tokens, size.bytes, section="summary")
-            self._measured = record, item
-        return self._measured[1]
 
     def add(self, entry: Entry) -> None:
         """Add the thread's next entry."""
@@ -419,7 +412,9 @@ class Window:
     def _apply_fold(self, fold: Fold) -> None:
         gone = [p for p in self.entries if p <= fold.last and p not in fold.kept]
         first = self.record.last + 1 if fold.summary_first is None else fold.summary_first
-        self.record = absorb(self.record, [self.entries.pop(p) for p in sorted(gone)])
+        folded = [self.entries.pop(p) for p in sorted(gone)]
+        self.record = self.planned.absorb(self.record, folded)
+        self.planned.applied()
         if fold.summary is not None:
             last = fold.last if fold.summary_last is None else fold.summary_last
             self.record = summarized(self.record, first, last, fold.summary)
@@ -439,7 +434,7 @@ class Window:
             self._push(self._item(entry, "system"))
         live = sorted(self.entries)
         if fold := self.fold:
-            self._push(self.record_item(fold.record))
+            self._push(self.planned.item(fold.record))
             for turn in self._turns(fold.kept):
                 for item in self._turn(turn):
                     self._push(replace(item, opens=False))

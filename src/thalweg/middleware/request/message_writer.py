@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress, count, pairwise, takewhile
-from operator import is_not
+from itertools import compress, count, pairwise
+from operator import is_not, ne, or_
 
 from langchain_core.messages import AnyMessage, BaseMessage
 
@@ -43,8 +43,7 @@ class ParsedMessages:
         new ones, and comparing them takes a twentieth of the time of converting them.
         """
         same = common_prefix(self.sources, sources)
-        pairs = zip(self.sources[same:], sources[same:], strict=False)
-        same += sum(1 for _ in takewhile(lambda pair: _is_equal(*pair), pairs))
+        same += _equal_prefix(self.sources[same:], sources[same:])
         rest = zip(self.sources[same:], self.messages[same:], strict=True)
         later = {source.id: (source, message) for source, message in rest}
         read = self.messages[:same]
@@ -60,6 +59,14 @@ class ParsedMessages:
 def common_prefix(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
     """Count the leading messages that are the same objects in both."""
     return next(compress(count(), map(is_not, old, new)), min(len(old), len(new)))
+
+
+def _equal_prefix(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
+    """Count the leading messages that are equal in both; see `_is_equal`."""
+    differ = map(
+        or_, map(ne, map(vars, old), map(vars, new)), map(is_not, map(type, old), map(type, new))
+    )
+    return next(compress(count(), differ), min(len(old), len(new)))
 
 
 def _is_equal(one: BaseMessage, other: BaseMessage) -> bool:
