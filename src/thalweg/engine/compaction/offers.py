@@ -132,7 +132,7 @@ def fold(scene: PlanningContext, costs: Costs, tail: int, *, summarizes: bool) -
 def _fold(scene: PlanningContext, tail: int) -> Iterator[Sequence[Edit]]:
     room = scene.budget.record(scene.fixed)
     planned = plan_fold(scene, tail=tail, record=room, reason=WHY)
-    if planned is not None and planned.freed >= scene.budget.progress:
+    if planned is not None:
         yield (planned, *plan_tail(scene, planned.last))
 
 

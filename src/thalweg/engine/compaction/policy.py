@@ -71,7 +71,8 @@ class RentOrBuy:
     """Whether the provider is to compact the request that was just prepared."""
     memory: dict[str, float] = field(default_factory=dict)
     """`fold`, `clear`: rent paid since the last action. `freed`: tokens freed; `missed`: cost of
-    fetching some of them again, up to position `seen`."""
+    fetching some of them again, up to position `seen`. `over`: tokens by which the last planned
+    compaction freed less than estimated."""
 
     PRIOR_FREED = 50_000
     PRIOR_MISSED = 0.075
@@ -99,7 +100,7 @@ class RentOrBuy:
         if self.asks:
             self.memory["fold"] = 0.0
         elif due and self.provider_compacts is None and scene.window.tokens <= scene.budget.limit:
-            yield from self._taken(due[0], self._foretold(rungs[due[0]], scene))
+            yield from self._taken(due[0], self._foretold(due[0], rungs[due[0]], scene))
         for batch in squeeze(scene):
             yield from self._taken("fold", [batch])
 
@@ -148,11 +149,25 @@ class RentOrBuy:
     def _price(self, offer: CandidateAction) -> float:
         return offer.price + self.missed * max(0, offer.freed)
 
-    def _foretold(self, offer: CandidateAction, scene: PlanningContext) -> Iterator[Sequence[Edit]]:
-        """Yield the edits of an offer; the first one has the forecast for all of them."""
+    def _foretold(
+        self, name: str, offer: CandidateAction, scene: PlanningContext
+    ) -> Iterator[Sequence[Edit]]:
+        """Yield the edits of an offer; the first one has the forecast for all of them.
+
+        A compaction that frees too little is dropped. It is not even planned if the last one fell
+        short of its estimate by so much that this one would be dropped, too: where requests fill
+        the structured summary, planning it costs more time than the rest of the call.
+        """
         forecast = Forecast(self._price(offer), offer.saving, scene.turn)
+        least = scene.budget.progress
+        if name == "fold" and offer.freed - self.memory.get("over", 0.0) < least:
+            return
         batches = offer.edits(scene)
         for first, *others in batches:
+            if name == "fold":
+                self.memory["over"] = float(max(0, offer.freed - first.freed))
+                if first.freed < least:
+                    return
             yield (replace(first, forecast=forecast), *others)
             yield from batches
 
