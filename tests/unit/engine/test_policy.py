@@ -1,12 +1,15 @@
 """Rent or buy: when a fold has paid, when it cannot pay, and when it must be."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
 from tests.property.driving import Drive
 from tests.property.strategies import Scenario
-from tests.unit.engine.threads import run, steps, user
+from tests.unit.engine.threads import run, says, steps, user
+from thalweg.engine.compaction import offers
+from thalweg.engine.compaction.plan import plan_fold
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.policy import Policy, RentOrBuy
 from thalweg.engine.edits import Edit, Evict, Fold
@@ -138,3 +141,36 @@ def test_without_a_policy_the_thread_is_sent_as_it_is() -> None:
 def test_reading_is_cheaper_than_writing_in_every_tariff(name: str) -> None:
     """Otherwise the rule would have nothing to decide."""
     assert 0 < TARIFFS[name].read < 1 <= TARIFFS[name].write
+
+
+class Forgetful(RentOrBuy):
+    """Plans each compaction that is due, whatever came of the last one."""
+
+    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
+        """See `Policy.prepare`."""
+        self.memory.pop("over", None)
+        yield from super().prepare(scene, cold=cold)
+
+
+def test_a_compaction_that_would_be_dropped_is_not_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Constraints fill the structured summary: the edits are the same, with fewer plans."""
+    planned: list[int] = []
+
+    def counted(scene: PlanningContext, **given: Any) -> Fold | None:  # noqa: ANN401 (as theirs)
+        planned.append(scene.turn)
+        return plan_fold(scene, **given)
+
+    monkeypatch.setattr(offers, "plan_fold", counted)
+    rule = "You must never touch module {}, and always ask before its caller {} is changed."
+    messages = [m for n in range(150) for m in (user(rule.format(n, n)), says(f"Noted, rule {n}."))]
+    scenario = Scenario((*messages, user("Go")), Budget(window=128_000), "anthropic")
+    plans: dict[type[RentOrBuy], int] = {}
+    edits: dict[type[RentOrBuy], list[int]] = {}
+    for policy in (Forgetful, RentOrBuy):
+        planned.clear()
+        driven = Drive(scenario, policy=policy(TARIFFS["anthropic"])).run()
+        plans[policy] = len(planned)
+        edits[policy] = [fold.last for fold in _folds(driven)]
+
+    assert edits[RentOrBuy] == edits[Forgetful]
+    assert plans[RentOrBuy] <= plans[Forgetful] / 2

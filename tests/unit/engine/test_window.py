@@ -2,8 +2,9 @@
 
 from tests.property.driving import quick_count
 from tests.unit.engine.threads import call, entries, result, says, system, user
+from thalweg.engine.compaction.structured_summary import Record, absorb
 from thalweg.engine.entries import Message, Text, Thinking, ToolCall
-from thalweg.engine.window.items import BEGINS, NO_ANSWER, NO_RESULT
+from thalweg.engine.window.items import BEGINS, NO_ANSWER, NO_RESULT, PlannedCompaction
 from thalweg.engine.window.validity import check
 from thalweg.engine.window.window import Window
 
@@ -105,3 +106,17 @@ def test_a_cut_for_messages_leaves_at_least_so_many() -> None:
         left = len(window.items) - cut
         assert 0 <= left - number <= 1 or left == len(window.items) < number
         assert window.items[cut].message.role != "tool"
+
+
+def test_a_planned_compaction_is_computed_once_and_again_for_other_entries() -> None:
+    """The same record and entries give the same object; other ones give what they are."""
+    planned, record = PlannedCompaction(quick_count), Record()
+    first, second = entries(user("Go"), says("Gone."))
+
+    absorbed = planned.absorb(record, [first])
+    assert planned.absorb(record, [first]) is absorbed
+    assert planned.absorb(record, [first, second]) == absorb(record, [first, second])
+    assert planned.absorb(absorbed, [second]) == absorb(record, [first, second])
+    item = planned.item("what was said")
+    assert planned.item("what was said") is item
+    assert planned.item("what was done").message.text == "what was done"
