@@ -7,8 +7,6 @@ messages, edits and calls produce the same requests, to the byte.
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
-from functools import cache
 from typing import Any
 
 from thalweg.engine.compaction.skills import LoadedSkill
@@ -112,12 +110,7 @@ LEVEL = 4
 
 
 def _values(value: Any) -> dict[str, Any]:  # noqa: ANN401 (any dataclass)
-    return {name: getattr(value, name) for name in _names(type(value))}
-
-
-@cache
-def _names(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
 def standing_from_bytes(saved: bytes) -> EngineSnapshot:
