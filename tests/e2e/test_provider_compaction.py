@@ -23,7 +23,10 @@ from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import ConfigError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.testing.strict import Answer, Request, StrictProvider
+from thalweg.testing.strict.exchange import RequestProblem
+from thalweg.testing.strict.rules import anthropic_blocks, responses_compaction
 
+INVALID = RequestProblem("messages.1.content.0: compaction_signature_invalid: compaction")
 KEY = ThreadKey("local", "t")
 WINDOW = 100_000
 TRIGGER = {"type": "input_tokens", "value": 50_000}
@@ -174,6 +177,26 @@ def _said(body: dict[str, Any]) -> str:
     plain = [content for content in contents if isinstance(content, str)]
     listed = [part for content in contents if isinstance(content, list) for part in content]
     return "\n".join([*plain, *(str(part.get("text")) for part in listed)])
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai"])
+def test_a_block_that_is_refused_is_left_out(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The provider's key has changed (openai/codex#36704): our summary takes the block's place."""
+    thread = Thread(tmp_path)
+    with StrictProvider(window=WINDOW, answer=answer) as provider:
+        thread.run(MAKERS[name](provider), times=2)
+        before = len(provider.requests)
+        monkeypatch.setattr(responses_compaction, "summary_in", lambda _: ("", ""))
+        monkeypatch.setitem(anthropic_blocks._RULES, "compaction", lambda *_: iter([INVALID]))  # noqa: SLF001 (the refusal itself)
+        thread.run(MAKERS[name](provider))
+        seen = provider.requests[before:]
+
+    assert blocks(seen[0].body or {})
+    assert [bool(one.problems) for one in seen] == [True, *(False for _ in seen[1:])]
+    assert not any(blocks(one.body or {}) for one in seen[1:])
+    assert thread.folds()[0].record[:200] in _said(seen[1].body or {})
 
 
 def test_a_block_that_was_asked_for_by_the_user_counts(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ CONTENT = (
 SETTINGS = (
     "tools.0.custom.input_schema: JSON schema is invalid",
     "max_tokens: must be greater than or equal to 1",
+    "context_management.edits.0: Input should be a valid edit",
     'Unsupported value: \'temperature\'. {"param": "temperature", "code": "unsupported_value"}',
     "* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name.",
     "Your credit balance is too low to access the Anthropic API.",

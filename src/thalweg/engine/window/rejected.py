@@ -12,6 +12,7 @@ from thalweg.engine.compaction.rewrites import showing
 from thalweg.engine.edits import Edit, Elide, Reason
 from thalweg.engine.entries import Media, Opaque, Part, Text, Thinking
 from thalweg.engine.prompts import prompt
+from thalweg.engine.window.items import is_compaction
 
 REFUSED: Reason = "the provider refused the request"
 """Reason of these edits."""
@@ -20,6 +21,11 @@ REFUSED: Reason = "the provider refused the request"
 def plan_without_reasoning(scene: PlanningContext) -> list[Edit]:
     """Plan to drop all reasoning of live messages."""
     return [*_rewritten(scene, lambda part, _: () if isinstance(part, Thinking) else (part,))]
+
+
+def plan_without_compactions(scene: PlanningContext) -> list[Edit]:
+    """Plan to drop the blocks of a provider's compactions: our structured summary is sent."""
+    return [*_rewritten(scene, lambda part, _: () if is_compaction(part) else (part,))]
 
 
 def plan_without_media(scene: PlanningContext) -> list[Edit]:

@@ -16,7 +16,12 @@ from dataclasses import dataclass
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.edits import Edit
 from thalweg.engine.window.binding import BINDING_REFUSAL
-from thalweg.engine.window.rejected import plan_plain, plan_without_media, plan_without_reasoning
+from thalweg.engine.window.rejected import (
+    plan_plain,
+    plan_without_compactions,
+    plan_without_media,
+    plan_without_reasoning,
+)
 from thalweg.middleware.request.overflow import is_otherwise
 from thalweg.middleware.request.provider_errors import error_chain, status_of, text_of
 
@@ -108,7 +113,7 @@ _PLACE = re.compile(
     # Anthropic and Gemini begin with the path
     r"|(?:^|[\s'\"*])(?:GenerateContentRequest\.)?((?:tools?|tool_choice|tool_config|thinking|"
     r"temperature|top_[pk]|max_tokens|model|metadata|stop_sequences|service_tier|output_config|"
-    r"response_format|text|reasoning|generation_?config|safety_settings|betas|messages|input|"
+    r"context_management|response_format|text|reasoning|generation_?config|safety_settings|betas|messages|input|"
     r"contents|system|system_instruction)(?:[.\[][^\s:]*)?):",
 )
 _MESSAGES = re.compile(r"(?:messages|input|contents|system|instructions)")
@@ -123,6 +128,11 @@ CAUSES: tuple[Cause, ...] = (
         "reasoning bound to another prefix",
         BINDING_REFUSAL,
         lambda rejected: rejected.strip(),
+    ),
+    Cause(
+        "a compaction that the provider does not accept any more",
+        _any(r"\bcompaction\b", r"\bcmp_"),  # `compaction_signature_invalid`, OpenAI: the item's id
+        lambda rejected: plan_without_compactions(rejected.scene),
     ),
     Cause(
         "reasoning that the provider does not accept any more",
