@@ -90,7 +90,7 @@ _ITEM = re.compile(r"[-*•][ \t]|\d{1,2}[.)）、][ \t]*")
 def _set_off(text: str) -> Iterator[QuotedSpan]:
     """Yield the text below a line that ends in a colon, for any wording of that line.
 
-    A list is the speaker's own.
+    A list is the speaker's own, and so is text after a remark: `Some context:`.
     """
     done = 0
     for found in _ANNOUNCED.finditer(text):
@@ -101,7 +101,7 @@ def _set_off(text: str) -> Iterator[QuotedSpan]:
         if not words:
             continue
         done = found.end()
-        if not _ITEM.match(text, done):
+        if not _ITEM.match(text, done) and not _REMARK.fullmatch(words.strip()):
             yield QuotedSpan(done, _end_of_report(text, done), "pasted text")
 
 
@@ -157,6 +157,21 @@ _LABEL = re.compile(
     rf"{_NAME}"
     r"[*_]{0,2}[:：](?!//)[*_]{0,2}[ \t]*(?=\S|$)"
 )
+_REMARK = re.compile(
+    r"(?:(?:a |one |some |quick |side |small |important |my |our |about |for |just |big |good "
+    r"|bad |great |sad |other |another |last |final |more |new )*(?:news"
+    r"|announcement|notes?|p\.?s|fyi|updates?|corrections?|context|background|about me|me|about us"
+    r"|goals?|questions?|summary|btw|by the way|edit|reminder|important|info|intro|introduction"
+    r"|problem|preferences?|thing|more|record|future reference|reference|reason|facts?|details?"
+    r"|setup|stack|project|rules?|addition|anyway|also|hi|hello|hey|thanks|so|remember"
+    r"|remember this|todo|name|job|role|work|hobbies|likes|dislikes|location|age|e-?mail|phone"
+    r"|city|status|plan|task|issue|situation|environment|diet|allergies|languages?|editor"
+    r"|situación|contexto|nota|hinweis|kontext|info|übrigens|contexte|remarque)(?: (?:is|to|on|of"
+    r"|for|about|the|this)\b.*)?)|.*(?:补充|另外|顺便|背景|更正|说明|备注|注意|提醒|情况|目标"
+    r"|问题|关于|信息|总之|其实|一点|记住|记一下|记得|喜好|偏好|习惯|要求|名字|职业|爱好|地址"
+    r"|电话|邮箱|城市|年龄|项目|技术栈|环境|规则|原因|计划).*",
+    re.IGNORECASE,
+)
 _FIRST = re.compile(
     r"\b(?:I|I'm|I've|I'd|my|me|we|our|ich|mein\w*|wir|je|j'|mon|ma|mes|yo|mi|mis|eu|meu|minha|io"
     r"|mio|mia|you|your)\b|[我咱俺您你]|[私僕俺]|\b(?:я|мой|моя|мне|ты|вы)\b",
@@ -195,7 +210,7 @@ def _transcripts(text: str) -> Iterator[QuotedSpan]:
     seen: dict[str, int] = {}
     for start, end in lines(text):
         label = _LABEL.match(text, start, end)
-        if label is None:
+        if label is None or _REMARK.fullmatch(label[1].strip()):
             continue
         name = label[1].strip().casefold()
         if name in seen or _is_speech(text, label):
