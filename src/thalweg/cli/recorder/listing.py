@@ -12,6 +12,7 @@ from thalweg.cli.printing import AsJson, tell
 from thalweg.cli.recorder.options import Owner, Place
 from thalweg.engine.transcript import printable
 from thalweg.recorder.place import recorder_place
+from thalweg.recorder.searching import SearchFilter
 from thalweg.recorder.sessions import RecordedSession, list_sessions
 
 _HEAD = "newest            agent        compactions     cost  title; project; thread"
@@ -34,11 +35,12 @@ def sessions(
     The cost is what the agent reported, at today's prices of its last model; `-` where it did not
     report or the price is unknown. `thalweg thread history ID` prints a session.
     """
+    only = SearchFilter(project=project, agent=agent)
     with open_existing(archive or recorder_place()) as opened:
         found = [
             (thread, session)
             for thread, session in list_sessions(opened, owner)
-            if session.is_in(project) and (not agent or session.agent == agent)
+            if only.admits(session)
         ]
     found.sort(key=lambda pair: pair[1].ended_at)
     if not found and not as_json:

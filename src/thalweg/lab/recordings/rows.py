@@ -5,16 +5,23 @@ its provider object (line, id, time, usage, author) override what the wire read.
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from thalweg.engine.entries import Kind, Message, Text, Usage
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import to_json
 from thalweg.lab.recordings.base import RecordedCompaction, Recording, SessionInfo
-from thalweg.lab.recordings.source import NOTED_CHARS, BrokenLine, JsonObject, RecordedFile
+from thalweg.lab.recordings.source import (
+    NOTED_CHARS,
+    BrokenLine,
+    JsonObject,
+    RecordedFile,
+    RecordedRow,
+)
 
 RECORDED_SUMMARY = "recorded_summary"
 """Code of a note: the recorded agent's own summary of a compaction, which is dropped."""
@@ -51,6 +58,44 @@ class Recorded:
     name: str = ""
     is_error: bool = False
     usage: Usage | None = None
+
+
+@dataclass(slots=True)
+class SessionRows(ABC):
+    """The rows of a session's log that were processed so far."""
+
+    notes: list[Note]
+    items: list[Recorded | BrokenLine] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    info: SessionInfo = field(default_factory=SessionInfo)
+    compactions: list[RecordedCompaction] = field(default_factory=list)
+
+    @abstractmethod
+    def take(self, row: RecordedRow | BrokenLine) -> None:
+        """Process the next row."""
+
+    def read(
+        self,
+        source: RecordedFile,
+        log_format: str,
+        wire: Read,
+        *,
+        why: Mapping[str, str] | None = None,
+    ) -> Recording:
+        """Process all rows of a file; return its recording, as `as_recording` does."""
+        for row in source.lines:
+            self.take(row)
+        return as_recording(
+            source.name,
+            log_format,
+            wire,
+            self.items,
+            notes=self.notes,
+            skipped=self.skipped,
+            why=why,
+            session=self.info,
+            compactions=self.compactions,
+        )
 
 
 def as_recording(

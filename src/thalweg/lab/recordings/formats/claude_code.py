@@ -6,7 +6,6 @@ no messages of the thread.
 """
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,7 +16,7 @@ from thalweg.lab.recordings.base import RecordedCompaction, Recording, SessionIn
 from thalweg.lab.recordings.rows import (
     LogFormat,
     Recorded,
-    as_recording,
+    SessionRows,
     as_str,
     odd_row,
     summary_note,
@@ -55,18 +54,8 @@ def read(source: RecordedFile) -> Recording:
     session = _ClaudeSession(
         notes=list(source.notes), of_subagent=_is_of_subagent(source), info=SessionInfo(id=own)
     )
-    for row in source.lines:
-        session.take(row)
-    return as_recording(
-        source.name,
-        NAME,
-        AnthropicWire().read,
-        session.items,
-        notes=session.notes,
-        skipped=session.skipped,
-        why={"subagents": "they are threads of their own"},
-        session=session.info,
-        compactions=session.compactions,
+    return session.read(
+        source, NAME, AnthropicWire().read, why={"subagents": "they are threads of their own"}
     )
 
 
@@ -77,13 +66,10 @@ def _is_of_subagent(source: RecordedFile) -> bool:
 
 
 @dataclass(slots=True)
-class _ClaudeSession:
+class _ClaudeSession(SessionRows):
     """The rows processed so far."""
 
-    notes: list[Note]
     of_subagent: bool = False
-    items: list[Recorded | BrokenLine] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
     open_id: str = ""
     """Id of the model message that further rows may continue."""
     open_at: int = -1
@@ -92,8 +78,6 @@ class _ClaudeSession:
     """Processed messages, by the uuid of their row."""
     prompted: set[str] = field(default_factory=set)
     """Uuids of rows that a user's message follows."""
-    info: SessionInfo = field(default_factory=SessionInfo)
-    compactions: list[RecordedCompaction] = field(default_factory=list)
 
     def take(self, row: RecordedRow | BrokenLine) -> None:
         if isinstance(row, BrokenLine):

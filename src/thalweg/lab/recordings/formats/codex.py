@@ -4,18 +4,16 @@ A row of type `response_item` wraps one item of OpenAI's Responses API. Older fi
 items bare.
 """
 
-from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from thalweg.engine.entries import Usage
-from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.openai_responses import OpenAIResponsesWire
-from thalweg.lab.recordings.base import RecordedCompaction, Recording, SessionInfo
+from thalweg.lab.recordings.base import RecordedCompaction, Recording
 from thalweg.lab.recordings.rows import (
     LogFormat,
     Recorded,
-    as_recording,
+    SessionRows,
     as_str,
     odd_row,
     summary_note,
@@ -60,33 +58,16 @@ def _is_bare(row: JsonObject) -> bool:
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording of the model's input and output; events repeat them and are skipped."""
-    session = _CodexSession(notes=list(source.notes))
-    for row in source.lines:
-        session.take(row)
-    return as_recording(
-        source.name,
-        NAME,
-        OpenAIResponsesWire().read,
-        session.items,
-        notes=session.notes,
-        skipped=session.skipped,
-        session=session.info,
-        compactions=session.compactions,
-    )
+    return _CodexSession(list(source.notes)).read(source, NAME, OpenAIResponsesWire().read)
 
 
 @dataclass(slots=True)
-class _CodexSession:
+class _CodexSession(SessionRows):
     """The rows processed so far."""
 
-    notes: list[Note]
-    items: list[Recorded | BrokenLine] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
     answer_at: int = -1
     """Index in `items` at which the model's last answer begins; -1 before the first."""
     answering: bool = False
-    info: SessionInfo = field(default_factory=SessionInfo)
-    compactions: list[RecordedCompaction] = field(default_factory=list)
 
     def take(self, row: RecordedRow | BrokenLine) -> None:
         if isinstance(row, BrokenLine):

@@ -3,7 +3,6 @@
 A row of type `message` wraps one message; its blocks are Anthropic's with other names.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,11 +11,11 @@ from thalweg.engine.entries import Kind
 from thalweg.engine.wires.anthropic import AnthropicWire
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import as_usage
-from thalweg.lab.recordings.base import RecordedCompaction, Recording, SessionInfo
+from thalweg.lab.recordings.base import RecordedCompaction, Recording
 from thalweg.lab.recordings.rows import (
     LogFormat,
     Recorded,
-    as_recording,
+    SessionRows,
     as_str,
     odd_row,
     summary_note,
@@ -44,31 +43,14 @@ def _role(row: JsonObject) -> str:
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording of every message, in file order, abandoned branches included."""
-    session = _PiSession(notes=list(source.notes))
-    for row in source.lines:
-        session.take(row)
-    return as_recording(
-        source.name,
-        NAME,
-        AnthropicWire().read,
-        session.items,
-        notes=session.notes,
-        skipped=session.skipped,
-        session=session.info,
-        compactions=session.compactions,
-    )
+    return _PiSession(list(source.notes)).read(source, NAME, AnthropicWire().read)
 
 
 @dataclass(slots=True)
-class _PiSession:
+class _PiSession(SessionRows):
     """The rows processed so far."""
 
-    notes: list[Note]
-    items: list[Recorded | BrokenLine] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
     parents: set[str] = field(default_factory=set)
-    info: SessionInfo = field(default_factory=SessionInfo)
-    compactions: list[RecordedCompaction] = field(default_factory=list)
 
     def take(self, row: RecordedRow | BrokenLine) -> None:
         if isinstance(row, BrokenLine):
