@@ -1,15 +1,24 @@
-"""Agents of three frameworks with our engine in their seam, for the contract and for figures."""
+"""Agents of three frameworks with our engine in their seam, for the contract and for figures.
+
+    python -m tests.e2e.slot_hosts HOST URL ARCHIVE THREAD STATE
+
+asks an agent every line of its input and prints each answer; STATE is the file in which the
+application keeps what the framework gives it to keep.
+"""
 
 import asyncio
 import json
+import re
+import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from agents import Agent as SdkAgent
-from agents import OpenAIResponsesModel, RunConfig, Runner, function_tool
-from openai import AsyncOpenAI, OpenAI
+from agents import OpenAIResponsesModel, Runner, function_tool
+from openai import AsyncOpenAI, BadRequestError, OpenAI
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -22,11 +31,12 @@ from thalweg.integrations.pydantic_ai import ThalwegContext
 from thalweg.integrations.slot import EngineSlot
 from thalweg.testing.slots import WINDOW
 from thalweg.testing.slots import fetch as fetch_page
-from thalweg.testing.strict import StrictProvider
 
 MODEL = "gpt-5.1"
 OUTPUT = 2_000
 POLICY = ContextPolicy(window=WINDOW, max_output=OUTPUT)
+OPEN_POLICY = ContextPolicy(max_output=OUTPUT)
+"""For a framework that states the window of its model."""
 INSTRUCTIONS = "Answer briefly."
 
 
@@ -60,7 +70,7 @@ class SdkHost:
                 model=OpenAIResponsesModel(MODEL, client),
                 tools=[function_tool(fetch), session.recall_tool],
             )
-            config = RunConfig(call_model_input_filter=session.filter_input, tracing_disabled=True)
+            config = replace(session.run_config, tracing_disabled=True)
             done = await Runner.run(
                 agent, text, session=session, run_config=config, hooks=session.hooks
             )
@@ -72,6 +82,13 @@ class SdkHost:
     def reopened(self) -> Self:
         """Return the agent of another process."""
         return type(self)(self.url, self.archive, self.thread, self.policy)
+
+    def state(self) -> str:
+        """Return what the application keeps: the session has the conversation."""
+        return ""
+
+    def resume(self, state: str) -> None:
+        """Continue from what the application kept."""
 
     def close(self) -> None:
         """Close the archive."""
@@ -112,9 +129,17 @@ class PydanticHost:
 
     def reopened(self) -> Self:
         """Return the agent of another process."""
-        stored = ModelMessagesTypeAdapter.dump_json(self.history)
-        history = ModelMessagesTypeAdapter.validate_json(stored)
-        return type(self)(self.url, self.archive, self.thread, self.policy, history)
+        other = type(self)(self.url, self.archive, self.thread, self.policy)
+        other.resume(self.state())
+        return other
+
+    def state(self) -> str:
+        """Return what the application keeps."""
+        return ModelMessagesTypeAdapter.dump_json(self.history).decode()
+
+    def resume(self, state: str) -> None:
+        """Continue from what the application kept."""
+        self.history = ModelMessagesTypeAdapter.validate_json(state)
 
     def close(self) -> None:
         """Close the archive."""
@@ -122,6 +147,8 @@ class PydanticHost:
 
 
 Rows = list[dict[str, Any]]
+ATTEMPTS = 4
+"""How often Hermes 0.19 sends a request: after each refusal for its size it calls `compress`."""
 TOOL = {
     "name": "fetch",
     "description": "Return the text of a page.",
@@ -140,7 +167,7 @@ class HermesLoop:
     archive: Path | str
     thread: str
     selects: bool
-    policy: ContextPolicy = POLICY
+    policy: ContextPolicy = OPEN_POLICY
     rows: Rows = field(default_factory=list)
     engine: HermesThreads = field(init=False)
     system: Sequence[dict[str, Any]] = ({"role": "system", "content": INSTRUCTIONS},)
@@ -166,19 +193,36 @@ class HermesLoop:
         tools: Any = [{"type": "function", "function": schema} for schema in schemas]
         if not self.selects and self.engine.should_compress():
             self.rows = self.engine.compress([*self.rows])
-        sent: Any = [*self.system, *self.rows]
-        if self.selects:
-            kept = json.loads(json.dumps(self.rows))  # a copy, as Hermes makes one
-            sent = self.engine.select_context(
-                sent, conversation_messages=kept, budget_tokens=WINDOW
-            )
-        got = client.chat.completions.create(
-            model=MODEL, messages=sent, tools=tools, max_completion_tokens=OUTPUT
-        )
+        for attempt in range(ATTEMPTS):
+            try:
+                got = client.chat.completions.create(
+                    model=MODEL, messages=self._sent(), tools=tools
+                )
+            except BadRequestError as error:
+                if attempt == ATTEMPTS - 1:
+                    raise
+                self._shrink(str(error))
+            else:
+                break
         if got.usage is not None:
             self.engine.update_from_response(got.usage.model_dump())
         self.rows.append(got.choices[0].message.model_dump(exclude_none=True))
         return self.rows[-1].get("tool_calls") or []
+
+    def _shrink(self, said: str) -> None:
+        """Do as Hermes does after a refusal: set the window that it names, and compress."""
+        named = re.search(r"maximum context length is (\d+)", said)
+        if named and int(named[1]) < self.engine.context_length:
+            self.engine.update_model(MODEL, int(named[1]), provider="openai")
+        self.rows = self.engine.compress([*self.rows])
+
+    def _sent(self) -> Any:  # noqa: ANN401 (OpenAI's messages)
+        sent = [*self.system, *self.rows]
+        if not self.selects:
+            return sent
+        kept = json.loads(json.dumps(self.rows))  # a copy, as Hermes makes one
+        budget = self.engine.context_length
+        return self.engine.select_context(sent, conversation_messages=kept, budget_tokens=budget)
 
     def _result(self, call: dict[str, Any]) -> dict[str, Any]:
         name, asked = call["function"]["name"], json.loads(call["function"]["arguments"])
@@ -187,18 +231,44 @@ class HermesLoop:
 
     def reopened(self) -> Self:
         """Return the agent of another process."""
-        rows = json.loads(json.dumps(self.rows))
-        return type(self)(self.url, self.archive, self.thread, self.selects, self.policy, rows)
+        other = type(self)(self.url, self.archive, self.thread, self.selects, self.policy)
+        other.resume(self.state())
+        return other
+
+    def state(self) -> str:
+        """Return what Hermes keeps."""
+        return json.dumps(self.rows)
+
+    def resume(self, state: str) -> None:
+        """Continue from what Hermes kept."""
+        self.rows = json.loads(state)
 
     def close(self) -> None:
-        """Close the archive."""
+        """End the session, as Hermes does when its process ends, and close the archive."""
+        self.engine.on_session_end(self.thread, self.rows)
         self.engine.slot.close()
 
 
-Make = Callable[[StrictProvider, Path | str, str], "SdkHost | PydanticHost | HermesLoop"]
-HOSTS: dict[str, Make] = {
-    "openai-agents": lambda p, archive, thread: SdkHost(p.openai_url, archive, thread),
-    "pydantic-ai": lambda p, archive, thread: PydanticHost(p.openai_url, archive, thread),
-    "hermes, selecting": lambda p, a, t: HermesLoop(p.openai_url, a, t, selects=True),
-    "hermes, compressing": lambda p, a, t: HermesLoop(p.openai_url, a, t, selects=False),
+Host = SdkHost | PydanticHost | HermesLoop
+HOSTS: dict[str, Callable[[str, Path | str, str], Host]] = {
+    "openai-agents": SdkHost,
+    "pydantic-ai": PydanticHost,
+    "hermes, selecting": partial(HermesLoop, selects=True),
+    "hermes, compressing": partial(HermesLoop, selects=False),
 }
+
+
+def main(name: str, url: str, archive: str, thread: str, place: str) -> None:
+    """Ask every line of the input."""
+    host, state = HOSTS[name](url, archive, thread), Path(place)
+    if state.exists():
+        host.resume(state.read_text("utf-8"))
+    for line in sys.stdin:
+        sys.stdout.write(f"{host.ask(line.strip())}\n")
+        sys.stdout.flush()
+        state.write_text(host.state(), "utf-8")
+    host.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

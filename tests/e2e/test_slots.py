@@ -1,41 +1,50 @@
 """The engine behind the seams of other frameworks: real agents, a real socket, strict rules."""
 
+import sys
 from pathlib import Path
 
 from tests.e2e.slot_hosts import HOSTS
 from thalweg.testing.slots import EngineSlotContract, SlotHost
-from thalweg.testing.strict import StrictProvider
 
 
-class TestOpenAIAgents(EngineSlotContract):
+class _Contract(EngineSlotContract):
+    """The contract for one of `slot_hosts`."""
+
+    name = ""
+
+    def host(self, url: str, archive: Path, thread: str) -> SlotHost:
+        """Return its agent."""
+        return HOSTS[self.name](url, archive, thread)
+
+    def command(self, url: str, archive: Path, thread: str, state: Path) -> list[str]:
+        """Return the command of its process."""
+        arguments = [self.name, url, str(archive), thread, str(state)]
+        return [sys.executable, "-m", "tests.e2e.slot_hosts", *arguments]
+
+
+class TestOpenAIAgents(_Contract):
     """OpenAI's Agents SDK, over Responses."""
 
-    def host(self, provider: StrictProvider, archive: Path, thread: str) -> SlotHost:
-        """Return its agent."""
-        return HOSTS["openai-agents"](provider, archive, thread)
+    name = "openai-agents"
 
 
-class TestPydanticAI(EngineSlotContract):
+class TestPydanticAI(_Contract):
     """Pydantic AI, over Chat Completions."""
 
-    def host(self, provider: StrictProvider, archive: Path, thread: str) -> SlotHost:
-        """Return its agent."""
-        return HOSTS["pydantic-ai"](provider, archive, thread)
+    name = "pydantic-ai"
 
 
-class TestHermesSelecting(EngineSlotContract):
+class TestHermesSelecting(_Contract):
     """Hermes' interface of today: a view for each request."""
 
-    def host(self, provider: StrictProvider, archive: Path, thread: str) -> SlotHost:
-        """Return its agent."""
-        return HOSTS["hermes, selecting"](provider, archive, thread)
+    name = "hermes, selecting"
 
 
-class TestHermesCompressing(EngineSlotContract):
+class TestHermesCompressing(_Contract):
     """Hermes' older interface: the view replaces the transcript."""
 
+    name = "hermes, compressing"
     logs_at_once = False
 
-    def host(self, provider: StrictProvider, archive: Path, thread: str) -> SlotHost:
-        """Return its agent."""
-        return HOSTS["hermes, compressing"](provider, archive, thread)
+
+del _Contract

@@ -52,6 +52,8 @@ class HermesThreads:
         self.wire = _WIRE.name
         self._selects = False
         """Whether this Hermes asks for each request."""
+        self._is_due = False
+        """Whether the transcript reached the threshold: `compress` is called for that."""
 
     def __deepcopy__(self, memo: object) -> Self:
         """Return an engine for another agent, over the same archive."""
@@ -107,7 +109,8 @@ class HermesThreads:
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
         """Return whether the transcript is to be replaced: never if each request is selected."""
         tokens = self.last_prompt_tokens if prompt_tokens is None else prompt_tokens
-        return not self._selects and 0 < self.threshold_tokens <= tokens
+        self._is_due = not self._selects and 0 < self.threshold_tokens <= tokens
+        return self._is_due
 
     def compress(
         self,
@@ -119,10 +122,16 @@ class HermesThreads:
     ) -> Rows:
         """Return the view that takes the place of the transcript.
 
+        Where neither the threshold nor the user is the reason, the provider refused the request as
+        too large: the view is smaller than that.
+
         Raises:
             WindowExceededError: What cannot be compacted is larger than the model's window.
         """
-        del current_tokens, focus_topic, force, memory_context
+        del current_tokens, focus_topic, memory_context
+        if not self._is_due and not force:
+            self.slot.refused(self.thread)
+        self._is_due = False
         said, _ = _WIRE.read(messages)
         view: Rows = _WIRE.write(self.slot.view(self.thread, said, self._call(asked=True)))
         self.compression_count += view != messages

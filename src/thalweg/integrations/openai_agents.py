@@ -12,6 +12,8 @@ from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
 from thalweg.engine.wires.fields import from_json
 from thalweg.engine.wires.openai_responses import OpenAIResponsesWire
+from thalweg.errors import StorageError
+from thalweg.integrations.size_limits import ATTEMPTS
 from thalweg.integrations.slot import EngineSlot, HostCall
 
 with needs_extra("ThalwegSession"):
@@ -19,6 +21,10 @@ with needs_extra("ThalwegSession"):
         Agent,
         FunctionTool,
         ModelResponse,
+        ModelRetrySettings,
+        ModelSettings,
+        RetryDecision,
+        RetryPolicyContext,
         RunConfig,
         RunContextWrapper,
         RunHooks,
@@ -81,13 +87,20 @@ class ThalwegSession(SessionABC):
         )
         self.hooks = _Hooks(self)
         """Hooks of a run: they pass the provider's token counts to the engine."""
+        self.retry = ModelRetrySettings(max_retries=ATTEMPTS - 1, policy=self._retry)
+        """Settings with which a request that the provider refuses as too large is sent smaller."""
         self._items: list[TResponseInputItem] | None = None
         """The items of the conversation that were read or added last."""
+        self._is_logged = True
+        """Whether they are in the archive."""
+        self._sent: tuple[CallModelData[Any], ModelInputData] | None = None
+        """The input of the last model call, and the view that the runner sends for it."""
 
     @property
     def run_config(self) -> RunConfig:
         """A config of a run whose model calls get the view of this session's thread."""
-        return RunConfig(call_model_input_filter=self.filter_input)
+        settings = ModelSettings(retry=self.retry)
+        return RunConfig(call_model_input_filter=self.filter_input, model_settings=settings)
 
     async def filter_input(self, data: CallModelData[Any]) -> ModelInputData:
         """Log the input of a model call, and return its view; a `call_model_input_filter`.
@@ -95,6 +108,11 @@ class ThalwegSession(SessionABC):
         Raises:
             WindowExceededError: What cannot be compacted is larger than the model's window.
         """
+        view = ModelInputData(await self._view(data), data.model_data.instructions)
+        self._sent = (data, view)
+        return view
+
+    async def _view(self, data: CallModelData[Any]) -> list[TResponseInputItem]:
         said, _ = _WIRE.read(data.model_data.input)
         system = data.model_data.instructions or ""
         tools = [
@@ -103,21 +121,45 @@ class ThalwegSession(SessionABC):
             if isinstance(t, FunctionTool)
         ]
         call = HostCall(self._model(data.agent), _WIRE.name, self.window, system, tools)
-        view = await asyncio.to_thread(self.slot.view, self.session_id, said, call)
-        return ModelInputData(input=_WIRE.write(view), instructions=data.model_data.instructions)
+        return _WIRE.write(await asyncio.to_thread(self.slot.view, self.session_id, said, call))
+
+    async def _retry(self, failed: RetryPolicyContext) -> RetryDecision:
+        """Put a smaller view in the place of one that was too large; the runner sends it then."""
+        if self._sent is None or not self.slot.refused(self.session_id, failed.error):
+            return RetryDecision(retry=False)
+        data, view = self._sent
+        view.input = await self._view(data)
+        return RetryDecision(retry=True, delay=0.0, approve_unsafe_replay=True)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Return the items of the conversation, or the newest `limit` of them."""
-        self._items = _WIRE.write(await asyncio.to_thread(self.slot.messages, self.session_id))
-        first = 0 if limit is None else max(0, len(self._items) - limit)
-        return self._items[first:]
+        """Return the items of the conversation, or the newest `limit` of them.
+
+        Raises:
+            StorageError: The archive cannot be read, and the session has no items yet.
+        """
+        try:
+            if self._is_logged or await self._log(self._items or []):
+                said = await asyncio.to_thread(self.slot.messages, self.session_id)
+                self._items = _WIRE.write(said)
+        except StorageError:
+            if self._items is None:
+                raise
+        items = self._items or []
+        return items if limit is None else items[max(0, len(items) - limit) :]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Append items to the log. Those that a model call has logged already are skipped."""
+        """Append items to the log. Those that a model call has logged already are skipped.
+
+        While the archive cannot be written, the session keeps them, and logs them with the next.
+        """
         known = await self.get_items() if self._items is None else self._items
         self._items = [*known, *items]
-        said, _ = _WIRE.read(self._items)
-        await asyncio.to_thread(self.slot.log, self.session_id, said)
+        await self._log(self._items)
+
+    async def _log(self, items: list[TResponseInputItem]) -> bool:
+        said, _ = _WIRE.read(items)
+        self._is_logged = await asyncio.to_thread(self.slot.log, self.session_id, said)
+        return self._is_logged
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove the newest item from the conversation and return it; the log keeps it."""
@@ -126,12 +168,12 @@ class ThalwegSession(SessionABC):
             return None
         newest = items.pop()
         self._items, (said, _) = items, _WIRE.read(items)
-        await asyncio.to_thread(self.slot.log, self.session_id, said, removes=True)
+        await asyncio.to_thread(self.slot.remove, self.session_id, said)
         return newest
 
     async def clear_session(self) -> None:
         """Delete the thread, its log included."""
-        self._items = None
+        self._items, self._is_logged = None, True
         await asyncio.to_thread(self.slot.delete, self.session_id)
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from thalweg.engine.tokens import Counter
 from thalweg.integrations.slot import EngineSlot, HostCall
 
 with needs_extra("ThalwegContext"):
-    from pydantic_ai import RunContext, Tool
+    from pydantic_ai import RetryModelRequest, RunContext, Tool
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import ModelRequestContext
@@ -73,10 +73,10 @@ class ThalwegContext(AbstractCapability[Any]):
         )
         return FunctionToolset([tool])
 
-    async def before_model_request(
+    async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Log the messages of a request, and replace them by the view.
+        """Log the messages of a request, and replace them by the view, for each attempt.
 
         Raises:
             WindowExceededError: What cannot be compacted is larger than the model's window.
@@ -85,6 +85,20 @@ class ThalwegContext(AbstractCapability[Any]):
         call, thread = self._call(request_context), ctx.conversation_id or ""
         view = await asyncio.to_thread(self.slot.view, thread, said, call)
         return replace(request_context, messages=write_messages(view))
+
+    async def on_model_request_error(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
+    ) -> ModelResponse:
+        """Ask for another attempt, with a smaller view, if the request was too large.
+
+        Raises:
+            RetryModelRequest: It was.
+            Exception: The error is about anything else, or that was the last attempt.
+        """
+        del request_context
+        if self.slot.refused(ctx.conversation_id or "", error):
+            raise RetryModelRequest from error
+        raise error
 
     async def after_model_request(
         self,

@@ -1,15 +1,16 @@
 """`EngineSlot`: the engine behind the seam of another agent framework.
 
 The order of effects is that of `ContextMiddleware`: messages are appended to the log, edits are
-planned, the turn is added to the journal, and only then does the request leave.
+planned, the turn is added to the journal, and only then does the request leave. Where the archive
+cannot be written, a request leaves without new edits, as long as it fits: the framework holds its
+messages, and the next call logs them.
 """
 
-import hashlib
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, takewhile
 from os import PathLike
 from threading import RLock
 from typing import Any, Self
@@ -26,28 +27,28 @@ from thalweg.archive.threads.branch import ThreadBranch, read_line
 from thalweg.archive.threads.journal import BY_HAND, TurnRecord, read_page
 from thalweg.archive.threads.opening import left_by_hand, open_session
 from thalweg.archive.threads.retry import Retry
-from thalweg.archive.threads.session import ThreadSession, common, is_same
-from thalweg.database.base import encode
+from thalweg.archive.threads.session import ThreadSession, common
 from thalweg.database.private_files import make_private_folder
 from thalweg.engine.additions import with_rest
+from thalweg.engine.compaction.hard_limit import excess
 from thalweg.engine.compaction.policy import RentOrBuy
-from thalweg.engine.edits import Repair
 from thalweg.engine.engine import Engine
-from thalweg.engine.entries import Message, Text
+from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import UNKNOWN
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
 from thalweg.engine.window.binding import binds_thinking
-from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.model_windows import window_of_model
-from thalweg.engine.wires.repairs import ExchangeChecker
-from thalweg.engine.wires.rules import rules_of
-from thalweg.errors import ConflictError, WindowExceededError
+from thalweg.errors import ConflictError, StorageError, WindowExceededError
+from thalweg.integrations.host_state import all_messages
+from thalweg.integrations.size_limits import SizeLimits
+from thalweg.integrations.view import digest, newest_form, repaired, shared_tokens
 from thalweg.middleware.arguments import as_counter, as_policy
 from thalweg.middleware.request.guard import count_text, written
 from thalweg.middleware.request.model_limits import DEFAULT_WINDOW
+from thalweg.middleware.request.overflow import Overflow, overflow_of
 
 OPEN_THREADS = 64
 """Threads kept open in memory: the least recently used is opened again from the archive."""
@@ -55,6 +56,11 @@ OPEN_THREADS = 64
 
 ARGUMENTS = tuple(RECALL_TOOL["parameters"]["properties"])
 """What a model may pass to `recall`; other arguments, which models make up, are ignored."""
+_UNLOGGED = (
+    "thread %s: messages are not logged yet, the next call logs them; until then only the "
+    "framework has them: %s"
+)
+_log = logging.getLogger("thalweg.integrations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +117,9 @@ class EngineSlot:
         self._address = archive
         self._archive: Archive | None = None
         self._open: OrderedDict[ThreadKey, ThreadSession] = OrderedDict()
+        self._limits = SizeLimits()
+        self._shown: dict[ThreadKey, tuple[list[Message], list[Message]]] = {}
+        """What a framework held at the last view of a thread, and that view."""
         self._lock = RLock()
 
     @property
@@ -152,25 +161,52 @@ class EngineSlot:
 
         Raises:
             WindowExceededError: What cannot be compacted is larger than the model's window.
-            StorageError: The archive cannot be written; nothing may be sent.
+            StorageError: The archive cannot be written, and the request does not fit without edits.
         """
-        return self._with(thread, said, lambda session, whole: self._planned(session, whole, call))
+        key = ThreadKey(self.owner, thread)
+        with self._lock:
+            session = self._open.get(key)
+            if session is not None:
+                shown = [item.message for item in session.engine.window.items]
+                self._shown[key] = [one.message for one in session.held], shown
+            try:
+                return self._with(
+                    key, said, lambda opened, whole: self._planned(opened, whole, call)
+                )
+            except StorageError as error:
+                view = self._unedited(key, said, call)
+                if view is None:
+                    raise
+                _log.error(_UNLOGGED, thread, error)
+                return view
 
-    def log(self, thread: str, said: Sequence[Message], *, removes: bool = False) -> None:
+    def log(self, thread: str, said: Sequence[Message]) -> bool:
         """Append a thread's messages to the log, at the end of a run.
 
-        Args:
-            thread: The thread's id.
-            said: Its messages, oldest first.
-            removes: Whether messages that the log has behind them were removed; otherwise they
-                were logged by a model call already, and stay.
+        Messages that a model call has logged already are skipped.
+
+        Returns:
+            Whether they are in the archive; an error of it is logged.
         """
         key = ThreadKey(self.owner, thread)
         with self._lock:
             session = self._open.get(key)
             held = [] if session is None else [one.message for one in session.held]
-            if removes or common(held, said) < len(said):
-                self._with(thread, said, _end)
+            try:
+                if common(held, said) < len(said):
+                    self._with(key, said, _end)
+            except StorageError as error:
+                _log.error(_UNLOGGED, thread, error)
+                return False
+        return True
+
+    def remove(self, thread: str, said: Sequence[Message]) -> None:
+        """Continue a thread from fewer of its messages; the log keeps all.
+
+        Raises:
+            StorageError: The archive cannot be written.
+        """
+        self._with(ThreadKey(self.owner, thread), said, _end)
 
     def observe(self, thread: str, model: str, reported: int) -> None:
         """Calibrate by the input tokens that the provider reports for the last request."""
@@ -179,6 +215,26 @@ class EngineSlot:
             if session is not None and reported > 0:
                 session.engine.observe(reported)
                 session.calibrations[model] = session.engine.calibration
+
+    def refused(self, thread: str, error: BaseException | None = None) -> bool:
+        """Learn from a provider's refusal of the last view; the next one is smaller.
+
+        Args:
+            thread: The thread.
+            error: The provider's; `None` if all that is known is that the request was too large.
+
+        Returns:
+            Whether another attempt makes sense: not where the error is about anything else.
+        """
+        key = ThreadKey(self.owner, thread)
+        overflow = Overflow("tokens") if error is None else overflow_of(error)
+        with self._lock:
+            session = self._open.get(key)
+            if overflow is None or session is None:
+                return False
+            model = session.page.model
+            self.observe(thread, model, overflow.counted or 0)
+            return self._limits.refuse(key, model, session.engine, overflow, str(error or ""))
 
     def recall(self, thread: str, **asked: object) -> str:
         """Return the result of a model's call of the tool `recall`, for any argument values."""
@@ -204,11 +260,12 @@ class EngineSlot:
         key = ThreadKey(self.owner, thread)
         with self._lock:
             self._open.pop(key, None)
+            self._shown.pop(key, None)
             self.archive.delete(key)
             self.archive.prune()
 
-    def _with(self, thread: str, said: Sequence[Message], act: Act) -> list[Message]:
-        key, tries = ThreadKey(self.owner, thread), Retry()
+    def _with(self, key: ThreadKey, said: Sequence[Message], act: Act) -> list[Message]:
+        tries = Retry()
         with self._lock:
             while True:
                 try:
@@ -219,7 +276,8 @@ class EngineSlot:
                     continue
                 self._open[key] = session
                 while len(self._open) > OPEN_THREADS:
-                    self._open.popitem(last=False)
+                    oldest, _ = self._open.popitem(last=False)
+                    self._shown.pop(oldest, None)
                 return done
 
     def _synced(
@@ -234,7 +292,7 @@ class EngineSlot:
         turns = self.archive.turn_count(key)
         if session is None or session.number is None or session.number != turns - 1:
             session = self._opened(key, number, self._held(key, number))
-        said = _unfolded(session, said)
+        said = all_messages(session, said)
         if not session.knows(said):
             session = self._opened(key, number, said)
         session.sync(said, joins=lambda: False)
@@ -245,28 +303,47 @@ class EngineSlot:
         return [message for _, message in read_line(self.archive, key, ThreadBranch(spans))]
 
     def _opened(self, key: ThreadKey, number: int | None, said: Sequence[Message]) -> ThreadSession:
-        def make(name_span: Callable[[int, int], str]) -> Engine:
-            budget = self.policy.budget(DEFAULT_WINDOW)
-            policy = self.policy.policy(UNKNOWN)
-            return Engine(budget=budget, policy=policy, count=self.count, name_span=name_span)
-
         by_hand = left_by_hand(self.archive, key, number)
-        return open_session(self.archive, key, number, said, make, by_hand)
+        return open_session(self.archive, key, number, said, self._engine, by_hand)
+
+    def _engine(self, name_span: Callable[[int, int], str]) -> Engine:
+        budget, policy = self.policy.budget(DEFAULT_WINDOW), self.policy.policy(UNKNOWN)
+        return Engine(budget=budget, policy=policy, count=self.count, name_span=name_span)
+
+    def _unedited(
+        self, key: ThreadKey, said: Sequence[Message], call: HostCall
+    ) -> list[Message] | None:
+        """Return a valid request without new edits; `None` if none fits.
+
+        That is the last view with what came since, or else all messages that the framework holds.
+        """
+        held, shown = self._shown.get(key, ([], []))
+        continued = [*shown, *said[len(held) :]] if common(held, said) == len(held) else said
+        for messages in (continued, said):
+            engine = self._engine(lambda _first, _last: "")
+            self._set_call(key, engine, call)
+            for message in messages:
+                engine.receive(message)
+            if not excess(engine.scene()):
+                return repaired(engine, engine.window.items, call.wire)[0]
+        return None
 
     def _planned(
         self, session: ThreadSession, said: Sequence[Message], call: HostCall
     ) -> list[Message]:
         engine, before = session.engine, session.page
-        provider, _, name = call.model.rpartition(":")
-        tariff = self.policy.pricing.of(provider, call.model).tariff
+        tariff = self._tariff(call)
         texts = (call.system, call.schemas, tariff.model_dump_json())
-        system, tools, prices = map(_digest, texts)
+        system, tools, prices = map(digest, texts)
         is_cold = (before.model, before.system, before.tools) != (call.model, system, tools) or (
             tariff.lifetime_s is not None and time.time() - before.at > tariff.lifetime_s
         )
-        window = self.policy.window or call.window or window_of_model(name) or DEFAULT_WINDOW
-        engine.budget = self.policy.budget(window)
-        self._set_call(session, call, tariff)
+        if any(one.message.role == "assistant" for one in session.unwritten):
+            self._accept(session)
+        engine.calibration = session.calibrations.get(call.model) or first_calibration(
+            call.model, (item.message.text for item in reversed(engine.window.items))
+        )
+        self._set_call(session.key, engine, call)
         engine.window.settle()
         sent = list(engine.window.items)
         try:
@@ -274,7 +351,7 @@ class EngineSlot:
         except WindowExceededError:
             session.write()
             raise
-        view, repairs = _repaired(engine, _newest_form(session, said), call)
+        view, repairs = repaired(engine, newest_form(session, said), call.wire)
         known = {before.system, before.tools, before.tariff, ""}
         new = [t for t, d in zip(texts, (system, tools, prices), strict=True) if d not in known]
         if new:
@@ -285,13 +362,13 @@ class EngineSlot:
             at=time.time(),
             length=session.length,
             model=call.model,
-            window=window,
+            window=engine.budget.window,
             limit=engine.budget.limit,
             tokens={k: n for k, n in engine.window.ledger.tokens.items() if n},
             system=system,
             tools=tools,
             tariff=prices,
-            same=0 if is_cold else _shared(engine, sent),
+            same=0 if is_cold else shared_tokens(engine, sent),
             is_cold=is_cold,
             repairs=tuple(r for r in repairs if r.position >= before.length or is_cold),
             additions=tuple(with_rest([], overhead)),
@@ -299,15 +376,25 @@ class EngineSlot:
         session.enter(page, edits)
         return view
 
-    def _set_call(self, session: ThreadSession, call: HostCall, tariff: Tariff) -> None:
-        engine, model = session.engine, call.model
-        engine.speak_to(model)
-        engine.binds = binds_thinking(model)
-        engine.calibration = session.calibrations.get(model) or first_calibration(
-            model, (item.message.text for item in reversed(engine.window.items))
-        )
+    def _accept(self, session: ThreadSession) -> None:
+        """Learn that the last request was answered, if it was a smaller attempt."""
+        model, engine = session.page.model, session.engine
+        calibration = session.calibrations.get(model, engine.calibration)
+        tokens = calibration.upper(sum(session.page.tokens.values()))
+        self._limits.accept(session.key, model, tokens, engine.budget.output)
+
+    def _tariff(self, call: HostCall) -> Tariff:
+        return self.policy.pricing.of(call.model.rpartition(":")[0], call.model).tariff
+
+    def _set_call(self, key: ThreadKey, engine: Engine, call: HostCall) -> None:
+        """Set the model, its limits, and what a request has besides its messages."""
+        window = self.policy.window or call.window or window_of_model(call.model.rpartition(":")[2])
+        budget = self.policy.budget(window or DEFAULT_WINDOW)
+        engine.budget = self._limits.under(key, call.model, budget)
+        engine.speak_to(call.model)
+        engine.binds = binds_thinking(call.model)
         if isinstance(engine.policy, RentOrBuy):
-            engine.policy.tariff = tariff
+            engine.policy.tariff = self._tariff(call)
         system, tools = call.system, call.schemas
         engine.window.set_beside("system", count_text(system, self.count) if system else 0)
         engine.window.set_beside("tools", count_text(tools, self.count) if tools else 0)
@@ -320,91 +407,7 @@ def _newest(archive: Archive, key: ThreadKey) -> int | None:
     return next((n for n in numbers if read_page(archive, key, n).kind not in BY_HAND), None)
 
 
-def _unfolded(session: ThreadSession, said: Sequence[Message]) -> Sequence[Message]:
-    """Return the messages of a thread for a state that continues from its last view."""
-    held = [one.message for one in session.held]
-    shown = [item.message for item in session.engine.window.items]
-    if not shown or common(held, said) == len(held):
-        return said
-    new = _behind_view(said, shown)
-    return said if new is None else [*held, *new]
-
-
-def _behind_view(said: Sequence[Message], shown: Sequence[Message]) -> list[Message] | None:
-    """Return the messages that follow a view in a framework's state; `None` if it has another one.
-
-    A framework may join adjacent messages of the user, as providers want it.
-    """
-    left = list(shown)
-    for k, message in enumerate(said):
-        if not left:
-            return list(said[k:])
-        first = left.pop(0)
-        if _reads_as(message, first):
-            continue
-        if message.role != "user" or not message.text.startswith(first.text):
-            return None
-        rest = message.text.removeprefix(first.text).strip()
-        while rest and left and left[0].role == "user" and rest.startswith(left[0].text.strip()):
-            rest = rest.removeprefix(left.pop(0).text.strip()).strip()
-        if rest and left:
-            return None
-        if rest:
-            return [replace(message, parts=(Text(rest),), origin=None), *said[k + 1 :]]
-    return None if left else []
-
-
-def _reads_as(said: Message, shown: Message) -> bool:
-    """Return whether a message is one of a view, as a framework kept it."""
-    ours, theirs = [(m.role, m.answers, m.text, [c.id for c in m.calls]) for m in (shown, said)]
-    return ours == theirs
-
-
 def _end(session: ThreadSession, _: Sequence[Message]) -> list[Message]:
     if session.unwritten or session.page.kind != "end":
         session.enter(replace(session.page, kind="end", at=time.time(), repairs=()), ())
     return []
-
-
-def _shared(engine: Engine, sent: Sequence[WindowItem]) -> int:
-    """Count the tokens at the beginning of the request that the last one had, too."""
-    pairs = zip(sent, engine.window.items, strict=False)
-    same = sum(item.tokens for _, item in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return sum(engine.window.beside.values()) + same
-
-
-def _newest_form(session: ThreadSession, said: Sequence[Message]) -> list[WindowItem]:
-    """Return the items to send, untouched messages as the framework passed them now.
-
-    A thread that was opened again has them from the log, without the framework's own objects.
-    """
-    passed = {h.position: message for h, message in zip(session.held, said, strict=False)}
-    return [
-        replace(item, message=new)
-        if (new := passed.get(item.position)) is not None and is_same(new, item.message)
-        else item
-        for item in session.engine.window.items
-    ]
-
-
-def _repaired(
-    engine: Engine, items: Sequence[WindowItem], call: HostCall
-) -> tuple[list[Message], list[Repair]]:
-    """Return the messages of a request as its provider accepts them."""
-    pointer = engine.scene().pointer
-    starts = [k for k, item in enumerate(items) if k == 0 or item.message.role != "tool"]
-    checker, view, repairs = ExchangeChecker(rules_of(call.wire)), list[Message](), list[Repair]()
-    for start, end in pairwise([*starts, len(items)]):
-        places = [item.position for item in items[start:end]]
-        names = ["" if place < 0 else pointer(place) for place in places]
-        checked = checker.check([i.message for i in items[start:end]], names.__getitem__)
-        view += checked.messages
-        repairs += [
-            Repair(reason=f.reason, position=places[f.index], detail=f.detail)
-            for f in checked.found
-        ]
-    return view, repairs
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(encode(text)).hexdigest() if text else ""

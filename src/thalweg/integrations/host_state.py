@@ -1,0 +1,47 @@
+"""What a framework hands over: its whole history, or the last view in its place."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from thalweg.archive.threads.session import ThreadSession, common
+from thalweg.engine.entries import Message, Text
+
+
+def all_messages(session: ThreadSession, said: Sequence[Message]) -> Sequence[Message]:
+    """Return the messages of a thread for a state that continues from its last view."""
+    held = [one.message for one in session.held]
+    shown = [item.message for item in session.engine.window.items]
+    if not shown or common(held, said) == len(held):
+        return said
+    new = _after_view(said, shown)
+    return said if new is None else [*held, *new]
+
+
+def _after_view(said: Sequence[Message], shown: Sequence[Message]) -> list[Message] | None:
+    """Return the messages that follow a view in a framework's state; `None` if it has another one.
+
+    A framework may join adjacent messages of the user, as providers want it.
+    """
+    left = list(shown)
+    for k, message in enumerate(said):
+        if not left:
+            return list(said[k:])
+        first = left.pop(0)
+        if _reads_as(message, first):
+            continue
+        if message.role != "user" or not message.text.startswith(first.text):
+            return None
+        rest = message.text.removeprefix(first.text).strip()
+        while rest and left and left[0].role == "user" and rest.startswith(left[0].text.strip()):
+            rest = rest.removeprefix(left.pop(0).text.strip()).strip()
+        if rest and left:
+            return None
+        if rest:
+            return [replace(message, parts=(Text(rest),), origin=None), *said[k + 1 :]]
+    return None if left else []
+
+
+def _reads_as(said: Message, shown: Message) -> bool:
+    """Return whether a message is one of a view, as a framework kept it."""
+    ours, theirs = [(m.role, m.answers, m.text, [c.id for c in m.calls]) for m in (shown, said)]
+    return ours == theirs

@@ -1,0 +1,60 @@
+"""The messages of one request, from the items of the engine's window."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise, takewhile
+
+from thalweg.archive.threads.session import ThreadSession, is_same
+from thalweg.database.base import encode
+from thalweg.engine.edits import Repair
+from thalweg.engine.engine import Engine
+from thalweg.engine.entries import Message
+from thalweg.engine.window.items import WindowItem
+from thalweg.engine.wires.repairs import ExchangeChecker
+from thalweg.engine.wires.rules import rules_of
+
+
+def shared_tokens(engine: Engine, sent: Sequence[WindowItem]) -> int:
+    """Count the tokens at the beginning of the request that the last one had, too."""
+    pairs = zip(sent, engine.window.items, strict=False)
+    same = sum(item.tokens for _, item in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return sum(engine.window.beside.values()) + same
+
+
+def newest_form(session: ThreadSession, said: Sequence[Message]) -> list[WindowItem]:
+    """Return the items to send, untouched messages as the framework passed them now.
+
+    A thread that was opened again has them from the log, without the framework's own objects.
+    """
+    passed = {h.position: message for h, message in zip(session.held, said, strict=False)}
+    return [
+        replace(item, message=new)
+        if (new := passed.get(item.position)) is not None and is_same(new, item.message)
+        else item
+        for item in session.engine.window.items
+    ]
+
+
+def repaired(
+    engine: Engine, items: Sequence[WindowItem], wire: str
+) -> tuple[list[Message], list[Repair]]:
+    """Return the messages of a request as its provider accepts them."""
+    pointer = engine.scene().pointer
+    starts = [k for k, item in enumerate(items) if k == 0 or item.message.role != "tool"]
+    checker, view, repairs = ExchangeChecker(rules_of(wire)), list[Message](), list[Repair]()
+    for start, end in pairwise([*starts, len(items)]):
+        places = [item.position for item in items[start:end]]
+        names = ["" if place < 0 else pointer(place) for place in places]
+        checked = checker.check([i.message for i in items[start:end]], names.__getitem__)
+        view += checked.messages
+        repairs += [
+            Repair(reason=f.reason, position=places[f.index], detail=f.detail)
+            for f in checked.found
+        ]
+    return view, repairs
+
+
+def digest(text: str) -> str:
+    """Return the digest by which the journal names a text; empty of an empty one."""
+    return hashlib.sha256(encode(text)).hexdigest() if text else ""
