@@ -10,6 +10,7 @@ from thalweg.engine.entries import Message, Text
 def all_messages(session: ThreadSession, said: Sequence[Message]) -> Sequence[Message]:
     """Return the messages of a thread for a state that continues from its last view."""
     held = [one.message for one in session.held]
+    session.engine.window.settle()  # what was logged behind the view follows it there, too
     shown = [item.message for item in session.engine.window.items]
     if not shown or common(held, said) == len(held):
         return said

@@ -120,6 +120,8 @@ class EngineSlot:
         self._limits = SizeLimits()
         self._shown: dict[ThreadKey, tuple[list[Message], list[Message]]] = {}
         """What a framework held at the last view of a thread, and that view."""
+        self._turns: dict[ThreadKey, int] = {}
+        """The last turn that this slot added to a thread."""
         self._lock = RLock()
 
     @property
@@ -167,6 +169,7 @@ class EngineSlot:
         with self._lock:
             session = self._open.get(key)
             if session is not None:
+                session.engine.window.settle()
                 shown = [item.message for item in session.engine.window.items]
                 self._shown[key] = [one.message for one in session.held], shown
             try:
@@ -251,9 +254,21 @@ class EngineSlot:
         return [message for _, message in read_line(self.archive, key, self._visible(key))]
 
     def _visible(self, key: ThreadKey) -> ThreadBranch:
-        """Return the branch of the newest turn, manual operations included."""
-        turns = self.archive.turn_count(key)
-        return read_page(self.archive, key, turns - 1).line if turns else ThreadBranch()
+        """Return the branch that a thread continues, manual operations included."""
+        turn, turns = self._own_turn(key), self.archive.turn_count(key)
+        turn = turns - 1 if turn is None else turn
+        return read_page(self.archive, key, turn).line if turns else ThreadBranch()
+
+    def _own_turn(self, key: ThreadKey) -> int | None:
+        """Return the last turn of this slot, from which the thread continues.
+
+        Other processes continue their own. `None` if there is none, or a manual operation followed.
+        """
+        own, turns = self._turns.get(key), self.archive.turn_count(key)
+        if own is None or own >= turns:
+            return None
+        later = (read_page(self.archive, key, number).kind for number in range(own + 1, turns))
+        return None if any(kind in BY_HAND for kind in later) else own
 
     def delete(self, thread: str) -> None:
         """Delete a thread: its messages, its journal and its references."""
@@ -261,6 +276,7 @@ class EngineSlot:
         with self._lock:
             self._open.pop(key, None)
             self._shown.pop(key, None)
+            self._turns.pop(key, None)
             self.archive.delete(key)
             self.archive.prune()
 
@@ -275,9 +291,12 @@ class EngineSlot:
                     tries.spend(conflict)
                     continue
                 self._open[key] = session
+                if session.number is not None:
+                    self._turns[key] = session.number
                 while len(self._open) > OPEN_THREADS:
                     oldest, _ = self._open.popitem(last=False)
                     self._shown.pop(oldest, None)
+                    self._turns.pop(oldest, None)
                 return done
 
     def _synced(
@@ -288,9 +307,9 @@ class EngineSlot:
         Returns:
             The session, and all messages of the thread that the framework holds.
         """
-        session, number = self._open.pop(key, None), _newest(self.archive, key)
-        turns = self.archive.turn_count(key)
-        if session is None or session.number is None or session.number != turns - 1:
+        session, own = self._open.pop(key, None), self._own_turn(key)
+        number = _newest(self.archive, key) if own is None else own
+        if session is None or own is None:
             session = self._opened(key, number, self._held(key, number))
         said = all_messages(session, said)
         if not session.knows(said):
