@@ -7,15 +7,28 @@ from thalweg.archive.threads.session import ThreadSession, common
 from thalweg.engine.entries import Message, Text
 
 
-def all_messages(session: ThreadSession, said: Sequence[Message]) -> Sequence[Message]:
-    """Return the messages of a thread for a state that continues from its last view."""
+def all_messages(
+    session: ThreadSession,
+    said: Sequence[Message],
+    replaced: tuple[Sequence[Message], Sequence[Message]],
+) -> Sequence[Message]:
+    """Return the messages of a thread for a state that continues from a view.
+
+    Args:
+        session: The thread.
+        said: The state.
+        replaced: What the framework held when a view took the place of its history, and that view.
+    """
     held = [one.message for one in session.held]
     session.engine.window.settle()  # what was logged behind the view follows it there, too
     shown = [item.message for item in session.engine.window.items]
     if not shown or common(held, said) == len(held):
         return said
-    new = _after_view(said, shown)
-    return said if new is None else [*held, *new]
+    for before, view in (replaced, (held, shown)):
+        new = _after_view(said, view) if view else None
+        if new is not None:
+            return [*before, *new]
+    return said
 
 
 def _after_view(said: Sequence[Message], shown: Sequence[Message]) -> list[Message] | None:

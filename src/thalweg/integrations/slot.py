@@ -120,6 +120,8 @@ class EngineSlot:
         self._limits = SizeLimits()
         self._shown: dict[ThreadKey, tuple[list[Message], list[Message]]] = {}
         """What a framework held at the last view of a thread, and that view."""
+        self._replaced: dict[ThreadKey, tuple[list[Message], list[Message]]] = {}
+        """What a framework held when it asked for a view in its place, and that view."""
         self._turns: dict[ThreadKey, int] = {}
         """The last turn that this slot added to a thread."""
         self._lock = RLock()
@@ -277,6 +279,7 @@ class EngineSlot:
             self._open.pop(key, None)
             self._shown.pop(key, None)
             self._turns.pop(key, None)
+            self._replaced.pop(key, None)
             self.archive.delete(key)
             self.archive.prune()
 
@@ -297,6 +300,7 @@ class EngineSlot:
                     oldest, _ = self._open.popitem(last=False)
                     self._shown.pop(oldest, None)
                     self._turns.pop(oldest, None)
+                    self._replaced.pop(oldest, None)
                 return done
 
     def _synced(
@@ -311,7 +315,7 @@ class EngineSlot:
         number = _newest(self.archive, key) if own is None else own
         if session is None or own is None:
             session = self._opened(key, number, self._held(key, number))
-        said = all_messages(session, said)
+        said = all_messages(session, said, self._replaced.get(key, ((), ())))
         if not session.knows(said):
             session = self._opened(key, number, said)
         session.sync(said, joins=lambda: False)
@@ -393,6 +397,8 @@ class EngineSlot:
             additions=tuple(with_rest([], overhead)),
         )
         session.enter(page, edits)
+        if call.asked:
+            self._replaced[session.key] = [one.message for one in session.held], view
         return view
 
     def _accept(self, session: ThreadSession) -> None:
