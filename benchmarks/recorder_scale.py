@@ -8,7 +8,7 @@ until it has so many messages: log, journal, passages and word index. Each copy 
 identifiers of its own: words in at most 20 passages get a suffix in the copies, in text and index.
 So the vocabulary grows. An answer counts from any copy of its session.
 At each size: the questions of `needles.jsonl` over all sessions and in one project, CPU time; the
-import and index of the recorded sessions once more, for another owner; the size of the file.
+size of the file. At the end: the import and index of the recorded sessions for another owner.
 """
 
 import argparse
@@ -34,8 +34,8 @@ from thalweg.lab.recordings import find_recordings
 from thalweg.recorder import import_sessions
 from thalweg.recorder.searching import SearchFilter, render_found, search_sessions
 
-OTHER = "other-{}"
-"""Owner of what is imported at each size."""
+OTHER = "other"
+"""Owner of what is imported at the end."""
 RARE = 20
 """Passages with a word that is an identifier here."""
 SUFFIX = "9q9"
@@ -84,8 +84,9 @@ def main() -> None:
                     f"{messages * (copies + 1):,} messages, {(copies + 1) * len(sessions)} sessions"
                 )
                 _searches(archive, needles)
-                _import(archive, paths, OTHER.format(size))
             print(f"  file {place.stat().st_size / 1e6:,.0f} MB{_parts(place)}", flush=True)
+        with open_archive(place) as archive:
+            _import(archive, paths)
 
 
 def add_copies(place: Path, first: int, count: int) -> None:
@@ -184,15 +185,15 @@ _SUFFIXED = re.compile(r"(?P<copy>\d+)q(?P=copy)")
 """The answer in any copy of its session counts."""
 
 
-def _import(archive: Archive, paths: Sequence[Path], owner: str) -> None:
+def _import(archive: Archive, paths: Sequence[Path]) -> None:
     count = 0
 
     def read() -> None:
         nonlocal count
-        count = sum(one.new for one in import_sessions(archive, paths, owner=owner))
+        count = sum(one.new for one in import_sessions(archive, paths, owner=OTHER))
 
     taken = _cpu(read)
-    indexed = _cpu(lambda: archive.update_index(owner))
+    indexed = _cpu(lambda: archive.update_index(OTHER))
     print(f"  import: {count / taken:,.0f} messages a second of CPU; index {count / indexed:,.0f}")
 
 
