@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from tests.property.driving import Drive
 from tests.property.strategies import Scenario
 from tests.unit.engine.threads import steps, user
-from thalweg.engine.compaction.accumulated_cost import AccumulatedCost
 from thalweg.engine.compaction.offers import CandidateAction
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.compaction.policy import AccumulatedCost, RentOrBuy
 from thalweg.engine.pricing.tariff import Tariff, Tier
 from thalweg.engine.window.budget import Budget
 
