@@ -22,6 +22,7 @@ def write_page(
         "measured": _measured(rows, today),
         "verdicts": tables.judged(found),
         "deepagents": tables.beside_deepagents(totals),
+        "everything": tables.beside_everything(totals),
         "fixed_part": tables.with_fixed_part(totals),
         "trigger": tables.beside_best_trigger(totals),
         "fixed": tables.beside_fixed(totals),

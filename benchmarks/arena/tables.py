@@ -26,6 +26,31 @@ def beside_deepagents(totals: Totals) -> str:
     return _by_tariff(totals, cell)
 
 
+DEARER = 1.005
+"""Share of the cost of sending everything above which a thread counts as dearer."""
+
+
+def beside_everything(totals: Totals) -> str:
+    """Return our cost as a share of sending everything, and the threads that cost more than that.
+
+    Sending everything is priced in a window without end.
+    """
+
+    def cell(policies: Mapping[str, Total]) -> str:
+        rows = [row for row in policies[OURS].rows if row.cost_unmanaged and not row.failed]
+        whole = sum(row.cost_unmanaged for row in rows)
+        if not whole:
+            return ""
+        shares = [row.cost_with_faults / row.cost_unmanaged for row in rows]
+        dearer = [share for share in shares if share > DEARER]
+        told = f"{policies[OURS].dear / whole:.2f}"
+        if dearer:
+            told += f"; {len(dearer)} of {len(rows)} dearer, up to {max(dearer):.2f}"
+        return told
+
+    return _by_tariff(totals, cell)
+
+
 FIXED_PARTS = (0, 12_000, 25_000)
 """Tokens of a system prompt and tools: none, of a usual agent, of a large coding agent."""
 

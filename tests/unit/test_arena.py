@@ -98,6 +98,18 @@ def test_a_fixed_part_brings_the_costs_together() -> None:
     assert tables.with_fixed_part(totals_of(rows)).endswith("| mixed, 200k | 0.10 | 0.23 | 0.34 |")
 
 
+def test_threads_that_cost_more_than_sending_everything_are_counted() -> None:
+    """With the largest share; half a percent more is the same."""
+    rows = [
+        a_row(group=RECORDED, trajectory=name, cost_with_faults=cost, cost_unmanaged=100.0)
+        for name, cost in {"a": 40.0, "b": 112.0, "c": 103.0, "d": 100.4}.items()
+    ]
+
+    told = tables.beside_everything(totals_of(rows))
+    assert "| recorded, 200k | 0.89; 2 of 4 dearer, up to 1.12 |" in told
+    assert "dearer" not in tables.beside_everything(totals_of(rows[:1]))
+
+
 def test_the_best_trigger_is_the_cheapest_that_recalls_as_much() -> None:
     """One that forgets is no rival."""
     rows = [*a_field(), a_row(f"{DEEPAGENTS}@0.5", 10.0, lost=5)]
