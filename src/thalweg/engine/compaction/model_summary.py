@@ -8,6 +8,9 @@ from thalweg.engine.pricing.tariff import Tariff
 
 LEAST_TOKENS = 1_000
 """Tokens of compacted messages below which a summary waits for those of the next compaction."""
+LEAST_COLD_TOKENS = 12_000
+"""The same where a cache miss is expected: everything would be read at full price. A later
+compaction catches up."""
 MOST_UNREAD = 200
 """Most messages of earlier compactions without a summary that are considered."""
 PROMPT_TOKENS = 1_200
@@ -15,6 +18,15 @@ PROMPT_TOKENS = 1_200
 MARGIN = 0.8
 """Share of a summarizer's window that a chunk may fill: its token counts may differ from ours."""
 _Read = TypeVar("_Read")
+
+
+def least_tokens(*, is_cold: bool) -> int:
+    """Return the tokens of compacted messages below which a summary of them waits.
+
+    Args:
+        is_cold: Whether a cache miss is expected for the live request of the summarizing model.
+    """
+    return LEAST_COLD_TOKENS if is_cold else LEAST_TOKENS
 
 
 def pays_in_place(

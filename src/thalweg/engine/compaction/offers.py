@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from thalweg.engine.compaction.model_summary import least_tokens
 from thalweg.engine.compaction.plan import kept_skills, plan_clear, plan_fold, plan_tail
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import has_long_arguments, supersede
@@ -17,6 +18,8 @@ SUMMARY = 600
 """Tokens of a summary: the requested length, and its headings."""
 LEAST_RECORD = 600
 """Least tokens of a first structured summary."""
+QUOTED = 1_600
+"""Most tokens that a structured summary usually quotes of a request (`LEVELS`)."""
 TOLD = 12
 """Compacted tokens per token of a structured summary."""
 
@@ -66,7 +69,12 @@ class Costs:
         return (prices.write - prices.read) * again
 
     def asking(self, dropped: int) -> float:
-        """Return the cost of a summary of some tokens, requested in the cheaper way."""
+        """Return the cost of a summary of some tokens, requested in the cheaper way.
+
+        With a cold cache it waits for a later compaction, and costs nothing now.
+        """
+        if dropped < least_tokens(is_cold=self.cold):
+            return 0.0
         prices = self.tariff.prices(self.tokens)
         behind = (prices.write if self.cold else prices.read) * self.tokens
         return min(behind, prices.input * dropped) + prices.output * SUMMARY
@@ -111,22 +119,40 @@ class CandidateAction:
 
 def fold(scene: PlanningContext, costs: Costs, tail: int, *, summarizes: bool) -> CandidateAction:
     """Offer to replace all but the newest messages, at most `tail` tokens, by a summary."""
-    window, budget = scene.window, scene.budget
+    window = scene.window
     cut = window.cut_for_tail(tail)
     stay = kept_skills(scene, {item.position for item in window.items[cut:]})
     kept = window.tokens_from(cut)
     kept += sum(scene.shown_tokens(window.entries[position]) for position in stay)
-    held = window.ledger.tokens["summary"]
     dropped = window.tokens - scene.fixed - kept
-    record = min(
-        budget.record(scene.fixed), max(held, LEAST_RECORD) + max(0, dropped - held) // TOLD
-    )
-    record += SUMMARY if summarizes else 0
+    summary = SUMMARY if summarizes else 0
+    record = _record_tokens(scene, cut, dropped, summary) + summary
     freed = dropped - record
     price = costs.rewriting(freed, record + kept)
     price += costs.asking(dropped) if summarizes else 0.0
     price += costs.rethinking(scene, window.head)
     return costs.offer(freed, price, partial(_fold, tail=tail))
+
+
+def _record_tokens(scene: PlanningContext, cut: int, dropped: int, summary: int) -> int:
+    """Estimate the tokens of the structured summary of a compaction at `items[cut]`.
+
+    It grows with what is dropped up to its budget, and beyond that with the user's requests, which
+    are quoted: of a conversation that is mostly the user's words, a compaction frees little.
+
+    Args:
+        scene: The planning context.
+        cut: Index of the first item to keep.
+        dropped: Tokens before it that a compaction replaces.
+        summary: Tokens of the narrative in the structured summary that is replaced.
+    """
+    window, budget = scene.window, scene.budget
+    held = window.ledger.tokens["summary"]
+    grown = max(held, LEAST_RECORD) + max(0, dropped - held) // TOLD
+    entries = (window.entries.get(item.position) for item in window.items[window.head : cut])
+    said = sum(min(entry.tokens, QUOTED) for entry in entries if entry and entry.is_request)
+    quoted = min(budget.widest_record(scene.fixed), held - summary + said)
+    return max(quoted, min(budget.record(scene.fixed), grown))
 
 
 def _fold(scene: PlanningContext, tail: int) -> Iterator[Sequence[Edit]]:

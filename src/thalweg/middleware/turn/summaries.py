@@ -17,11 +17,11 @@ from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.archive.threads.spending import spent_on
 from thalweg.archive.threads.summaries import source_digest
 from thalweg.engine.compaction.model_summary import (
-    LEAST_TOKENS,
     MARGIN,
     PROMPT_TOKENS,
     caught_up,
     first_unread,
+    least_tokens,
     pays_in_place,
 )
 from thalweg.engine.compaction.structured_summary import Record, summarized
@@ -149,7 +149,8 @@ class Summarizer:
         folded = [e for p, e in window.entries.items() if p <= fold.last and p not in fold.kept]
         tokens = sum(entry.tokens for entry in folded)
         older = self._older(record, tokens)
-        if tokens + self._tokens(older) < LEAST_TOKENS:
+        least = least_tokens(is_cold=self.is_cold and self.named is None)
+        if tokens + self._tokens(older) < least:
             return None
         said = [Message("user", (Text(quote.text),)) for quote in record.requests]
         live_messages = (entry.message for entry in window.entries.values())

@@ -4,11 +4,11 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from thalweg.engine.compaction.model_summary import (
-    LEAST_TOKENS,
     MARGIN,
     PROMPT_TOKENS,
     caught_up,
     first_unread,
+    least_tokens,
     pays_in_place,
 )
 from thalweg.engine.edits import Fold
@@ -68,7 +68,7 @@ class FillerSummarizer:
         tokens = _tokens(folded)
         unread = log[first_unread(record) : record.last + 1]
         older = caught_up(reversed(unread), tokens, lambda entry: entry.tokens)
-        if tokens + _tokens(older) < LEAST_TOKENS:
+        if tokens + _tokens(older) < least_tokens(is_cold=cold):
             return fold, None
         first = older[0].position if older else record.last + 1
         limit = engine.budget.calibrated(engine.calibration).limit
