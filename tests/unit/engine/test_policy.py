@@ -58,6 +58,38 @@ def test_a_cold_cache_makes_a_fold_cheaper_and_so_earlier() -> None:
     assert first[True] < first[False]
 
 
+def test_a_fold_of_a_conversation_is_priced_at_what_it_frees() -> None:
+    """A summary quotes the user's words, so it is larger where much of the thread is those."""
+    days = (f"Day {k}. " + f"I saw {k} " * 12 for k in range(400))
+    talk = (m for day in days for m in (user(day), says("Tell me more of it. " * 12)))
+    scenario = Scenario(tuple(talk), Budget(window=400_000), "anthropic")
+    folds = _folds(Drive(scenario, policy=RentOrBuy(TARIFFS["anthropic"], summarizes=True)).run())
+    predicted = [f.forecast.saving / TARIFFS["anthropic"].read for f in folds if f.forecast]
+
+    assert len(predicted) > 1
+    assert predicted == pytest.approx([f.freed for f in folds], rel=0.35)
+
+
+class Cautious(RentOrBuy):
+    """Acts only if the price is recovered soon."""
+
+    PAYBACK = 1 / 12
+
+
+def test_an_action_that_recovers_its_price_too_late_waits() -> None:
+    """Rent that has added up to the price is not enough while the thread is young."""
+    scenario = Scenario((user("Go"), *steps(300, 60)), Budget(window=400_000), "deepseek")
+    turns = []
+    for kind in (RentOrBuy, Cautious):
+        drive = Drive(scenario, policy=kind(TARIFFS["deepseek"], summarizes=True)).run()
+        first = _folds(drive)[0]
+        assert first.forecast
+        assert first.forecast.break_even <= kind.PAYBACK * first.turn
+        turns.append(first.turn)
+
+    assert turns[1] > turns[0]
+
+
 def test_the_hard_ceiling_holds_whatever_it_costs() -> None:
     """Where reading is free, only the window makes it fold."""
     free = TARIFFS["anthropic"].model_copy(update={"read": 0.0})

@@ -5,13 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.engine.compaction.model_summary import (
+    LEAST_COLD_TOKENS,
     LEAST_TOKENS,
     MOST_UNREAD,
     PROMPT_TOKENS,
     caught_up,
     first_unread,
+    least_tokens,
     pays_in_place,
 )
+from thalweg.engine.compaction.offers import Costs
 from thalweg.engine.compaction.structured_summary import Record
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff, Tier
@@ -37,6 +40,17 @@ def test_it_is_asked_behind_the_live_request_where_that_costs_less(
     told = pays_in_place(ANTHROPIC, live=live, folded=folded, limit=LIMIT, is_cold=is_cold)
 
     assert told is pays
+
+
+def test_where_the_cache_is_cold_a_summary_waits_longer_and_costs_nothing_meanwhile() -> None:
+    """Everything would be read at full price."""
+    cold, warm = (Costs(ANTHROPIC, 20_000, 0, cold=cold) for cold in (True, False))
+
+    assert least_tokens(is_cold=False) == LEAST_TOKENS
+    assert least_tokens(is_cold=True) == LEAST_COLD_TOKENS
+    assert cold.asking(LEAST_COLD_TOKENS - 1) == 0
+    assert cold.asking(LEAST_COLD_TOKENS) > LEAST_COLD_TOKENS
+    assert warm.asking(LEAST_COLD_TOKENS - 1) > 0
 
 
 def test_a_bound_on_what_is_read_holds_there_too() -> None:
