@@ -19,9 +19,7 @@ def all_messages(
         said: The state.
         replaced: What the framework held when a view took the place of its history, and that view.
     """
-    held = [one.message for one in session.held]
-    session.engine.window.settle()  # what was logged behind the view follows it there, too
-    shown = [item.message for item in session.engine.window.items]
+    held, shown = [one.message for one in session.held], shown_messages(session)
     if not shown or common(held, said) == len(held):
         return said
     for before, view in (replaced, (held, shown)):
@@ -29,6 +27,18 @@ def all_messages(
         if new is not None:
             return [*before, *new]
     return said
+
+
+def shown_messages(session: ThreadSession) -> list[Message]:
+    """Return the last view of a thread, and behind it what was logged since.
+
+    The window ends with a note of the user's after an answer, for a provider; no state has it.
+    """
+    session.engine.window.settle()
+    items = session.engine.window.items
+    ends = items[-2:]
+    is_note = len(ends) > 1 and ends[1].position < 0 and ends[0].message.role == "assistant"
+    return [item.message for item in (items[:-1] if is_note else items)]
 
 
 def _after_view(said: Sequence[Message], shown: Sequence[Message]) -> list[Message] | None:

@@ -42,7 +42,7 @@ from thalweg.engine.tokens import Counter
 from thalweg.engine.window.binding import binds_thinking
 from thalweg.engine.window.model_windows import window_of_model
 from thalweg.errors import ConflictError, StorageError, WindowExceededError
-from thalweg.integrations.host_state import all_messages
+from thalweg.integrations.host_state import all_messages, shown_messages
 from thalweg.integrations.size_limits import SizeLimits
 from thalweg.integrations.view import digest, newest_form, repaired, shared_tokens
 from thalweg.middleware.arguments import as_counter, as_policy
@@ -171,9 +171,8 @@ class EngineSlot:
         with self._lock:
             session = self._open.get(key)
             if session is not None:
-                session.engine.window.settle()
-                shown = [item.message for item in session.engine.window.items]
-                self._shown[key] = [one.message for one in session.held], shown
+                held = [one.message for one in session.held]
+                self._shown[key] = held, shown_messages(session)
             try:
                 return self._with(
                     key, said, lambda opened, whole: self._planned(opened, whole, call)
