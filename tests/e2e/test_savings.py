@@ -120,7 +120,7 @@ def test_what_came_of_a_fold_is_told_under_it(tmp_path: Path) -> None:
     """In words and as JSON, the same figures."""
     place = tmp_path / "thalweg.db"
     with open_archive(place) as archive:
-        talk(archive, 15)
+        talk(archive, 22)
         saved = ledger(archive)
     number, line = next(iter(saved.lines.items()))
     told = here("thread", "show", "t", "--archive", place).stdout.splitlines()
