@@ -5,6 +5,7 @@ import os
 import resource
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,6 +88,32 @@ def test_a_cancelled_task_leaves_no_process(shell: LocalShellBackend, tmp_path: 
     """Whoever stops a run stops what it started."""
 
     async def cancelled() -> None:
+        running = asyncio.create_task(shell.aexecute(TREE))
+        await asyncio.to_thread(wait_for, tmp_path / "pids")
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(cancelled())
+
+    assert gone(tmp_path / "pids")
+
+
+def test_a_task_cancelled_while_its_command_starts_leaves_no_process(
+    shell: LocalShellBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command runs already, and the loop ends before it hears of that."""
+
+    async def cancelled() -> None:
+        loop = asyncio.get_running_loop()
+        start = loop.subprocess_exec
+
+        async def start_slowly(*given: Any, **settings: Any) -> Any:  # noqa: ANN401 (the loop's)
+            started = await start(*given, **settings)
+            await asyncio.sleep(0.5)
+            return started
+
+        monkeypatch.setattr(loop, "subprocess_exec", start_slowly)
         running = asyncio.create_task(shell.aexecute(TREE))
         await asyncio.to_thread(wait_for, tmp_path / "pids")
         running.cancel()

@@ -138,6 +138,8 @@ class Shell:
             transport, listener = await asyncio.shield(starting)
         except asyncio.CancelledError:
             starting.add_done_callback(_kill_started)
+            with suppress(Exception):  # a loop that ends now would cancel it, and leave children
+                await asyncio.shield(starting)
             raise
         try:
             with suppress(TimeoutError):
