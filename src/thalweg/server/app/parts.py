@@ -9,7 +9,7 @@ from thalweg.memory import MemoryStore
 from thalweg.server.app.registry import Registry
 from thalweg.server.app.response_cache import ResponseCache
 from thalweg.server.checkpoints.erasure import Erasure
-from thalweg.server.runs.base import Journal
+from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.running import ProcessRuns
 from thalweg.server.settings.whole import Settings
 from thalweg.server.uploads.base import Places

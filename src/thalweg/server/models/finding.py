@@ -88,11 +88,11 @@ def _files(home: Path) -> Iterator[AvailableModel]:
     for name in models.names():
         try:
             gguf = read_gguf(models.path(name))
-        except (ConfigError, OSError):
+        except ConfigError:
             remove = f"thalweg model remove {name}"
             yield AvailableModel(f"local:{name}", "a file that cannot be read", "file", remove)
             continue
-        said = ", ".join(filter(None, (gguf.name, gguf.quantisation, gguf.abilities)))
+        said = ", ".join(filter(None, (gguf.name, gguf.abilities)))
         yield AvailableModel(f"local:{name}", f"a local file: {said}", "file", lacks)
 
 

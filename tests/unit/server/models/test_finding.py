@@ -94,7 +94,7 @@ def test_a_pulled_file_is_offered_and_a_broken_one_says_so(tmp_path: Path) -> No
     tiny, broken = find_models({}, tmp_path)
 
     assert (tiny.name, tiny.kind) == ("local:tiny", "file")
-    assert tiny.what == "a local file: Tiny, Q4_K_M, does not call tools well"
+    assert tiny.what == "a local file: Tiny, does not call tools well"
     assert broken.missing == "thalweg model remove broken"
 
 

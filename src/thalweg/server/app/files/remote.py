@@ -5,7 +5,6 @@ changed over there is downloaded. So uploads, file tools and artifacts work as w
 and a sandbox that was lost loses nothing but what ran in it.
 """
 
-import asyncio
 import posixpath
 import shlex
 from threading import Lock
@@ -48,15 +47,6 @@ class RemoteShell(RunFiles, SandboxBackendProtocol):
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
         """See `SandboxBackendProtocol.execute`; commands of one thread run one after another."""
         return self._mirror().execute(command, timeout)
-
-    async def aexecute(
-        self,
-        command: str,
-        *,
-        timeout: int | None = None,  # noqa: ASYNC109  # the protocol's
-    ) -> ExecuteResponse:
-        """Run a command of a shell to its end; see `SandboxBackendProtocol.aexecute`."""
-        return await asyncio.to_thread(self.execute, command, timeout=timeout)
 
     def _mirror(self) -> "Mirror":
         config = get_config()

@@ -1,7 +1,7 @@
 """A chat model in a GGUF file: LangChain's client of OpenAI's API and a process of llama.cpp."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Self
@@ -10,7 +10,7 @@ import openai
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.language_models.base import LangSmithParams
 from langchain_core.messages import BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatResult
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr
@@ -18,10 +18,10 @@ from pydantic import PrivateAttr
 from thalweg.engine.extras import install_command
 from thalweg.errors import ConfigError, MissingExtraError
 from thalweg.server.models.compatible import CompatibleChat
-from thalweg.server.models.local.calls import ChunkBuffer, with_calls
-from thalweg.server.models.local.gguf import Gguf, read_gguf
-from thalweg.server.models.local.process import ModelLoad, ModelProcess, host_of
-from thalweg.server.models.local.serving import ADDRESS, AsyncLocalTransport, LocalTransport
+from thalweg.server.models.local.calls import with_calls
+from thalweg.server.models.local.gguf import read_gguf
+from thalweg.server.models.local.process import ModelLoad, ModelProcess, process_of
+from thalweg.server.models.local.serving import ADDRESS, COUNT, client_options
 from thalweg.server.settings import ModelSettings
 
 LOCAL_WINDOW: Final = 8_192
@@ -36,9 +36,9 @@ class LocalChat(CompatibleChat):
     """A GGUF file as a chat model. It is loaded by the first request, once in a process.
 
     Beyond `ChatOpenAI`: tokens are counted in the model's own vocabulary; a request that leaves no
-    room for its answer is refused (`serving`); if one tool is required, only that one is offered,
-    since llama.cpp can only require some tool; and a call that the model writes as plain JSON is
-    parsed as a call.
+    room for its answer is refused (`serving`); and if one tool is required, only that one is
+    offered, since llama.cpp can only require some tool. Of a model that was not trained for tools,
+    a call in plain JSON is parsed, and an answer to a request with tools is not streamed.
     """
 
     _host: ModelProcess = PrivateAttr()
@@ -64,7 +64,11 @@ class LocalChat(CompatibleChat):
             raise MissingExtraError(where, problem, install_command("local"))
         gguf, options = read_gguf(path), settings.arguments()
         window = settings.window or min(gguf.context or LOCAL_WINDOW, LOCAL_WINDOW)
-        _validate_window(where, gguf, window)
+        if gguf.context and window > gguf.context:
+            problem = (
+                f"a window of {window} tokens is more than the {gguf.context} it was trained for"
+            )
+            raise ConfigError(where, problem, f"set window to {gguf.context} or less")
         load = ModelLoad(
             path=path,
             window=window,
@@ -72,16 +76,16 @@ class LocalChat(CompatibleChat):
             template=_template(where, options.pop("chat_template", None)),
         )
         calls = bool(options.pop("tool_calling", gguf.calls_tools))
-        host, answer = host_of(load), settings.max_output or longest_answer(window)
-        transports = LocalTransport(host), AsyncLocalTransport(host)
+        process, answer = process_of(load), settings.max_output or longest_answer(window)
         given: dict[str, Any] = {
             "temperature": TEMPERATURE,
             "timeout": None,  # a CPU reads a full window in minutes
             "stream_chunk_timeout": None,  # and sends nothing meanwhile
             "max_retries": 0,  # there is no rate limit, and a failure would only be repeated
+            "disable_streaming": False if gguf.calls_tools else "tool_calling",
             **options,
-            "http_client": openai.DefaultHttpxClient(transport=transports[0]),
-            "http_async_client": openai.DefaultAsyncHttpxClient(transport=transports[1]),
+            "http_client": openai.DefaultHttpxClient(**client_options(process)),
+            "http_async_client": openai.DefaultAsyncHttpxClient(**client_options(process)),
             "max_tokens": answer,
             "base_url": f"{ADDRESS}/v1",
             "api_key": "none",
@@ -93,7 +97,7 @@ class LocalChat(CompatibleChat):
             "max_output_tokens": answer,
             "tool_calling": calls,
         }
-        model._host = host
+        model._host = process
         return model
 
     @property
@@ -122,9 +126,7 @@ class LocalChat(CompatibleChat):
         )
         payload = self._get_request_payload([*messages], **offered)
         body = {key: payload[key] for key in ("messages", "tools") if key in payload}
-        found: Any = self.root_client.post(
-            "/chat/completions/input_tokens", body=body, cast_to=object
-        )
+        found: Any = self.root_client.post(f"{ADDRESS}{COUNT}", body=body, cast_to=object)
         return int(found["input_tokens"])
 
     def _get_request_payload(
@@ -141,21 +143,8 @@ class LocalChat(CompatibleChat):
         response: dict[str, Any] | openai.BaseModel,
         generation_info: dict[str, Any] | None = None,
     ) -> ChatResult:
-        return with_calls(super()._create_chat_result(response, generation_info))
-
-    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:  # noqa: ANN401 (of LangChain's method)
-        held = ChunkBuffer(is_offered=bool(kwargs.get("tools")))
-        for chunk in super()._stream(*args, **kwargs):
-            yield from held.take(chunk)
-        yield from held.end()
-
-    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:  # noqa: ANN401 (of LangChain's method)
-        held = ChunkBuffer(is_offered=bool(kwargs.get("tools")))
-        async for chunk in super()._astream(*args, **kwargs):
-            for ready in held.take(chunk):
-                yield ready
-        for ready in held.end():
-            yield ready
+        result = super()._create_chat_result(response, generation_info)
+        return with_calls(result) if self.disable_streaming else result
 
     def _get_ls_params(
         self,
@@ -184,12 +173,6 @@ def longest_answer(window: int) -> int:
         (512, 4096)
     """
     return max(256, window // 8)
-
-
-def _validate_window(where: str, gguf: Gguf, window: int) -> None:
-    if gguf.context and window > gguf.context:
-        problem = f"a window of {window} tokens is more than the {gguf.context} it was trained for"
-        raise ConfigError(where, problem, f"set window to {gguf.context} or less")
 
 
 def _template(where: str, path: str | None) -> str:

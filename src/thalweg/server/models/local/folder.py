@@ -1,4 +1,4 @@
-"""The models that were pulled: files in a folder of ours, each with a note of where it is from."""
+"""The model directory: files that were pulled, each with a note of where it is from."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -8,7 +8,6 @@ from typing import Final
 from thalweg.engine.sections import nearest
 from thalweg.errors import ConfigError
 
-FOLDER: Final = "models"
 SUFFIX: Final = ".gguf"
 
 
@@ -28,17 +27,17 @@ class FileOrigin:
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """The folder, below Thalweg's own."""
+    """The folder `models` below Thalweg's own."""
 
     home: Path
 
     @property
     def folder(self) -> Path:
         """Where the files are."""
-        return self.home / FOLDER
+        return self.home / "models"
 
     def path(self, name: str) -> Path:
-        """Name the file of a model.
+        """Return the file of a model.
 
         Raises:
             ConfigError: The name cannot be a file's.
@@ -50,13 +49,11 @@ class ModelFolder:
         return self.folder / f"{plain}{SUFFIX}"
 
     def names(self) -> tuple[str, ...]:
-        """List what was pulled, by name."""
-        if not self.folder.is_dir():
-            return ()
+        """Return the names of the pulled models, sorted."""
         return tuple(sorted(path.stem for path in self.folder.glob(f"*{SUFFIX}")))
 
     def find(self, name: str, *, where: str) -> Path:
-        """Find a file by its path, or by the name it was pulled under.
+        """Return a file by its path, or by the name it was pulled under.
 
         Raises:
             ConfigError: There is none.
@@ -69,25 +66,24 @@ class ModelFolder:
         fetch = f"thalweg model pull {path.stem or 'NAME'} --from WHERE"
         known = self.names()
         mend = f"{nearest(name, known)} or fetch it: {fetch}" if known else f"fetch it: {fetch}"
-        raise ConfigError(
-            where, f"there is no file {name} and no downloaded model of that name", mend
-        )
+        problem = f"there is no file {name} and no downloaded model of that name"
+        raise ConfigError(where, problem, mend)
 
     def origin(self, name: str) -> FileOrigin | None:
-        """Read where a model came from; `None` where nothing is noted."""
-        note = self.path(name).with_suffix(".json")
+        """Return where a model came from; `None` if nothing is noted."""
         try:
-            return FileOrigin(**json.loads(note.read_text(encoding="utf-8")))
+            note = self.path(name).with_suffix(".json").read_text(encoding="utf-8")
+            return FileOrigin(**json.loads(note))
         except (OSError, ValueError, TypeError):
             return None
 
     def note(self, name: str, origin: FileOrigin) -> None:
-        """Note where a model came from."""
+        """Store where a model came from."""
         text = json.dumps(asdict(origin), indent=1) + "\n"
         self.path(name).with_suffix(".json").write_text(text, encoding="utf-8")
 
     def remove(self, name: str) -> int:
-        """Remove a model with its metadata, and the rest of an incomplete download.
+        """Remove a model with its note, and the rest of an incomplete download.
 
         Returns:
             The bytes that were freed.

@@ -12,50 +12,35 @@ import json
 import os
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
+
+CACHE_MIB: Final = 1_024
+"""Most memory for prompts that were read before: a thread that comes back is not read again."""
 
 
 def main() -> None:
     """Read the task, run the model, and wait until the parent closes the input."""
-    said = json.loads(sys.stdin.readline())
+    task = json.loads(sys.stdin.readline())
     # Read by OpenMP when it is loaded: waiting threads would otherwise keep their cores busy.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     xllamacpp: Any = import_module("xllamacpp")
-
-    try:
-        server = xllamacpp.Server(_params(xllamacpp, said))
-    except RuntimeError as error:
-        _tell({"problem": str(error)})
-        return
-    _tell({"address": server.listening_address})
-    while sys.stdin.readline():
-        pass
-    # Its threads may be in the middle of an answer: there is nothing to tidy up.
-    os._exit(0)
-
-
-def _params(xllamacpp: Any, said: dict[str, Any]) -> Any:  # noqa: ANN401 (of a compiled module)
     params = xllamacpp.CommonParams()
-    params.model.path = said["path"]
-    params.n_ctx = said["window"]
-    params.api_keys = [said["key"]]
-    params.hostnames = ["127.0.0.1"]
-    params.port = 0
+    params.model.path, params.n_ctx, params.api_keys = task["path"], task["window"], [task["key"]]
+    params.hostnames, params.port = ["127.0.0.1"], 0
     params.n_parallel = 1  # the window is one request's; others wait
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = said["threads"]
-    params.cache_ram_mib = said["cache_mib"]
-    params.verbosity = 0
-    params.ui = False
-    params.endpoint_slots = False
-    params.use_jinja = True
-    if said["template"]:
-        params.chat_template = said["template"]
-    return params
-
-
-def _tell(answer: dict[str, str]) -> None:
-    sys.stdout.write(json.dumps(answer) + "\n")
-    sys.stdout.flush()
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = task["threads"]
+    params.cache_ram_mib, params.verbosity = CACHE_MIB, 0
+    params.ui, params.endpoint_slots, params.use_jinja = False, False, True
+    if task["template"]:
+        params.chat_template = task["template"]
+    try:
+        server = xllamacpp.Server(params)
+        answer = {"address": server.listening_address}
+    except RuntimeError as error:
+        answer = {"problem": str(error)}
+    print(json.dumps(answer), flush=True)  # noqa: T201 (to the parent)
+    sys.stdin.read()
+    os._exit(0)  # its threads may be in the middle of an answer: there is nothing to tidy up
 
 
 if __name__ == "__main__":
