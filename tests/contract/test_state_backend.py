@@ -9,7 +9,7 @@ from langgraph._internal._constants import CONFIG_KEY_READ, CONFIG_KEY_SEND
 
 from tests.property.authors import Agent
 from thalweg.backends.concurrency.shared import shared
-from thalweg.backends.concurrency.state_channel import merge_file
+from thalweg.backends.concurrency.state_channel import merge_files
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.backends.state import StateBackend
 from thalweg.testing.backends import BackendContract
@@ -48,7 +48,7 @@ class TestStateOfAnotherGraph(BackendContract):
         def send(writes: list[tuple[str, Any]]) -> None:
             nonlocal files
             for _, delta in writes:
-                files = merge_file(files, delta)
+                files = dict(merge_files(files, [delta]))
 
         def read(_channel: str, _fresh: bool) -> dict[str, Any]:  # noqa: FBT001 (LangGraph's)
             return files

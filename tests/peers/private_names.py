@@ -6,6 +6,7 @@ They are no part of Thalweg: each is one line over what does the work.
 import base64
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -34,7 +35,7 @@ from thalweg.agent.tools.previews import (
 from thalweg.agent.tools.rights import FilesystemOperation, Mode, Permissions, rights
 from thalweg.agent.tools.video import VideoError, sample_frames
 from thalweg.backends import file_data, paths
-from thalweg.backends.concurrency.state_channel import merge_file, merge_files
+from thalweg.backends.concurrency.state_channel import merge_files
 from thalweg.backends.paths import sanitize_tool_call_id
 from thalweg.backends.protocol import (
     BackendProtocol,
@@ -63,7 +64,17 @@ _ALL_FS_TOOL_NAMES = frozenset(FILE_TOOLS)
 _FS_TOOL_ORDER = tuple(name for name in FILE_TOOLS if name != "execute")
 _TOO_LARGE_HUMAN_MSG = prompt("too_large_message").text
 _SYNC_GLOB_WORKERS = 4
-_file_data_reducer = merge_file
+
+
+def _file_data_reducer(left: Any, right: Any) -> Any:  # noqa: ANN401 (as the peer has it)
+    return dict(merge_files(left, [right]))
+
+
+def _paths_overlap(one: str, other: str) -> bool:
+    first, second = PurePosixPath(one), PurePosixPath(other)
+    return first.is_relative_to(second) or second.is_relative_to(first)
+
+
 _file_data_delta_reducer = merge_files
 _resolve_real_path = real_path
 _route_host_path_prompt = shell_paths
@@ -290,7 +301,7 @@ PRIVATE_NAMES: Mapping[str, Mapping[str, object]] = {
         "_glob_anchor": paths.glob_anchor,
         "_glob_search_files": _glob_search_files,
         "_normalize_path": paths.normalize_path,
-        "_paths_overlap": paths.paths_overlap,
+        "_paths_overlap": _paths_overlap,
         "_relative_to_root": paths.relative_to,
     },
     "deepagents._messages_reducer": {"_messages_delta_reducer": merge_messages},

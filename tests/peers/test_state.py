@@ -12,7 +12,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph._internal._constants import CONFIG_KEY_READ, CONFIG_KEY_SEND
 from langgraph.graph import END, START, StateGraph
 
-from thalweg.backends.concurrency.state_channel import FilesystemState, merge_file
+from thalweg.backends.concurrency.state_channel import FilesystemState, merge_files
 from thalweg.backends.state import StateBackend
 
 pytest.importorskip("deepagents", reason="the bench group is not installed")
@@ -52,7 +52,7 @@ def told(backend: Any, calls: list[tuple[Any, ...]]) -> list[str]:
     def send(writes: list[tuple[str, Any]]) -> None:
         nonlocal files
         for _, delta in writes:
-            files = merge_file(files, delta)
+            files = dict(merge_files(files, [delta]))
 
     def read(_channel: str, _fresh: bool) -> dict[str, Any]:  # noqa: FBT001 (LangGraph's)
         return files
@@ -92,7 +92,7 @@ def test_any_calls_have_the_same_results(calls: list[tuple[Any, ...]]) -> None:
 )
 def test_a_delta_is_merged_in_the_same_way(left: dict[str, Any], right: dict[str, Any]) -> None:
     """`None` deletes; the rest is replaced."""
-    assert merge_file(left, right) == their_merge(left, right)
+    assert dict(merge_files(left, [right])) == their_merge(left, right)
 
 
 @pytest.mark.parametrize(

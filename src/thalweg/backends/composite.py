@@ -14,6 +14,7 @@ from thalweg.backends.calls.operations import (
     Glob,
     Grep,
     Ls,
+    OperationSandbox,
     ReadOperation,
     UploadFiles,
     WriteOperation,
@@ -229,22 +230,8 @@ class CompositeBackend(FlowBackend):
         named = map(outer, items)
         return [item for item in named if self._routes.owns(place, item["path"])]
 
-    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """Run a command in the default backend.
-
-        Raises:
-            NotImplementedError: It runs none.
-        """
-        return self._now(self._execute(command, timeout))
-
-    async def aexecute(
-        self,
-        command: str,
-        *,
-        timeout: int | None = None,  # noqa: ASYNC109  # the protocol's
-    ) -> ExecuteResponse:
-        """Run a command in the default backend; see `execute`."""
-        return await self._later(self._execute(command, timeout))
+    execute = OperationSandbox.execute
+    aexecute = OperationSandbox.aexecute
 
     def _execute(self, command: str, timeout: int | None) -> Flow[ExecuteResponse]:
         if not isinstance(self.default, SandboxBackendProtocol):

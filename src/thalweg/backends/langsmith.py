@@ -1,11 +1,11 @@
 """A sandbox of LangSmith as a backend."""
 
-import asyncio
 import base64
 from typing import TYPE_CHECKING, Final
 
 from thalweg.backends.file_data import file_data_from_bytes, read_file_type
 from thalweg.backends.protocol import (
+    BackendProtocol,
     ExecuteResponse,
     FileData,
     FileDownloadResponse,
@@ -86,9 +86,7 @@ class LangSmithSandbox(BaseSandbox):
             found = ReadResult(error=f"File '{file_path}': {found.error}")
         return found
 
-    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """Return a window of lines of a file; see `read`."""
-        return await asyncio.to_thread(self.read, file_path, offset, limit)
+    aread = BackendProtocol.aread
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """Write bytes to many paths; return one result for each, in their order.

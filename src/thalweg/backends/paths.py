@@ -160,17 +160,6 @@ def glob_anchor(pattern: str) -> str:
 _WILD = frozenset("*?[{")
 
 
-def paths_overlap(one: str, other: str) -> bool:
-    """Whether one path is the other, or is in it.
-
-    Example:
-        >>> paths_overlap("/a", "/a/b"), paths_overlap("/secret", "/secrets")
-        (True, False)
-    """
-    first, second = PurePosixPath(one), PurePosixPath(other)
-    return first.is_relative_to(second) or second.is_relative_to(first)
-
-
 def sanitize_tool_call_id(tool_call_id: str) -> str:
     """Make a tool call's id the name of a file; one too long becomes its hash.
 

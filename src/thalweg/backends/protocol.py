@@ -7,8 +7,9 @@ that a rule about paths sees it.
 import abc
 import asyncio
 import inspect
-from functools import lru_cache, partial
-from typing import Literal
+from collections.abc import Callable, Coroutine
+from functools import lru_cache, partial, wraps
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from thalweg.backends.results import (
     ASYNC_GLOB_TIMEOUT,
@@ -76,6 +77,24 @@ __all__ = [
 ]
 
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _twin(
+    method: Callable[Concatenate[Any, _P], _R],
+) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _R]]:
+    """Make the awaited twin of a method: the backend's own method, in a thread."""
+
+    @wraps(method)
+    async def twin(self: object, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        own: Callable[_P, _R] = getattr(self, method.__name__)
+        return await asyncio.to_thread(own, *args, **kwargs)
+
+    twin.__name__ = f"a{method.__name__}"
+    return twin
+
+
 class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
     """Files by path.
 
@@ -92,9 +111,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         """
         raise NotImplementedError
 
-    async def als(self, path: str) -> LsResult:
-        """List the entries of a folder, not of folders in it; see `ls`."""
-        return await asyncio.to_thread(self.ls, path)
+    als = _twin(ls)
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """Return a window of lines, unchanged and without numbers.
@@ -110,9 +127,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         """
         raise NotImplementedError
 
-    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """Return a window of lines, unchanged and without numbers; see `read`."""
-        return await asyncio.to_thread(self.read, file_path, offset=offset, limit=limit)
+    aread = _twin(read)
 
     def grep(
         self,
@@ -172,9 +187,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         """
         raise NotImplementedError
 
-    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """Find files, and never folders, by their paths; see `glob`."""
-        return await asyncio.to_thread(self.glob, pattern, path=path)
+    aglob = _twin(glob)
 
     def write(self, file_path: str, content: str) -> WriteResult:
         """Write or replace a file, and create missing folders.
@@ -185,9 +198,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         """
         raise NotImplementedError
 
-    async def awrite(self, file_path: str, content: str) -> WriteResult:
-        """Write or replace a file, and create missing folders; see `write`."""
-        return await asyncio.to_thread(self.write, file_path, content)
+    awrite = _twin(write)
 
     def edit(
         self,
@@ -206,16 +217,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         """
         raise NotImplementedError
 
-    async def aedit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
-    ) -> EditResult:
-        """Replace an exact text in a file that exists; see `edit`."""
-        edit = partial(self.edit, file_path, old_string, new_string, replace_all=replace_all)
-        return await asyncio.to_thread(edit)
+    aedit = _twin(edit)
 
     def delete(self, file_path: str) -> DeleteResult:
         """Delete a file, or a folder and everything in it. Optional: see `supports_delete`.
@@ -225,12 +227,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         """
         raise NotImplementedError
 
-    async def adelete(self, file_path: str) -> DeleteResult:
-        """Delete a file, or a folder and everything in it. Optional: see `supports_delete`.
-
-        See `delete`.
-        """
-        return await asyncio.to_thread(self.delete, file_path)
+    adelete = _twin(delete)
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """Write bytes to many paths; return one result for each, in their order.
@@ -240,12 +237,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         """
         raise NotImplementedError
 
-    async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """Write bytes to many paths; return one result for each, in their order.
-
-        See `upload_files`.
-        """
-        return await asyncio.to_thread(self.upload_files, files)
+    aupload_files = _twin(upload_files)
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         """Return the bytes of many files; one result for each, in their order.
@@ -255,12 +247,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         """
         raise NotImplementedError
 
-    async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """Return the bytes of many files; one result for each, in their order.
-
-        See `download_files`.
-        """
-        return await asyncio.to_thread(self.download_files, paths)
+    adownload_files = _twin(download_files)
 
 
 class SandboxBackendProtocol(BackendProtocol):

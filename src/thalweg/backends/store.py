@@ -13,15 +13,9 @@ from thalweg.backends.calls.flows import Flow, FlowBackend, Result, ago, go
 from thalweg.backends.namespaces import Namespace, as_kept, validate_namespace
 from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import (
-    DeleteResult,
-    EditResult,
-    FileDownloadResponse,
-    FileUploadResponse,
     GlobResult,
     GrepResult,
     LsResult,
-    ReadResult,
-    WriteResult,
 )
 from thalweg.backends.searches.matches import (
     entries_of,
@@ -97,17 +91,12 @@ class StoreBackend(FlowBackend):
         files = yield from items.all_files()
         return LsResult(entries=entries_of(files, folder))
 
-    def _read(self, path: str, offset: int, limit: int) -> Flow[ReadResult]:
-        return items.read(path, offset, limit)
-
-    def _write(self, path: str, content: str) -> Flow[WriteResult]:
-        return items.write(path, content)
-
-    def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
-        return items.edit(path, old, new, replace_all=replace_all)
-
-    def _delete(self, path: str) -> Flow[DeleteResult]:
-        return items.delete(path)
+    _read = staticmethod(items.read)
+    _write = staticmethod(items.write)
+    _edit = staticmethod(items.edit)
+    _delete = staticmethod(items.delete)
+    _upload_files = staticmethod(items.upload)
+    _download_files = staticmethod(items.download)
 
     def _grep(
         self, pattern: str, path: str | None, glob: str | None, max_count: int | None
@@ -117,12 +106,6 @@ class StoreBackend(FlowBackend):
 
     def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]:
         return glob_matches_from_files((yield from items.all_files()), pattern, path)
-
-    def _upload_files(self, files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
-        return items.upload(files)
-
-    def _download_files(self, paths: list[str]) -> Flow[list[FileDownloadResponse]]:
-        return items.download(paths)
 
     def _now(self, flow: Flow[Result]) -> Result:
         kept = items.StoreNamespace(self._get_store(), as_kept(self._get_namespace()))

@@ -9,7 +9,6 @@ from thalweg.backends.paths import (
     files_under,
     glob_anchor,
     normalize_path,
-    paths_overlap,
     sanitize_tool_call_id,
     validate_path,
 )
@@ -96,17 +95,14 @@ def test_files_under_a_folder_are_those_in_it() -> None:
     assert files_under(files, "/x") == {}
 
 
-def test_rules_and_calls_meet_where_one_is_in_the_other() -> None:
-    """By whole names."""
+def test_a_rule_reaches_what_is_below_its_anchor() -> None:
+    """The anchor ends before the first wildcard."""
     assert [glob_anchor(rule) for rule in ("/a/{b,c}/d", "/[ab]", "/a/b.txt", "a\\b*")] == [
         "/a",
         "/",
         "/a/b.txt",
         "a",
     ]
-    assert paths_overlap("/a/b", "/a")
-    assert paths_overlap("/", "/a")
-    assert not paths_overlap("/a/bc", "/a/b")
 
 
 def test_the_id_of_a_call_is_the_name_of_a_file() -> None:

@@ -1,11 +1,26 @@
 """What the protocol itself does: results that cannot contradict themselves, and awaited twins."""
 
 import asyncio
+import inspect
+from dataclasses import MISSING, fields
 from typing import Any
 
 import pytest
 
 from thalweg.backends import protocol
+from thalweg.backends.calls.operations import (
+    BackendOperation,
+    Delete,
+    DownloadFiles,
+    EditOperation,
+    Execute,
+    Glob,
+    Grep,
+    Ls,
+    ReadOperation,
+    UploadFiles,
+    WriteOperation,
+)
 from thalweg.backends.protocol import (
     BackendProtocol,
     DeleteResult,
@@ -155,3 +170,34 @@ def test_every_blocking_method_has_an_awaited_twin_of_the_same_signature() -> No
         for name in blocking:
             ours = getattr(kind, name).__annotations__
             assert ours == getattr(kind, f"a{name}").__annotations__
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        Ls,
+        ReadOperation,
+        Grep,
+        Glob,
+        WriteOperation,
+        EditOperation,
+        Delete,
+        UploadFiles,
+        DownloadFiles,
+        Execute,
+    ],
+    ids=lambda operation: str(operation.method),
+)
+def test_an_operation_has_the_parameters_of_its_method(
+    operation: type[BackendOperation[Any]],
+) -> None:
+    """Names, order and defaults: the methods that pass operations on are made of both."""
+    method = getattr(SandboxBackendProtocol, operation.method)
+    _, *parameters = inspect.signature(method).parameters.values()
+    awaited = inspect.signature(getattr(SandboxBackendProtocol, f"a{operation.method}"))
+
+    assert [(one.name, one.default) for one in parameters] == [
+        (one.name, inspect.Parameter.empty if one.default is MISSING else one.default)
+        for one in fields(operation)
+    ]
+    assert list(awaited.parameters) == ["self", *(one.name for one in parameters)]

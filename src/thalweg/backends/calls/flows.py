@@ -15,8 +15,6 @@ from thalweg.backends.protocol import (
     BackendProtocol,
     DeleteResult,
     EditResult,
-    FileDownloadResponse,
-    FileUploadResponse,
     GlobResult,
     GrepResult,
     LsResult,
@@ -93,7 +91,8 @@ class BackendStep:
 class FlowBackend(OperationBackend):
     """A backend whose operations are flows.
 
-    A subclass writes each of them once. Their steps are `BackendStep`, unless it performs others.
+    A subclass writes each of them once, as `_METHOD` with the operation's fields; what it lacks is
+    not implemented. Their steps are `BackendStep`, unless it performs others.
     """
 
     step_errors: ClassVar[Errors] = ()
@@ -115,30 +114,11 @@ class FlowBackend(OperationBackend):
 
     def _flow(self, operation: BackendOperation[Answer]) -> Flow[Answer]:
         """Return the flow that performs an operation."""
-        flow: Flow[Any]
-        called: BackendOperation[Any] = operation
-        match called:
-            case operations.Ls(path):
-                flow = self._ls(path)
-            case operations.ReadOperation(path, offset, limit):
-                flow = self._read(path, offset, limit)
-            case operations.WriteOperation(path, content):
-                flow = self._write(path, content)
-            case operations.EditOperation(path, old, new, replace_all):
-                flow = self._edit(path, old, new, replace_all=replace_all)
-            case operations.Delete(path):
-                flow = self._delete(path)
-            case operations.Grep(pattern, folder, glob, max_count):
-                flow = self._grep(pattern, folder, glob, max_count)
-            case operations.Glob(pattern, folder):
-                flow = self._glob(pattern, folder)
-            case operations.UploadFiles(files):
-                flow = self._upload_files(files)
-            case operations.DownloadFiles(paths):
-                flow = self._download_files(paths)
-            case _:
-                raise NotImplementedError(operation.method)
-        return cast("Flow[Answer]", flow)
+        flow = getattr(self, f"_{operation.method}", None)
+        if flow is None:
+            raise NotImplementedError(operation.method)
+        values, named = operation.arguments()
+        return cast("Flow[Answer]", flow(*values, **named))
 
     @abstractmethod
     def _ls(self, path: str) -> Flow[LsResult]: ...
@@ -162,12 +142,6 @@ class FlowBackend(OperationBackend):
 
     @abstractmethod
     def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]: ...
-
-    def _upload_files(self, files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
-        raise NotImplementedError
-
-    def _download_files(self, paths: list[str]) -> Flow[list[FileDownloadResponse]]:
-        raise NotImplementedError
 
 
 def _answer(step: BackendStep) -> object:

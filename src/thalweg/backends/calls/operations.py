@@ -6,8 +6,10 @@ backend do so.
 """
 
 from abc import abstractmethod
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
+from functools import wraps
+from typing import Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast
 
 from thalweg.backends.protocol import (
     BackendProtocol,
@@ -27,6 +29,7 @@ from thalweg.backends.protocol import (
 )
 
 Answer = TypeVar("Answer")
+_P = ParamSpec("_P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +62,20 @@ class BackendOperation(Generic[Answer]):
         if method is None:
             message = f"{type(backend).__name__} has no method {name}"
             raise NotImplementedError(message)
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        named = list(values.items())[self.positional :]
+        values, named = self.arguments()
         options = {
             option: value
-            for option, value in named
+            for option, value in named.items()
             if value is not None and _takes(type(backend), prefix, option)
         }
-        return method(*list(values.values())[: self.positional], **options)
+        return method(*values, **options)
+
+    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        """Return what is passed by position, and what by name."""
+        names = [each.name for each in fields(self)]
+        values = [getattr(self, name) for name in names]
+        named = zip(names[self.positional :], values[self.positional :], strict=True)
+        return values[: self.positional], dict(named)
 
 
 def _takes(kind: Any, prefix: Literal["", "a"], option: str) -> bool:  # noqa: ANN401  # a class of any package
@@ -96,8 +105,8 @@ class ReadOperation(BackendOperation[ReadResult]):
     method: ClassVar[str] = "read"
     result: ClassVar[type] = ReadResult
     file_path: str
-    offset: int
-    limit: int
+    offset: int = 0
+    limit: int = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +116,9 @@ class Grep(BackendOperation[GrepResult]):
     method: ClassVar[str] = "grep"
     result: ClassVar[type] = GrepResult
     pattern: str
-    path: str | None
-    glob: str | None
-    max_count: int | None
+    path: str | None = None
+    glob: str | None = None
+    max_count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +128,7 @@ class Glob(BackendOperation[GlobResult]):
     method: ClassVar[str] = "glob"
     result: ClassVar[type] = GlobResult
     pattern: str
-    path: str | None
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +152,7 @@ class EditOperation(BackendOperation[EditResult]):
     file_path: str
     old_string: str
     new_string: str
-    replace_all: bool
+    replace_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +202,33 @@ async def aperform(backend: BackendProtocol, operation: BackendOperation[Answer]
     return cast("Answer", await operation.call(backend, "a"))
 
 
+def _performed(
+    method: Callable[Concatenate[Any, _P], Answer], operation: type[BackendOperation[Answer]]
+) -> Callable[Concatenate[Any, _P], Answer]:
+    """Make a blocking method, with the signature and docstring of the protocol's."""
+
+    @wraps(method)
+    def perform_it(self: "OperationBackend", /, *args: _P.args, **kwargs: _P.kwargs) -> Answer:
+        return self._perform(operation(*args, **kwargs))
+
+    return perform_it
+
+
+def _awaited(
+    method: Callable[Concatenate[Any, _P], Coroutine[Any, Any, Answer]],
+    operation: type[BackendOperation[Answer]],
+) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, Answer]]:
+    """Make the awaited twin; see `_performed`."""
+
+    @wraps(method)
+    async def perform_it(
+        self: "OperationBackend", /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> Answer:
+        return await self._aperform(operation(*args, **kwargs))
+
+    return perform_it
+
+
 class OperationBackend(BackendProtocol):
     """A backend whose file methods are all performed by one method, and awaited by another."""
 
@@ -204,135 +240,28 @@ class OperationBackend(BackendProtocol):
     async def _aperform(self, operation: BackendOperation[Answer]) -> Answer:
         """Perform an operation by awaited calls."""
 
-    def ls(self, path: str) -> LsResult:
-        """List the entries of a folder, not of folders in it; see `BackendProtocol.ls`."""
-        return self._perform(Ls(path))
-
-    async def als(self, path: str) -> LsResult:
-        """List the entries of a folder, not of folders in it; see `BackendProtocol.als`."""
-        return await self._aperform(Ls(path))
-
-    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
-        return self._perform(ReadOperation(file_path, offset, limit))
-
-    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """Return a window of lines, unchanged and without numbers; see `BackendProtocol.aread`."""
-        return await self._aperform(ReadOperation(file_path, offset, limit))
-
-    def grep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-    ) -> GrepResult:
-        """Find the lines that contain a text; see `BackendProtocol.grep`."""
-        return self._perform(Grep(pattern, path, glob, max_count))
-
-    async def agrep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-    ) -> GrepResult:
-        """Find the lines that contain a text; see `BackendProtocol.agrep`."""
-        return await self._aperform(Grep(pattern, path, glob, max_count))
-
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """Find files, and never folders, by their paths; see `BackendProtocol.glob`."""
-        return self._perform(Glob(pattern, path))
-
-    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """Find files, and never folders, by their paths; see `BackendProtocol.aglob`."""
-        return await self._aperform(Glob(pattern, path))
-
-    def write(self, file_path: str, content: str) -> WriteResult:
-        """Write or replace a file, and create missing folders.
-
-        See `BackendProtocol.write`.
-        """
-        return self._perform(WriteOperation(file_path, content))
-
-    async def awrite(self, file_path: str, content: str) -> WriteResult:
-        """Write or replace a file, and create missing folders.
-
-        See `BackendProtocol.awrite`.
-        """
-        return await self._aperform(WriteOperation(file_path, content))
-
-    def edit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
-    ) -> EditResult:
-        """Replace an exact text in a file that exists; see `BackendProtocol.edit`."""
-        return self._perform(EditOperation(file_path, old_string, new_string, replace_all))
-
-    async def aedit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
-    ) -> EditResult:
-        """Replace an exact text in a file that exists; see `BackendProtocol.aedit`."""
-        return await self._aperform(EditOperation(file_path, old_string, new_string, replace_all))
-
-    def delete(self, file_path: str) -> DeleteResult:
-        """Delete a file, or a folder and everything in it; see `BackendProtocol.delete`."""
-        return self._perform(Delete(file_path))
-
-    async def adelete(self, file_path: str) -> DeleteResult:
-        """Delete a file, or a folder and everything in it; see `BackendProtocol.adelete`."""
-        return await self._aperform(Delete(file_path))
-
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """Write bytes to many paths; return one result for each, in their order.
-
-        See `BackendProtocol.upload_files`.
-        """
-        return self._perform(UploadFiles(files))
-
-    async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """Write bytes to many paths; return one result for each, in their order.
-
-        See `BackendProtocol.aupload_files`.
-        """
-        return await self._aperform(UploadFiles(files))
-
-    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """Return the bytes of many files; one result for each, in their order.
-
-        See `BackendProtocol.download_files`.
-        """
-        return self._perform(DownloadFiles(paths))
-
-    async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """Return the bytes of many files; one result for each, in their order.
-
-        See `BackendProtocol.adownload_files`.
-        """
-        return await self._aperform(DownloadFiles(paths))
+    ls = _performed(BackendProtocol.ls, Ls)
+    als = _awaited(BackendProtocol.als, Ls)
+    read = _performed(BackendProtocol.read, ReadOperation)
+    aread = _awaited(BackendProtocol.aread, ReadOperation)
+    grep = _performed(BackendProtocol.grep, Grep)
+    agrep = _awaited(BackendProtocol.agrep, Grep)
+    glob = _performed(BackendProtocol.glob, Glob)
+    aglob = _awaited(BackendProtocol.aglob, Glob)
+    write = _performed(BackendProtocol.write, WriteOperation)
+    awrite = _awaited(BackendProtocol.awrite, WriteOperation)
+    edit = _performed(BackendProtocol.edit, EditOperation)
+    aedit = _awaited(BackendProtocol.aedit, EditOperation)
+    delete = _performed(BackendProtocol.delete, Delete)
+    adelete = _awaited(BackendProtocol.adelete, Delete)
+    upload_files = _performed(BackendProtocol.upload_files, UploadFiles)
+    aupload_files = _awaited(BackendProtocol.aupload_files, UploadFiles)
+    download_files = _performed(BackendProtocol.download_files, DownloadFiles)
+    adownload_files = _awaited(BackendProtocol.adownload_files, DownloadFiles)
 
 
 class OperationSandbox(OperationBackend, SandboxBackendProtocol):
     """The same for a backend that also runs commands."""
 
-    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """Run a command of a shell to its end; see `SandboxBackendProtocol.execute`."""
-        return self._perform(Execute(command, timeout))
-
-    async def aexecute(
-        self,
-        command: str,
-        *,
-        timeout: int | None = None,  # noqa: ASYNC109  # the protocol's
-    ) -> ExecuteResponse:
-        """Run a command of a shell to its end; see `SandboxBackendProtocol.aexecute`."""
-        return await self._aperform(Execute(command, timeout))
+    execute = _performed(SandboxBackendProtocol.execute, Execute)
+    aexecute = _awaited(SandboxBackendProtocol.aexecute, Execute)

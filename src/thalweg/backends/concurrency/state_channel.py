@@ -44,17 +44,6 @@ class Files(dict[str, FileData]):
         return dict, (dict(self),)
 
 
-def merge_file(left: Mapping[str, FileData] | None, right: Delta) -> dict[str, FileData]:
-    """Apply one delta to files.
-
-    Example:
-        >>> one = {"content": "1", "encoding": "utf-8"}
-        >>> merge_file({"/a": one, "/b": one}, {"/a": None, "/c": one}) == {"/b": one, "/c": one}
-        True
-    """
-    return dict(merge_files(left, [right]))
-
-
 def merge_files(left: Mapping[str, FileData] | None, writes: Sequence[Delta]) -> Files:
     """Apply deltas to files; of two with stamps of one step, the later change wins."""
     merged = Files(left or {}, left.stamps if isinstance(left, Files) else None)
