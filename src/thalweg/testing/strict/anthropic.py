@@ -17,7 +17,7 @@ from thalweg.testing.strict.counting import (
     image_piece,
     tool_pieces,
 )
-from thalweg.testing.strict.dialect import Event, deltas
+from thalweg.testing.strict.dialect import Event, StrictDialect, deltas
 from thalweg.testing.strict.exchange import (
     NO_HEADERS,
     PLAIN,
@@ -53,7 +53,7 @@ from thalweg.testing.strict.sealing import signature
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "refusal": "refusal"}
 
 
-class AnthropicDialect:
+class AnthropicDialect(StrictDialect):
     """`POST /v1/messages`."""
 
     wire: WireName = "anthropic"

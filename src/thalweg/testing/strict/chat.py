@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.counting import (
     MESSAGE_TOKENS,
     CountedPiece,
@@ -19,52 +18,24 @@ from thalweg.testing.strict.dialect import Event, deltas, written
 from thalweg.testing.strict.exchange import (
     NO_HEADERS,
     PLAIN,
-    Answer,
-    CompactedBody,
     ExchangeTokens,
     ModelTraits,
     Object,
     Reply,
     RequestProblem,
-    Summarize,
     Tool,
     WireName,
 )
+from thalweg.testing.strict.openai import OpenAIDialect
 from thalweg.testing.strict.rules.chat import problems
-from thalweg.testing.strict.rules.openai_problems import (
-    BODY_BYTES,
-    error_body,
-    missing_key,
-    too_large,
-)
 
 _CREATED = 1_700_000_000
 
 
-class ChatDialect:
+class ChatDialect(OpenAIDialect):
     """`POST /v1/chat/completions`."""
 
     wire: WireName = "openai-chat"
-    body_bytes = BODY_BYTES
-
-    def missing_key(self, headers: Mapping[str, str]) -> RequestProblem | None:
-        """Return the problem of a request without the headers that its client always sends.
-
-        See `StrictDialect.missing_key`.
-        """
-        return missing_key(headers)
-
-    def too_large(self) -> RequestProblem:
-        """Refuse a body for its size; see `StrictDialect.too_large`."""
-        return too_large()
-
-    def dropped(self, body: Object, traits: ModelTraits) -> tuple[str, ...]:
-        """Return the paths of what is dropped from a valid body before the model sees it.
-
-        See `StrictDialect.dropped`.
-        """
-        del body, traits
-        return ()
 
     def problems(
         self,
@@ -125,24 +96,6 @@ class ChatDialect:
         messages = [piece for message in body["messages"] for piece in _pieces(message)]
         return tool_pieces(tool["function"] for tool in body.get("tools") or ()) + messages
 
-    def compacted(self, body: Object, tokens: int, summarize: Summarize) -> CompactedBody | None:
-        """Compact nothing: this API does not. See `StrictDialect.compacted`."""
-        del body, tokens, summarize
-        return None
-
-    def spend(
-        self, cache: PromptCache, model: str, measured: Measured, now: float
-    ) -> ExchangeTokens:
-        """Look a request up in the prompt cache, and store it there; see `StrictDialect.spend`."""
-        return cache.automatic(model, measured, now)
-
-    def said(self, body: Object, answer: Answer) -> Answer:  # noqa: ARG002 (it depends on nothing)
-        """Return an answer in the form that a model of this API would use for a body.
-
-        See `StrictDialect.said`.
-        """
-        return answer
-
     def whole(self, reply: Reply) -> Object:
         """Write the body of an answer; see `StrictDialect.whole`."""
         answer = reply.answer
@@ -176,10 +129,6 @@ class ChatDialect:
         if with_usage:
             yield "", {**head, "choices": [], "usage": _usage(reply.spent)}
         yield "", "[DONE]"
-
-    def error(self, problem: RequestProblem, request_id: str) -> Object:  # noqa: ARG002 (in a header)
-        """Write the body of an error; see `StrictDialect.error`."""
-        return error_body(problem)
 
 
 def _pieces(message: Object) -> list[CountedPiece]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.counting import (
     MESSAGE_TOKENS,
     CountedPiece,
@@ -14,18 +13,14 @@ from thalweg.testing.strict.counting import (
     image_piece,
     tool_pieces,
 )
-from thalweg.testing.strict.dialect import Event, deltas
+from thalweg.testing.strict.dialect import Event, StrictDialect, deltas
 from thalweg.testing.strict.exchange import (
     NO_HEADERS,
     PLAIN,
-    Answer,
-    CompactedBody,
-    ExchangeTokens,
     ModelTraits,
     Object,
     Reply,
     RequestProblem,
-    Summarize,
     Tool,
     WireName,
 )
@@ -58,7 +53,7 @@ def asked_at(path: str) -> Object | None:
     return {"model": model, "stream": _METHODS[method]}
 
 
-class GeminiDialect:
+class GeminiDialect(StrictDialect):
     """`POST /v1beta/models/MODEL:generateContent` and its stream."""
 
     wire: WireName = "gemini"
@@ -86,14 +81,6 @@ class GeminiDialect:
         """
         del headers, traits
         return problems(body)
-
-    def dropped(self, body: Object, traits: ModelTraits) -> tuple[str, ...]:
-        """Return the paths of what is dropped from a valid body before the model sees it.
-
-        See `StrictDialect.dropped`.
-        """
-        del body, traits
-        return ()
 
     def overflow(self, body: Object, measured: Measured, window: int) -> RequestProblem | None:
         """Refuse a body that the window does not hold; see `StrictDialect.overflow`."""
@@ -133,24 +120,6 @@ class GeminiDialect:
             for item in self.items(body)
             for k, part in enumerate(item["parts"])
         ]
-
-    def compacted(self, body: Object, tokens: int, summarize: Summarize) -> CompactedBody | None:
-        """Compact nothing: this API does not. See `StrictDialect.compacted`."""
-        del body, tokens, summarize
-        return None
-
-    def spend(
-        self, cache: PromptCache, model: str, measured: Measured, now: float
-    ) -> ExchangeTokens:
-        """Look a request up in the prompt cache, and store it there; see `StrictDialect.spend`."""
-        return cache.automatic(model, measured, now)
-
-    def said(self, body: Object, answer: Answer) -> Answer:  # noqa: ARG002 (it depends on nothing)
-        """Return an answer in the form that a model of this API would use for a body.
-
-        See `StrictDialect.said`.
-        """
-        return answer
 
     def whole(self, reply: Reply) -> Object:
         """Write the body of an answer; see `StrictDialect.whole`."""

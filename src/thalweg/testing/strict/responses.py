@@ -5,7 +5,6 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.counting import (
     MESSAGE_TOKENS,
     CountedPiece,
@@ -20,7 +19,6 @@ from thalweg.testing.strict.dialect import Event, deltas, written
 from thalweg.testing.strict.exchange import (
     NO_HEADERS,
     PLAIN,
-    Answer,
     CompactedBody,
     ExchangeTokens,
     ModelTraits,
@@ -31,12 +29,7 @@ from thalweg.testing.strict.exchange import (
     Tool,
     WireName,
 )
-from thalweg.testing.strict.rules.openai_problems import (
-    BODY_BYTES,
-    error_body,
-    missing_key,
-    too_large,
-)
+from thalweg.testing.strict.openai import OpenAIDialect
 from thalweg.testing.strict.rules.responses import IssuedItems, problems
 from thalweg.testing.strict.rules.responses_compaction import (
     is_triggered,
@@ -51,34 +44,14 @@ _CREATED = 1_700_000_000
 _WITH_SEAL = "reasoning.encrypted_content"
 
 
-class ResponsesDialect:
+class ResponsesDialect(OpenAIDialect):
     """`POST /v1/responses`."""
 
     wire: WireName = "openai-responses"
-    body_bytes = BODY_BYTES
 
     def __init__(self) -> None:
         self._issued = IssuedItems()
         self._compactions = count(1)
-
-    def missing_key(self, headers: Mapping[str, str]) -> RequestProblem | None:
-        """Return the problem of a request without the headers that its client always sends.
-
-        See `StrictDialect.missing_key`.
-        """
-        return missing_key(headers)
-
-    def too_large(self) -> RequestProblem:
-        """Refuse a body for its size; see `StrictDialect.too_large`."""
-        return too_large()
-
-    def dropped(self, body: Object, traits: ModelTraits) -> tuple[str, ...]:
-        """Return the paths of what is dropped from a valid body before the model sees it.
-
-        See `StrictDialect.dropped`.
-        """
-        del body, traits
-        return ()
 
     def problems(
         self,
@@ -152,19 +125,6 @@ class ResponsesDialect:
         item |= {"encrypted_content": sealed_summary(body["model"], text)}
         return CompactedBody({**body, "input": [item]}, item, text)
 
-    def spend(
-        self, cache: PromptCache, model: str, measured: Measured, now: float
-    ) -> ExchangeTokens:
-        """Look a request up in the prompt cache, and store it there; see `StrictDialect.spend`."""
-        return cache.automatic(model, measured, now)
-
-    def said(self, body: Object, answer: Answer) -> Answer:  # noqa: ARG002 (it depends on nothing)
-        """Return an answer in the form that a model of this API would use for a body.
-
-        See `StrictDialect.said`.
-        """
-        return answer
-
     def whole(self, reply: Reply) -> Object:
         """Write the body of an answer; see `StrictDialect.whole`."""
         return _response(reply, self._output(reply))
@@ -175,10 +135,6 @@ class ResponsesDialect:
         numbers = count()
         for name, data in _events(reply, output):
             yield name, {"type": name, "sequence_number": next(numbers), **data}
-
-    def error(self, problem: RequestProblem, request_id: str) -> Object:  # noqa: ARG002 (in a header)
-        """Write the body of an error; see `StrictDialect.error`."""
-        return error_body(problem)
 
     def _output(self, reply: Reply) -> list[Object]:
         """Make the items of an answer; the reasoning among them is remembered."""

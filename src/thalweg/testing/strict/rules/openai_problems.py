@@ -3,16 +3,14 @@
 import re
 from base64 import b64decode
 from binascii import Error
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 
-from thalweg.testing.strict.exchange import Object, RequestProblem
+from thalweg.testing.strict.exchange import RequestProblem
 
 NAME = re.compile(r"[a-zA-Z0-9_-]+")
 MOST_NAME_CHARS = 64
 MOST_TEXT_CHARS = 10_485_760
-BODY_BYTES = 52_428_800
-"""Largest body: OpenAI's limit of images in one request, 50 MB."""
 
 _TYPES = {
     dict: "an object",
@@ -23,38 +21,6 @@ _TYPES = {
     float: "a decimal",
     type(None): "null",
 }
-
-
-def error_body(problem: RequestProblem) -> Object:
-    """Write the body of an error."""
-    return {
-        "error": {
-            "message": problem.message,
-            "type": problem.kind,
-            "param": problem.param,
-            "code": problem.code,
-        }
-    }
-
-
-def missing_key(headers: Mapping[str, str]) -> RequestProblem | None:
-    """Refuse a request without a key."""
-    if headers.get("authorization", "").startswith("Bearer "):
-        return None
-    return RequestProblem(
-        "You didn't provide an API key. You need to provide your API key in an Authorization "
-        "header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
-        401,
-    )
-
-
-def too_large() -> RequestProblem:
-    """Refuse a body for its size."""
-    return RequestProblem(
-        f"Request body is too large: at most {BODY_BYTES} bytes are allowed.",
-        413,
-        code="request_too_large",
-    )
 
 
 def missing(path: str) -> RequestProblem:
