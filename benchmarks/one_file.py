@@ -16,7 +16,8 @@ from contextlib import closing
 from pathlib import Path
 
 from thalweg.database.sqlite_files import connect
-from thalweg.server.runs.base import Claim, Draft, Journal, RunKey
+from thalweg.server.runs.base import Claim, Draft, RunKey
+from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.opening import open_journal
 
 STREAMS = 20

@@ -41,8 +41,9 @@ from thalweg.database.postgres_server import as_storage_error
 from thalweg.errors import NoSuchRunError, ThalwegError
 from thalweg.server.checkpoints.owners import OwnSaver
 from thalweg.server.liveness.opening import presence_at
-from thalweg.server.runs.base import Draft, Journal, RunKey, RunRecord
+from thalweg.server.runs.base import Draft, RunKey, RunRecord
 from thalweg.server.runs.emitting import Emit
+from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.opening import open_journal
 from thalweg.server.runs.running import ProcessRuns, RunOutcome, open_runs
 from thalweg.testing.model import ScriptedModel
@@ -209,8 +210,9 @@ async def histories(address: str, keys: Iterable[tuple[str, str, str]]) -> dict[
 class Commands:
     """Does what it is told on stdin."""
 
-    def __init__(self, runs: ProcessRuns) -> None:
+    def __init__(self, runs: ProcessRuns, journal: Journal) -> None:
         self._runs = runs
+        self._journal = journal
         self._tasks: set[asyncio.Task[None]] = set()
 
     def take(self, line: str) -> None:
@@ -235,7 +237,7 @@ class Commands:
             elif what == "cancel":
                 tell("asked", key, is_asked=await self._runs.cancel(key))
             else:
-                async for event in self._runs.follow(key, command["after"]):
+                async for event in self._journal.follow(key, command["after"]):
                     tell("event", key, seq=event.seq, type=event.type, data=event.data)
                 tell("ended", key)
         except NoSuchRunError:
@@ -262,7 +264,7 @@ async def main(address: str, told: Path, pause_s: float) -> None:
         own = OwnSaver(saver, MARK, lost_connections)
         performer = Performer(agent_of(own, told, pause_s), journal)
         async with open_runs(journal, presence_at(rows), performer, most_attempts=1_000) as runs:
-            commands = Commands(runs)
+            commands = Commands(runs, journal)
             reader = asyncio.StreamReader(limit=2**24)
             await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
             sys.stdout.write(json.dumps({"what": "ready", "name": runs.name}) + "\n")

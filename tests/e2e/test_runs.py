@@ -13,7 +13,7 @@ from thalweg.errors import BusyError, ClaimLostError, ConfigError, RunExistsErro
 from thalweg.server.liveness.opening import presence_at
 from thalweg.server.runs.base import Draft, RunKey, RunRecord
 from thalweg.server.runs.emitting import Emit
-from thalweg.server.runs.journal import TableJournal
+from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.opening import open_journal
 from thalweg.server.runs.running import Perform, ProcessRuns, RunOutcome, fence, open_runs
 
@@ -22,7 +22,7 @@ DONE = RunOutcome("completed", "{}")
 
 
 @asynccontextmanager
-async def running(home: Path, perform: Perform) -> AsyncIterator[tuple[ProcessRuns, TableJournal]]:
+async def running(home: Path, perform: Perform) -> AsyncIterator[tuple[ProcessRuns, Journal]]:
     """Open all that performs runs."""
     place = home / "runs.db"
     async with (
@@ -32,13 +32,13 @@ async def running(home: Path, perform: Perform) -> AsyncIterator[tuple[ProcessRu
         yield runs, journal
 
 
-async def types(runs: ProcessRuns, key: RunKey = KEY) -> list[str]:
+async def types(journal: Journal, key: RunKey = KEY) -> list[str]:
     """Follow a run to its end."""
     async with asyncio.timeout(20):
-        return [event.type async for event in runs.follow(key)]
+        return [event.type async for event in journal.follow(key)]
 
 
-async def first_of(journal: TableJournal) -> None:
+async def first_of(journal: Journal) -> None:
     """Wait for the first event of a run."""
     async with asyncio.timeout(20):
         async for _ in journal.follow(KEY):
@@ -71,9 +71,9 @@ class TestRuns:
 
     async def test_a_run_is_performed_and_told(self, tmp_path: Path) -> None:
         """Its events come in order, its end last."""
-        async with running(tmp_path, greet) as (runs, _):
+        async with running(tmp_path, greet) as (runs, journal):
             await runs.start(KEY, "{}")
-            told = await types(runs)
+            told = await types(journal)
             run = await runs.join(KEY)
 
             assert told[-1] == "run.completed"
@@ -94,30 +94,30 @@ class TestRuns:
     async def test_a_busy_thread_refuses_or_cancels(self, tmp_path: Path) -> None:
         """As the caller wishes."""
         second = RunKey("ada", "t1", "r2")
-        async with running(tmp_path, linger) as (runs, _):
+        async with running(tmp_path, linger) as (runs, journal):
             await runs.start(KEY, "{}")
             with pytest.raises(BusyError):
                 await runs.start(second, "{}")
             await runs.start(second, "{}", if_busy="cancel")
-            first = await runs.get(KEY)
+            first = await journal.get(KEY)
             await runs.cancel(second)
 
             assert first is not None
             assert first.status == "cancelled"
-            assert await types(runs, second) in (["run.cancelled"], ["notice", "run.cancelled"])
+            assert await types(journal, second) in (["run.cancelled"], ["notice", "run.cancelled"])
 
     async def test_a_run_that_has_hardly_begun_is_cancelled_for_another(
         self, tmp_path: Path
     ) -> None:
         """However far it came until then."""
-        async with running(tmp_path, linger) as (runs, _), asyncio.timeout(120):
+        async with running(tmp_path, linger) as (runs, journal), asyncio.timeout(120):
             for number in range(50):
                 first = RunKey("ada", f"t{number}", f"first{number}")
                 second = RunKey("ada", f"t{number}", f"second{number}")
                 await runs.start(first, "{}")
                 await asyncio.sleep(number / 2_000)
                 await runs.start(second, "{}", if_busy="cancel")
-                run = await runs.get(first)
+                run = await journal.get(first)
                 await runs.cancel(second)
 
                 assert run is not None
@@ -147,9 +147,9 @@ class TestRuns:
             await emit(Draft("notice", "{}"))
             raise ConfigError("model", "the key is wrong", "set another")
 
-        async with running(tmp_path, fail) as (runs, _):
+        async with running(tmp_path, fail) as (runs, journal):
             await runs.start(KEY, "{}")
-            told = await types(runs)
+            told = await types(journal)
             run = await runs.join(KEY)
 
             assert told == ["notice", "run.failed"]
@@ -196,15 +196,15 @@ class TestRuns:
             await journal.finish(claim, "completed", [Draft("run.completed", "{}")])
 
             assert fenced == [True]
-            assert await types(runs) == ["notice", "run.completed"]
+            assert await types(journal) == ["notice", "run.completed"]
 
     async def test_a_process_that_closes_gives_its_runs_back(self, tmp_path: Path) -> None:
         """Another goes on with them, and no attempt is counted as a death."""
         async with running(tmp_path, linger) as (runs, journal):
             await runs.start(KEY, "{}")
             await first_of(journal)
-        async with running(tmp_path, greet) as (runs, _):
-            told = await types(runs)
+        async with running(tmp_path, greet) as (runs, journal):
+            told = await types(journal)
             run = await runs.join(KEY)
 
             assert told[0] == "notice"
@@ -219,7 +219,7 @@ class TestRuns:
             await journal.create(KEY, "{}", worker="1-dead")
             older = RunKey("bob", "t2", "r2")
             await journal.create(older, "{}", worker="run-0f3c")
-        async with running(tmp_path, greet) as (runs, _), asyncio.timeout(20):
+        async with running(tmp_path, greet) as (runs, journal), asyncio.timeout(20):
             for key in (KEY, older):
                 assert (await runs.join(key)).status == "completed"
 
@@ -254,7 +254,7 @@ class TestRuns:
     async def test_a_start_that_was_refused_may_be_tried_again(self, tmp_path: Path) -> None:
         """Under the same id: the work of the first try does not stand in its way."""
         second = RunKey("ada", "t1", "r2")
-        async with running(tmp_path, linger) as (runs, _):
+        async with running(tmp_path, linger) as (runs, journal):
             await runs.start(KEY, "{}")
             for _ in range(2):
                 with pytest.raises(BusyError):
@@ -265,4 +265,4 @@ class TestRuns:
             await runs.start(second, "{}")
             await runs.cancel(second)
 
-            assert (await types(runs, second))[-1] == "run.cancelled"
+            assert (await types(journal, second))[-1] == "run.cancelled"

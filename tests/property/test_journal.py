@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from thalweg.errors import ClaimLostError
 from thalweg.server.runs.base import Claim, Draft, Event, RunKey
-from thalweg.server.runs.journal import TableJournal
+from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.opening import open_journal
 
 KEY = RunKey("ada", "t", "r")
@@ -27,10 +27,10 @@ STEPS = st.lists(
 class Model:
     """What a journal is: a list, and the one claim that may add to it."""
 
-    def __init__(self, journals: list[TableJournal]) -> None:
+    def __init__(self, journals: list[Journal]) -> None:
         self.journals = journals
         self.events: list[str] = []
-        self.claims: list[tuple[TableJournal, Claim]] = []
+        self.claims: list[tuple[Journal, Claim]] = []
         self.good: Claim | None = None
         self.readers: list[tuple[int, asyncio.Task[list[Event]]]] = []
 
@@ -52,7 +52,7 @@ class Model:
             else:
                 await self._append(journal, claim, count)
 
-    async def _append(self, journal: TableJournal, claim: Claim, count: int) -> None:
+    async def _append(self, journal: Journal, claim: Claim, count: int) -> None:
         kinds = [f"{len(self.events)}-{n}" for n in range(count)]
         try:
             last = await journal.append(claim, [Draft(kind, "{}") for kind in kinds])
@@ -75,7 +75,7 @@ class Model:
             assert seen == wanted[after:]
 
 
-async def read(journal: TableJournal, after: int) -> list[Event]:
+async def read(journal: Journal, after: int) -> list[Event]:
     """Follow to the end."""
     return [event async for event in journal.follow(KEY, after)]
 

@@ -12,7 +12,8 @@ from thalweg.errors import (
     NoSuchRunError,
     RunExistsError,
 )
-from thalweg.server.runs.base import ENDED, Claim, Draft, Event, Journal, RunKey
+from thalweg.server.runs.base import ENDED, Claim, Draft, Event, RunKey
+from thalweg.server.runs.journal import Journal
 
 with needs_extra("thalweg.testing.runs"):
     import pytest

@@ -33,7 +33,8 @@ from thalweg.server.app.threads import TenantThreads
 from thalweg.server.app.usage import TenantUsage
 from thalweg.server.checkpoints.erasure import Erasure
 from thalweg.server.liveness.opening import presence_at
-from thalweg.server.runs.base import Journal, RunRecord
+from thalweg.server.runs.base import RunRecord
+from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.opening import open_journal
 from thalweg.server.runs.running import RunOutcome, open_runs
 from thalweg.server.settings.parts import is_owner

@@ -61,7 +61,7 @@ class TenantRuns:
         Raises:
             NoSuchThreadError: There is no such thread.
         """
-        found = await self._parts.runs.list(self._owner, thread, limit=limit, before=before)
+        found = await self._parts.journal.list(self._owner, thread, limit=limit, before=before)
         if not found and before is None:
             row = await asyncio.to_thread(self._parts.registry.get, self._owner, thread)
             if row is None:
@@ -71,7 +71,7 @@ class TenantRuns:
 
     async def active(self) -> int:
         """Return how many runs of the owner are queued or running, on all gateways."""
-        return await self._parts.runs.count_active(self._owner)
+        return await self._parts.journal.count_active(self._owner)
 
     async def get(self, thread: str, run: str) -> Run:
         """Return one run.
@@ -79,7 +79,7 @@ class TenantRuns:
         Raises:
             NoSuchRunError: There is none.
         """
-        found = await self._parts.runs.get(RunKey(self._owner, thread, run))
+        found = await self._parts.journal.get(RunKey(self._owner, thread, run))
         if found is None:
             raise NoSuchRunError(run)
         return shown(found)
@@ -95,7 +95,7 @@ class TenantRuns:
 
     def lines(self, thread: str, run: str, after: int = 0) -> AsyncIterator[Line]:
         """Yield the same as `follow`, as the journal's unparsed lines of JSON."""
-        return self._parts.runs.follow(RunKey(self._owner, thread, run), after)
+        return self._parts.journal.follow(RunKey(self._owner, thread, run), after)
 
     async def wait(self, thread: str, run: str, timeout_s: float | None = None) -> Run:
         """Wait for a run to end.

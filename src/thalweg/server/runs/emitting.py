@@ -4,7 +4,8 @@ import asyncio
 from contextlib import AbstractAsyncContextManager
 
 from thalweg.errors import RunError, StorageError
-from thalweg.server.runs.base import Claim, Draft, Journal
+from thalweg.server.runs.base import Claim, Draft
+from thalweg.server.runs.journal import Journal
 
 AHEAD = 256
 """Drafts that may wait to be durable; a further emit waits with them."""

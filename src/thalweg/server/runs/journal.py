@@ -23,10 +23,13 @@ _KEYS = 500
 """Runs that are asked after at a time."""
 
 
-class TableJournal:
+class Journal:
     """Keeps runs and their events in the tables of a database.
 
     It belongs to the event loop that it was opened in.
+
+    Raises (all methods):
+        StorageError: The database failed.
     """
 
     def __init__(
@@ -50,31 +53,42 @@ class TableJournal:
         return self
 
     async def create(self, key: RunKey, request: str, *, worker: str = "") -> RunRecord:
-        """Store a new run; see `Journal.create`."""
+        """Store a new run.
+
+        Args:
+            key: Its id is the caller's to choose.
+            request: What was asked, a JSON object.
+            worker: See `RunRecord.worker`.
+
+        Raises:
+            BusyError: Another run of the thread has not ended.
+            RunExistsError: The owner has a run with that id.
+        """
         return await self._tables.create(key, sound(request), worker)
 
     async def get(self, key: RunKey) -> RunRecord | None:
-        """Return one run; `None` if the owner has no such run.
-
-        See `Journal.get`.
-        """
+        """Return one run; `None` if the owner has no such run."""
         return await self._tables.get(key)
 
     async def list(
         self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
     ) -> Sequence[RunRecord]:
-        """Return the newest runs, newest first; see `Journal.list`."""
+        """Return the newest runs, newest first.
+
+        Args:
+            owner: The owner.
+            thread: The thread; all threads by default.
+            limit: How many at most.
+            before: Continue after this run.
+        """
         return await self._tables.list(owner, thread, limit, before)
 
     async def count_active(self, owner: str) -> int:
-        """Return how many runs of an owner have not ended; see `Journal.count_active`."""
+        """Return how many runs of an owner have not ended."""
         return await self._tables.count_active(owner)
 
     async def claim(self, key: RunKey) -> Claim | None:
-        """Claim a run to perform it; `None` if it has ended. Earlier claims become void.
-
-        See `Journal.claim`.
-        """
+        """Claim a run to perform it; `None` if it has ended. Earlier claims become void."""
         run = await self._tables.claim(key)
         if run is None:
             return None
@@ -85,23 +99,26 @@ class TableJournal:
         return claim
 
     async def workers(self) -> Collection[str]:
-        """Return the processes with runs that have not ended, of all owners.
-
-        See `Journal.workers`.
-        """
+        """Return the processes with runs that have not ended, of all owners."""
         return await self._tables.workers()
 
     async def take_over(
         self, workers: Collection[str], worker: str, limit: int
     ) -> Sequence[RunKey]:
-        """Assign runs of some processes, of all owners, to another one; see `Journal.take_over`."""
+        """Assign runs of some processes, of all owners, to another one.
+
+        Args:
+            workers: The processes that perform nothing any more.
+            worker: The one that takes over.
+            limit: How many runs at most: the oldest.
+
+        Returns:
+            The runs, in any order; each to one caller alone, however many ask at once.
+        """
         return await self._tables.take_over(workers, worker, limit)
 
     async def release(self, claim: Claim) -> bool:
-        """Release a claim for another process; return False if it was void.
-
-        See `Journal.release`.
-        """
+        """Release a claim for another process; return False if it was void."""
         is_given_back = await self._tables.release(claim)
         self._commits.let_go(claim)
         self._note([claim.key])
@@ -110,29 +127,46 @@ class TableJournal:
     def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
         """Lock a claim inside the context: another process that claims the run waits.
 
-        See `Journal.hold`.
+        Use it for short operations outside of this journal that need the claim.
+
+        Raises (when entered):
+            ClaimLostError: Another process has claimed the run, or it has ended.
         """
         return self._tables.hold(claim)
 
     async def append(self, claim: Claim, drafts: Sequence[Draft]) -> int:
-        """Write events durably, in order; see `Journal.append`."""
+        """Write events durably, in order.
+
+        Returns:
+            The number of the last one.
+
+        Raises:
+            ClaimLostError: Another process has claimed the run, or it has ended.
+        """
         return await self._commits.add(claim, _checked(drafts))
 
     async def finish(
         self, claim: Claim, status: Status, drafts: Sequence[Draft], *, error: str | None = None
     ) -> None:
-        """Write the last events and the end of a run, both or neither; see `Journal.finish`."""
+        """Write the last events and the end of a run, both or neither.
+
+        Raises:
+            ClaimLostError: Another process has claimed the run, or it has ended.
+        """
         end = RunEnd(status, None if error is None else sound(error))
         await self._commits.add(claim, _checked(drafts), end)
 
     async def read(self, key: RunKey, after: int = 0, limit: int = 1000) -> Sequence[Event]:
-        """Return events after a number, oldest first; see `Journal.read`."""
+        """Return events after a number, oldest first."""
         return await self._tables.read(key, after, limit)
 
     async def follow(self, key: RunKey, after: int = 0) -> AsyncIterator[Event]:
         """Yield events after a number as they are written, up to the end of the run.
 
-        See `Journal.follow`.
+        Any process may perform the run.
+
+        Raises:
+            NoSuchRunError: There is none, or it was deleted meanwhile.
         """
         with self._following(key) as feed:
             while feed.end is None or after < feed.end:
@@ -151,7 +185,11 @@ class TableJournal:
                     yield event
 
     async def called_off(self, claim: Claim) -> bool:
-        """Wait until the process that performs a run has to stop; see `Journal.called_off`."""
+        """Wait until the process that performs a run has to stop.
+
+        Returns:
+            True if cancellation was requested, False if the claim is void.
+        """
         done = self._awaited.get(claim)
         if done is None:
             done = asyncio.get_running_loop().create_future()
@@ -166,20 +204,21 @@ class TableJournal:
                 self._unname(claim.key)
 
     async def ask_cancel(self, key: RunKey) -> bool:
-        """Request cancellation of a run; return False if it has ended.
-
-        See `Journal.ask_cancel`.
-        """
+        """Request cancellation of a run; return False if it has ended."""
         is_asked = await self._tables.ask_cancel(key)
         self._note([key])
         return is_asked
 
     async def delete(self, owner: str, thread: str) -> int:
-        """Delete the runs of a thread, events and all; see `Journal.delete`."""
+        """Delete the runs of a thread, events and all.
+
+        Raises:
+            BusyError: One of them has not ended.
+        """
         return await self._tables.delete(owner, thread)
 
     async def close(self) -> None:
-        """See `Journal.close`. What waits is written first."""
+        """Release all connections."""
         await self._commits.close()
         if self._looker is not None:
             self._looker.cancel()

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from thalweg.server.runs.journal import TableJournal
+from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.tables import Tables
 
 
 @asynccontextmanager
-async def open_journal(address: str | Path) -> AsyncIterator[TableJournal]:
+async def open_journal(address: str | Path) -> AsyncIterator[Journal]:
     """Open a journal for the running event loop, and close it in the end.
 
     Args:
@@ -19,7 +19,7 @@ async def open_journal(address: str | Path) -> AsyncIterator[TableJournal]:
         ConfigError: The extra `postgres` is not installed.
         StorageError: The database cannot be opened.
     """
-    journal = await TableJournal(tables_at(address)).open()
+    journal = await Journal(tables_at(address)).open()
     try:
         yield journal
     finally:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -21,8 +21,9 @@ from thalweg.errors import (
 from thalweg.server.api.events import RunCancelled, RunFailed
 from thalweg.server.api.problems import Problem
 from thalweg.server.liveness.base import Liveness
-from thalweg.server.runs.base import Claim, Draft, Event, Journal, RunKey, RunRecord
+from thalweg.server.runs.base import Claim, Draft, RunKey, RunRecord
 from thalweg.server.runs.emitting import Emit
+from thalweg.server.runs.journal import Journal
 
 LOOK_S = 1.0
 """How often a process looks for runs of dead ones; others may look just then, so it varies."""
@@ -174,30 +175,6 @@ class ProcessRuns:
             await self.cancel(other)
             await self.join(other)
         return await self._start(key, request)
-
-    def follow(self, key: RunKey, after: int = 0) -> AsyncIterator[Event]:
-        """Yield events after a number as they are written, up to the end of the run.
-
-        See `Journal.follow`.
-        """
-        return self._journal.follow(key, after)
-
-    async def get(self, key: RunKey) -> RunRecord | None:
-        """Return one run; `None` if the owner has no such run.
-
-        See `Journal.get`.
-        """
-        return await self._journal.get(key)
-
-    async def list(
-        self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
-    ) -> Sequence[RunRecord]:
-        """Return the newest runs, newest first; see `Journal.list`."""
-        return await self._journal.list(owner, thread, limit=limit, before=before)
-
-    async def count_active(self, owner: str) -> int:
-        """Return how many runs of an owner have not ended; see `Journal.count_active`."""
-        return await self._journal.count_active(owner)
 
     async def cancel(self, key: RunKey) -> bool:
         """Ask for the end of a run, wherever it is performed; False where it has ended."""

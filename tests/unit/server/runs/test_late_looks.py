@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from thalweg.server.runs.base import RunKey
-from thalweg.server.runs.journal import TableJournal
+from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.sqlite import SqliteTables
 from thalweg.server.runs.tables import RunState
 
@@ -31,13 +31,13 @@ class LateTables(SqliteTables):
 def test_a_look_from_before_a_claim_does_not_call_it_off(tmp_path: Path) -> None:
     """Whoever follows a run from its first moment has it looked at while it is claimed."""
 
-    async def follow(journal: TableJournal) -> None:
+    async def follow(journal: Journal) -> None:
         async for _ in journal.follow(KEY):
             pass
 
     async def scene() -> None:
         tables = LateTables(tmp_path / "runs.db")
-        journal = await TableJournal(tables).open()
+        journal = await Journal(tables).open()
         await journal.create(KEY, "{}")
         following = asyncio.create_task(follow(journal))
         await tables.asked.wait()

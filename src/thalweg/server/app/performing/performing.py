@@ -41,9 +41,10 @@ from thalweg.server.app.performing.streaming import MODES, EmittedEvents, Transl
 from thalweg.server.app.performing.watching import ModelCalled, RunEnded, RunStatus, Tell
 from thalweg.server.app.spending import Prices
 from thalweg.server.checkpoints.owners import Checkpoints, RunSaver
-from thalweg.server.runs.base import Draft, Journal, RunRecord
+from thalweg.server.runs.base import Draft, RunRecord
 from thalweg.server.runs.base import Event as Line
 from thalweg.server.runs.emitting import Emit
+from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.running import RunOutcome
 from thalweg.server.settings.whole import Settings
 
