@@ -132,4 +132,4 @@ def find_cards(cards: Sequence[ToolCard], query: str, most: int = FOUND) -> list
     if exact := [card for card in cards if card.name in asked]:
         return exact
     named = [(card.name, card.text) for card in cards]
-    return [cards[k] for k in rank_named(named, query, STOP_WORDS)[:most]]
+    return [cards[k] for k in rank_named(named, query, STOP_WORDS, fuzzy=True)[:most]]

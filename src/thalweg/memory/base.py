@@ -235,7 +235,8 @@ class MemoryStore(Protocol):
     ) -> WordOccurrences:
         """Find items by words, and by a vector where there are any.
 
-        An item is found by its `memory.facts.recall.found.item_words`.
+        A fact is found by its `fact_words`, a turn by its `turn_words`; see
+        `memory.facts.recall.found`.
 
         Args:
             scope: The scope.

@@ -16,6 +16,8 @@ ALIKE = 0.8
 blind the tools sought are among the first five in 0.71 of them, and in 0.64 without."""
 SHORT = 3
 """Letters of a word that is too short to be recognized if it is mistyped."""
+MOST_STRANGE = 20
+"""Most unknown words that are looked up: each is compared with every known word."""
 
 
 def stems(text: str) -> frozenset[str]:
@@ -24,48 +26,53 @@ def stems(text: str) -> frozenset[str]:
 
 
 def rank_named(
-    named: Sequence[tuple[str, str]], request: str, ignored: Collection[str] = ()
+    named: Sequence[tuple[str, str]],
+    request: str,
+    ignored: Collection[str] = (),
+    *,
+    fuzzy: bool = False,
 ) -> list[int]:
     """Rank pairs of a name and a description by the words that they share with a request.
 
     A word weighs more the fewer pairs contain it: a word in all of them does not discriminate.
-    Words of scripts without spaces are compared by pairs of letters. A word that no pair contains
-    stands for the one most like it.
+    Words of scripts without spaces are compared by pairs of letters.
 
     Args:
         named: Names and descriptions.
-        request: The words of the request.
+        request: The words asked for.
         ignored: Stems that do not count.
+        fuzzy: Whether the known word most similar to an unknown one counts as well (slow).
 
     Returns:
-        The positions of the pairs that share a word, best first; ties keep their order.
+        The positions of the pairs that share a word, best first, ties in their order.
 
     Example:
         >>> rank_named([("read_file", "Read a file."), ("send_mail", "Send mail.")], "mail Bob")
         [1]
-        >>> rank_named([("read_file", "Read a file."), ("send_mail", "Send mail.")], "reed a fiel")
+        >>> rank_named([("read_file", "Read a file."), ("send_mail", "")], "reed fiel", fuzzy=True)
         [0]
     """
     pairs = [(stems(name), stems(text)) for name, text in named]
-    asked = _meant(
-        stems(request).difference(ignored), frozenset().union(*(a | b for a, b in pairs))
-    )
-    names = [name & asked for name, _ in pairs]
-    described = [text & asked for _, text in pairs]
-    known = Counted(
-        word for own in (a | b for a, b in zip(names, described, strict=True)) for word in own
-    )
-    rare = {word: math.log(1 + len(named) / count) for word, count in known.items()}
-    scores = [
-        math.fsum((NAME_WEIGHT if word in name else 1.0) * rare[word] for word in name | about)
-        for name, about in zip(names, described, strict=True)
-    ]
+    asked = stems(request).difference(ignored)
+    if fuzzy:
+        asked |= _meant(asked, frozenset().union(*(a | b for a, b in pairs)))
+    scores = _scores([(name & asked, about & asked) for name, about in pairs])
     order = sorted(range(len(named)), key=lambda k: (-scores[k], k))
     return [k for k in order if scores[k] > 0]
 
 
+def _scores(shared: Sequence[tuple[frozenset[str], frozenset[str]]]) -> list[float]:
+    """Score pairs by the words that their name and their description share with a request."""
+    known = Counted(word for name, about in shared for word in name | about)
+    rare = {word: math.log(1 + len(shared) / count) for word, count in known.items()}
+    return [
+        math.fsum((NAME_WEIGHT if word in name else 1.0) * rare[word] for word in name | about)
+        for name, about in shared
+    ]
+
+
 def _meant(asked: Collection[str], known: Collection[str]) -> frozenset[str]:
-    """Replace words that are not known by the ones most like them, if there are any."""
-    strange = [word for word in asked if word not in known and len(word) > SHORT]
-    alike = (close for word in strange for close in get_close_matches(word, known, 1, ALIKE))
-    return frozenset((*asked, *alike))
+    """Return the known words most like those that are not known."""
+    strange = sorted(word for word in asked if word not in known and len(word) > SHORT)
+    alike = (get_close_matches(word, known, 1, ALIKE) for word in strange[:MOST_STRANGE])
+    return frozenset(word for found in alike for word in found)

@@ -27,7 +27,7 @@ class IndexEntry:
     """An item on its way into the index."""
 
     words: Sequence[str]
-    """What it is found by: `memory.facts.recall.found.item_words`."""
+    """What it is found by: its `fact_words` or `turn_words` (`memory.facts.recall.found`)."""
     thread: int = FACTS
     seq: int = 0
     """Of the turn in its thread; for a fact its number in a table of facts."""

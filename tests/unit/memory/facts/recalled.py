@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from thalweg.memory.facts.recall.found import RecallItem, WordOccurrences, item_words
+from thalweg.memory.facts.recall.found import RecallItem, WordOccurrences, fact_words, turn_words
 from thalweg.memory.facts.recall.question import ask
 from thalweg.memory.facts.recall.ranking import (
     ItemWeights,
@@ -77,7 +77,7 @@ class SmallMemory:
         places: dict[str, dict[int, int]] = defaultdict(dict)
         lengths = {}
         for number, item in self.items.items():
-            listed = item_words(item)
+            listed = _words_of(item)
             lengths[number] = len(listed)
             for word, often in Counter(listed).items():
                 places[word][number] = often
@@ -119,3 +119,10 @@ class SmallMemory:
     def first(self, text: str) -> str:
         """Give the text that is ranked first."""
         return self.rank(text)[0].item.text
+
+
+def _words_of(item: RecallItem) -> list[str]:
+    """List the words that an item is indexed under."""
+    if item.fact is not None:
+        return fact_words(item.fact)
+    return [] if item.turn is None else turn_words(item.turn, item.start, item.end)

@@ -51,7 +51,7 @@ class WordOccurrences:
     counts: Mapping[str, int]
     """For each word how many items of the scope have it."""
     lengths: Mapping[int, int]
-    """Words of each item that was found, as `item_words` counts them; 255 stands for more."""
+    """Words of each item that was found, as it is indexed under them; 255 stands for more."""
     total: int
     """Items of the scope that can be recalled."""
     mean_words: float
@@ -81,13 +81,6 @@ def index_words(text: str) -> list[str]:
         ['educ', 'hik', '2023']
     """
     return [stem(word) for word in words(text)]
-
-
-def item_words(item: RecallItem) -> list[str]:
-    """List the words that an item is indexed under."""
-    if item.fact is not None:
-        return fact_words(item.fact)
-    return [] if item.turn is None else turn_words(item.turn, item.start, item.end)
 
 
 def turn_words(turn: Statement, start: int = 0, end: int | None = None) -> list[str]:
