@@ -89,11 +89,15 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_teardown() -> Generator[None, None, None]:
-    """Collect garbage at the end of each test, so that a leak is reported by its own test.
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
+    """Collect garbage at the end of each test, and report a leak as this test's error.
 
-    What is left is exempt from then on, or each collection would visit all that tests imported.
+    Else pytest would report it at the setup of the next test. What is left is exempt from then on,
+    or each collection would visit all that tests imported.
     """
     yield
     gc.collect()
     gc.freeze()
+    reports = item.config.pluginmanager.get_plugin("unraisableexception")
+    if reports is not None:
+        reports.pytest_runtest_teardown(item)

@@ -66,6 +66,7 @@ def dead_links(pages: Mapping[Path, Links]) -> list[str]:
     return dead
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_no_link_of_the_site_is_dead(site: Path) -> None:
     """`404.html` names its files from the root of a server, and is not walked."""
@@ -117,6 +118,7 @@ def test_every_public_name_is_rendered(site: Path) -> None:
         assert [n for n in public_names(import_module(package)) if n not in shown] == [], package
 
 
+@pytest.mark.slow
 def test_the_search_works_from_the_folder(site: Path) -> None:
     """In a real browser without a network; no page asks for another address, or is too wide."""
     api = pytest.importorskip("playwright.sync_api", reason="the package playwright is absent")

@@ -20,6 +20,7 @@ def commands_of(code: str) -> list[list[str]]:
     return [shlex.split(rest.replace(" --open", "")) for _, found, rest in lines if found]
 
 
+@pytest.mark.slow
 def test_the_tutorial_ends_in_a_saved_dollar(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

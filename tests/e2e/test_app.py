@@ -418,6 +418,7 @@ async def test_words_are_pinned_and_let_go_of(tmp_path: Path) -> None:
         assert kinds[-2:] == ["pin", "unpin"]
 
 
+@pytest.mark.slow
 async def test_a_thread_is_compacted_now_and_that_is_undone(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         ada = app.tenant("ada")

@@ -225,6 +225,7 @@ def check_decided(request: list[dict[str, Any]], decisions: dict[str, Any]) -> N
         assert told in shown[where.replace("place", "call")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 @pytest.mark.parametrize("seed", range(2))
 def test_no_compaction_takes_calls_that_wait_for_a_person(
@@ -258,6 +259,7 @@ def test_no_compaction_takes_calls_that_wait_for_a_person(
     assert sum(count > 1 for count in asked) >= 5
 
 
+@pytest.mark.slow
 def test_a_decision_is_taken_up_in_another_process(tmp_path: Path) -> None:
     """Whoever comes has the archive and the checkpoints, and nothing else."""
     came: list[dict[str, Any]] = []

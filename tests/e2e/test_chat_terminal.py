@@ -278,6 +278,7 @@ agent:
 """
 
 
+@pytest.mark.slow
 def test_without_a_model_one_screen_says_how_to_get_to_an_answer(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("{}\n")
     with chat(tmp_path) as terminal:
@@ -291,6 +292,7 @@ def test_without_a_model_one_screen_says_how_to_get_to_an_answer(tmp_path: Path)
     assert "no model is configured" in done.stderr
 
 
+@pytest.mark.slow
 def test_nothing_but_the_answer_goes_through_a_pipe(tmp_path: Path) -> None:
     gateway = Gateway(pace_s=0.0)
     with served(gateway) as url:

@@ -167,6 +167,7 @@ def test_without_a_command_the_help_is_shown() -> None:
 # Without a PATH.
 
 
+@pytest.mark.slow
 def test_without_a_path_or_sessions_the_sample_is_replayed(tmp_path: Path) -> None:
     """So that the first command shows something anywhere."""
     done = thalweg("replay", "--policy", "thalweg", HOME=str(tmp_path))
@@ -263,6 +264,7 @@ def types_of(value: object) -> object:
     return type(value)
 
 
+@pytest.mark.slow
 def test_json_has_the_documented_fields_for_every_policy() -> None:
     """No more, no less, and in this order."""
     here = [p for p in POLICIES if p not in {*INSTALLED, RECORDED}]  # others are in tests/arena
@@ -279,6 +281,7 @@ def test_json_has_the_documented_fields_for_every_policy() -> None:
         assert run["window"] == 32_000
 
 
+@pytest.mark.slow
 def test_json_without_timing_is_the_same_bytes_each_time(tmp_path: Path) -> None:
     """Over several processes as well; `engine_ms` is there, and is nothing."""
     for n in (1, 2):
@@ -291,6 +294,7 @@ def test_json_without_timing_is_the_same_bytes_each_time(tmp_path: Path) -> None
     assert {run["engine_ms"] for run in json.loads(one.stdout)["runs"]} == {None}
 
 
+@pytest.mark.slow
 def test_the_table_is_the_same_bytes_each_time(tmp_path: Path) -> None:
     """And has a line for each thread and policy, then the sums."""
     for name in "ba":
@@ -317,6 +321,7 @@ def test_every_window_is_kept_to(tmp_path: Path) -> None:
         assert run["peak_tokens"] <= window
 
 
+@pytest.mark.slow
 def test_several_tariffs_are_replayed_side_by_side(tmp_path: Path) -> None:
     """Each run says whose prices it has; the table has a column of them, and the report a name."""
     path = write(tmp_path / "a.jsonl", chat(turns=20))

@@ -81,6 +81,7 @@ def test_a_stream_goes_on_at_the_next_gateway() -> None:
     assert len(gateway.asked) == 1
 
 
+@pytest.mark.slow
 def test_where_all_gateways_are_gone_it_says_which_were_tried() -> None:
     gateway = Gateway(pace_s=0.005)
     with served(gateway) as url, ways(url, 2) as gateways:

@@ -284,6 +284,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
     return heard
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", list(WAYS)[1:])
 def test_every_way_gives_the_same(told: dict[str, Told], way: str) -> None:
     first = told["async in process"]

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from thalweg.testing.strict import Answer, StrictProvider
 
 THALWEG = [sys.executable, "-m", "thalweg"]
@@ -35,6 +37,7 @@ def asked(folder: Path, answers: str) -> str:
     return said
 
 
+@pytest.mark.slow
 def test_three_answers_make_an_agent_that_answers(tmp_path: Path) -> None:
     with StrictProvider(window=64_000) as provider:
         provider.answer = lambda _request: Answer("The Elbe and the Havel.")

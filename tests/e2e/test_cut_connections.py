@@ -97,6 +97,7 @@ class TestRuns:
         """Run on asyncio."""
         return "asyncio"
 
+    @pytest.mark.slow
     async def test_events_that_are_cut_anywhere_have_no_gap_and_no_repeat(
         self, proxy: ResettingProxy, own_postgres: Server
     ) -> None:

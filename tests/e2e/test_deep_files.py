@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.tool import ToolCall, tool_call
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -99,6 +100,7 @@ def test_subagents_that_asked_go_on_in_another_process_with_every_edit(tmp_path:
     assert contents(result) == {"/a": "1st\n2nd\n3rd\n4th\n"}
 
 
+@pytest.mark.slow
 def test_two_hundred_subagents_of_a_deep_agent_lose_no_edit() -> None:
     """Each edits its place of one file."""
     names = [f"n{k:03}" for k in range(200)]

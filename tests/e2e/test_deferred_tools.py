@@ -143,6 +143,7 @@ def test_loading_breaks_the_cached_prefix_only_where_it_has_to(wire: str, archiv
     assert any(broken) == (wire in REWRITES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wire", EVERY_WIRE)
 def test_what_was_loaded_stays_loaded_after_a_compaction_and_in_another_process(
     wire: str, archive: Archive

@@ -67,6 +67,7 @@ def config(folder: Path, text: str) -> None:
     (folder / "config.yaml").write_text(text, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_configured_model_without_its_key_fails(tmp_path: Path) -> None:
     config(tmp_path, "models:\n  - {name: big, provider: anthropic, model: claude-sonnet-4-6}\n")
     found = findings(tmp_path)["model big"]
@@ -75,6 +76,7 @@ def test_a_configured_model_without_its_key_fails(tmp_path: Path) -> None:
     assert findings(tmp_path, ANTHROPIC_API_KEY=PRIVATE)["model big"]["state"] == "ok"
 
 
+@pytest.mark.slow
 def test_a_configured_server_fails_until_it_listens(tmp_path: Path) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -117,6 +119,7 @@ def test_the_health_of_an_archive(tmp_path: Path, how: str) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_an_agent_that_is_not_recorded_is_named_with_the_command(tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     found = findings(tmp_path)["recorder claude-code"]

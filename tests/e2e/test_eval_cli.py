@@ -61,6 +61,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, 
 Ends = dict[str, tuple[int, str, str]]
 
 
+@pytest.mark.slow
 def test_the_list_says_what_each_probe_asks_and_needs(done: Ends) -> None:
     """Of all, or of those that are named."""
     code, out, _ = done["list"]

@@ -286,6 +286,7 @@ def test_without_a_thread_nothing_is_left_of_a_run() -> None:
     assert family.results["main"] == ["File '/a' not found"]
 
 
+@pytest.mark.slow
 def test_two_hundred_subagents_at_once_lose_no_edit() -> None:
     """Each edits its place of one file, and writes a file of its own."""
     names = [f"n{k:03}" for k in range(200)]

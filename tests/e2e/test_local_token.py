@@ -39,6 +39,7 @@ def status(url: str, token: str | None = None) -> int:
     return httpx2.get(f"{url}/api/threads", headers=headers, trust_env=False).status_code
 
 
+@pytest.mark.slow
 def test_a_token_is_made_once_and_found_by_clients(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +69,7 @@ def test_a_token_is_made_once_and_found_by_clients(
         assert status(url, token) == 200
 
 
+@pytest.mark.slow
 def test_without_a_token_every_process_of_the_machine_is_let_in(tmp_path: Path) -> None:
     with serving(tmp_path, "--no-token") as (url, screen):
         assert "without a key" in screen

@@ -57,6 +57,7 @@ def learner(address: str) -> Iterator[subprocess.Popen[str]]:
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_nothing_comes_back_that_another_process_learns_meanwhile(
     address: str, learner: subprocess.Popen[str]
 ) -> None:

@@ -37,6 +37,7 @@ def engine_over(archive: Archive) -> Engine:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not ORIGINALS.is_dir(), reason=WHY_SKIPPED)
 def test_every_log_format_goes_out_valid_through_every_wire() -> None:
     """Rows that split a batch, response fields, blank blocks: no provider sees them."""

@@ -113,6 +113,7 @@ def grow(talk: Talk, model: BaseChatModel, provider: StrictProvider, upto: int) 
     pytest.fail("it never grew so far")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_provider_that_begins_to_count_more_refuses_once(
     provider: StrictProvider, stack: ExitStack, wire: str
@@ -152,6 +153,7 @@ def test_a_provider_that_counts_less_is_believed_slowly(
     assert early < late <= WINDOW
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_window_that_nobody_told_of_is_found_and_remembered(
     provider: StrictProvider, stack: ExitStack, wire: str
@@ -291,6 +293,7 @@ class Reminder(AgentMiddleware[Any, Any, Any]):
         return handler(request.override(messages=[memory, *request.messages]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["system", "messages"])
 @pytest.mark.parametrize("wire", WIRES)
 def test_what_other_middleware_adds_later_is_counted(

@@ -87,6 +87,7 @@ def in_tables(server: Server, folder: Path) -> int:
     return sum(sum(left(each, windows(TEXT)).values()) for each in (folder / "base").iterdir())
 
 
+@pytest.mark.slow
 def test_what_is_forgotten_is_in_no_file_of_a_table(own_postgres: Server, folder: Path) -> None:
     """What the server keeps for itself, its write-ahead log, the receipt names."""
     with PostgresMemory(own_postgres.url) as memory:

@@ -22,6 +22,7 @@ from thalweg.testing.strict import Answer, Model, Request, StrictProvider
 BETA = "thinking-binding-controls-2026-08-01"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_no_request_is_refused_whatever_happens_to_a_thread(seed: int) -> None:
     """Compactions, rewinds, forks, undo, pins, other models, tools, prompts, memory, restarts."""

@@ -123,6 +123,7 @@ MAKERS: dict[str, Callable[[StrictProvider], BaseChatModel]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_thread_goes_on_from_the_providers_compaction(tmp_path: Path, name: str) -> None:
     """No request is refused, every block is an edit of the log, and nothing is lost."""
@@ -182,6 +183,7 @@ def _said(body: dict[str, Any]) -> str:
     return "\n".join([*plain, *(str(part.get("text")) for part in listed)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
 def test_a_block_that_is_refused_is_left_out(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch

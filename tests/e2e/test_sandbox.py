@@ -85,6 +85,7 @@ ATTACKS = (
 )
 
 
+@pytest.mark.slow
 async def test_one_owner_reaches_nothing_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,6 +91,7 @@ def cost(charged: list[Usage], tariff: Tariff) -> float:
     return sum(tariff.read * one.cached + tariff.write * one.written for one in charged)
 
 
+@pytest.mark.slow
 def test_the_ledger_is_what_the_same_thread_would_have_cost_more_without_folds() -> None:
     """By the provider's own reports of both, within a twentieth."""
     with open_archive(":memory:") as archive:

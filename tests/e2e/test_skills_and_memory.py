@@ -108,6 +108,7 @@ def builds(number: int, first: int = 0) -> list[AIMessage]:
 READS = calls("read_file", "r1", file_path=PATH, limit=1000)
 
 
+@pytest.mark.slow
 def test_a_skill_that_was_read_is_in_the_request_after_several_folds(
     root: Path, archive: Archive
 ) -> None:

@@ -3,8 +3,16 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.slot_hosts import HOSTS
 from thalweg.testing.slots import EngineSlotContract, SlotHost
+
+for _slow in (
+    EngineSlotContract.test_a_process_that_is_killed_at_a_model_call_loses_nothing,
+    EngineSlotContract.test_two_processes_on_one_thread,
+):
+    pytest.mark.slow(_slow)
 
 
 class _Contract(EngineSlotContract):

@@ -67,6 +67,7 @@ def refused(provider: StrictProvider) -> list[Seen]:
     return [seen for seen in provider.requests if seen.status != 200]
 
 
+@pytest.mark.slow
 def test_a_long_thread_with_tools_streams_and_is_compacted_and_nothing_is_refused(
     home: Path, provider: StrictProvider
 ) -> None:

@@ -113,6 +113,7 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     assert subject.began == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kills a process")
 def test_what_a_killed_process_played_is_there(tmp_path: Path) -> None:
     """A `kill -9` in the midst of a trial loses that trial alone."""

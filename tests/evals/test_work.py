@@ -1,8 +1,11 @@
 """Work in a window of 4,096 tokens, from which everything early was removed."""
 
+import pytest
+
 from thalweg.lab.evals import Evaluation, evaluate
 
 
+@pytest.mark.slow
 def test_work_is_right_in_a_very_small_window() -> None:
     """Commands have their figures in the record, and searches do not find searches."""
     played = evaluate(

@@ -29,6 +29,7 @@ DOCUMENT = create_app(worlds.settings(Path("nowhere"), keys=worlds.KEYS)).openap
 schema = schemathesis.openapi.from_dict(DOCUMENT)
 
 
+@pytest.mark.slow
 @schema.parametrize()
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @pytest.mark.filterwarnings("ignore:Do not use the `random`")  # the server does, beside it

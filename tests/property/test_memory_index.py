@@ -135,6 +135,7 @@ def take(index: Index, model: Model, step: tuple[str, object]) -> None:
 scopes = iter(range(1, 1_000_000))
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(steps, questions, begins, st.sampled_from([5, 100, 10_000]))
 def test_it_finds_what_reading_every_item_finds(

@@ -105,6 +105,7 @@ def memory(request: pytest.FixtureRequest) -> Iterator[MemoryStore]:
         yield memory
 
 
+@pytest.mark.slow
 @given(
     data=st.lists(st.tuples(st.booleans(), acts()), min_size=4, max_size=14),
     agents=st.sampled_from([("", "coder"), ("x", "x\0"), ("", "日本\ud800")]),

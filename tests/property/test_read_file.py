@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
@@ -41,6 +42,7 @@ def pages(tool: FilesystemMiddleware, **asked: Any) -> tuple[str, int]:  # noqa:
     return body + ("" if status["char"] else "\n") + rest, total
 
 
+@pytest.mark.slow
 @given(texts, st.integers(1, 5), st.none() | st.integers(1, 80), st.sampled_from([20, 60, 20_000]))
 def test_pages_read_one_after_the_other_are_the_file(
     text: str, limit: int, char_limit: int | None, tokens: int

@@ -243,6 +243,7 @@ def _spoiled_logs(draw: st.DrawFn) -> bytes:
     return json.dumps(log, indent=1).encode()
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(_spoiled_logs())
 def test_a_log_with_anything_in_the_wrong_place_is_read_or_refused(data: bytes) -> None:

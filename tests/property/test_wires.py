@@ -229,6 +229,7 @@ def _all_texts(value: object) -> Iterator[str]:
             yield from _all_texts(inner)
 
 
+@pytest.mark.slow
 @each_pair
 @few
 @given(story=stories())

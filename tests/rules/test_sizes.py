@@ -31,6 +31,7 @@ def played(provider: Provider, *, reports: float, counts: float) -> list[Outcome
         return [theatre.play(seed, calm=True) for seed in SEEDS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reports", [0.1, 0.6, 0.8, 1.0])
 def test_usage_that_is_reported_too_low_does_not_open_the_window(reports: float) -> None:
     """A proxy that leaves cached tokens out, or a provider that counts a part."""
@@ -38,6 +39,7 @@ def test_usage_that_is_reported_too_low_does_not_open_the_window(reports: float)
     assert [o.over for o in outcomes if o.over] == []
 
 
+@pytest.mark.slow
 def test_a_provider_that_counts_more_is_known_before_its_first_report() -> None:
     """Claude's newest vocabulary has one and a half tokens for one of ours."""
     outcomes = played("anthropic", reports=1.0, counts=1.45)

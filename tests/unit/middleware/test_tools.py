@@ -57,6 +57,7 @@ def answers(archive: Archive, *made_up: Call) -> list[ToolMessage]:
     return [message for message in done["messages"] if isinstance(message, ToolMessage)]
 
 
+@pytest.mark.slow
 @given(made_up=st.lists(CALLS, min_size=1, max_size=3))
 @example(made_up=[(RECALL, {"self": 1, "query": "herons"})])
 @example(made_up=[(RECALL, {"handle": "a" * 16 + "#" + "9" * 5_000})])

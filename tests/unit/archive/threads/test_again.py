@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.archive.threads.driver import KEY, Driver
@@ -25,6 +26,7 @@ class Whole(Driver):
         super().say(message)
 
 
+@pytest.mark.slow
 @given(
     runs=st.lists(
         st.tuples(st.integers(0, 3), st.sampled_from(["", "end", "fail"])), min_size=2, max_size=7

@@ -118,6 +118,7 @@ def sample_runs(tariff: str) -> dict[str, ReplayRun]:
     return {run.policy: run for run in runs}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tariff", ["anthropic", "deepseek"])
 def test_nobody_costs_less_than_the_bounds(tariff: str) -> None:
     """On the sample: the set bound binds all, the one-cut bound every policy that folds."""

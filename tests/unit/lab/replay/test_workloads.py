@@ -223,6 +223,7 @@ def test_workloads_stand_beside_files(tmp_path: Path) -> None:
     assert questions_about(read_thread(found[1]), found[1]).needles
 
 
+@pytest.mark.slow
 def test_a_workload_is_replayed_like_a_file() -> None:
     """Valid, never over the window, and nothing lost."""
     order = ReplayOrder(
