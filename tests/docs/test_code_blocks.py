@@ -39,6 +39,7 @@ def test_every_block_names_a_language_that_is_tested() -> None:
     assert blocks("sql") == [], "SQL is run by nothing: mark it"
 
 
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # a page closes no model's client
 @pytest.mark.parametrize("block", blocks("python"), ids=lambda block: block.place)
 def test_python_runs_and_prints_what_it_says(
     block: Block,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.test_cli import environment
-from tests.e2e.test_recorder_mcp import TOOLS, _wait_for
+from tests.e2e.test_recorder_mcp import TOOLS, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -66,7 +66,7 @@ def server(tmp_path: Path) -> Iterator[str]:
     command = ["mcp", "--http", "--port", str(port), "--archive", str(tmp_path / "a.db")]
     process = subprocess.Popen([sys.executable, "-m", "thalweg", *command], env=environment())
     try:
-        _wait_for(port)
+        wait_for(port, process)
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.terminate()

@@ -209,7 +209,7 @@ def test_these_models_take_no_forced_tool() -> None:
 
 @pytest.mark.parametrize(
     ("name", "keeps"),
-    [("claude-opus-5-5", True), ("claude-fable-5-2", True), ("claude-opus-4-5", False)],
+    [("claude-opus-5-5", True), ("claude-fable-5-2", True), ("claude-opus-4-6", False)],
 )
 def test_a_system_message_in_mid_conversation_keeps_its_authority(
     name: str, *, keeps: bool

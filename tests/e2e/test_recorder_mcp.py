@@ -71,15 +71,16 @@ def test_an_agent_asks_over_http(place: Path) -> None:
             await _ask(session)
 
     try:
-        _wait_for(port)
+        wait_for(port, server)
         anyio.run(run)
     finally:
         server.terminate()
         server.wait()
 
 
-def _wait_for(port: int) -> None:
-    for _ in range(300):
+def wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
+    """Wait until a server listens, as long as its process lives."""
+    while server.poll() is None:
         try:
             socket.create_connection(("127.0.0.1", port)).close()
         except OSError:

@@ -138,8 +138,10 @@ class Shell:
             transport, listener = await asyncio.shield(starting)
         except asyncio.CancelledError:
             starting.add_done_callback(_kill_started)
-            with suppress(Exception):  # a loop that ends now would cancel it, and leave children
-                await asyncio.shield(starting)
+            # A loop that ends now would cancel it and leave children, or leave the shell unreaped.
+            with suppress(Exception):
+                _, listener = await asyncio.shield(starting)
+                await asyncio.wait_for(listener.exited.wait(), _GRACE_S)
             raise
         try:
             with suppress(TimeoutError):

@@ -1,5 +1,6 @@
 """The generateContent API of Google's Gemini."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -26,8 +27,8 @@ from thalweg.testing.strict.exchange import (
 )
 from thalweg.testing.strict.rules.gemini import problems
 
-PREFIX = "/v1beta/models/"
-"""Of the paths; the model and the method follow."""
+_PATH = re.compile(r"/v1(?:beta)?/models/([^:]*):(.*)", re.DOTALL)
+"""Both versions of the API; google-genai asks `v1beta` before version 3.6, `v1` since."""
 _METHODS = {"generateContent": False, "streamGenerateContent": True}
 """Whether the answer is streamed, by method."""
 _STATUSES = {
@@ -46,15 +47,17 @@ def asked_at(path: str) -> Object | None:
     Example:
         >>> asked_at("/v1beta/models/strict-1:generateContent")
         {'model': 'strict-1', 'stream': False}
+        >>> asked_at("/v1/models/strict-1:streamGenerateContent")
+        {'model': 'strict-1', 'stream': True}
     """
-    model, _, method = path.removeprefix(PREFIX).partition(":")
-    if not path.startswith(PREFIX) or method not in _METHODS:
+    found = _PATH.fullmatch(path)
+    if found is None or found[2] not in _METHODS:
         return None
-    return {"model": model, "stream": _METHODS[method]}
+    return {"model": found[1], "stream": _METHODS[found[2]]}
 
 
 class GeminiDialect(StrictDialect):
-    """`POST /v1beta/models/MODEL:generateContent` and its stream."""
+    """`POST /v1/models/MODEL:generateContent` (or `/v1beta/…`) and its stream."""
 
     wire: WireName = "gemini"
     body_bytes = 20_971_520
