@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterator
 
 from thalweg.engine.words import STOP_WORDS, fold, words
-from thalweg.memory.facts.gates.framing import RELATIVE, TIME_NAMES
 from thalweg.memory.facts.gates.letters import WIDE, folded
-from thalweg.memory.facts.gates.numbers import DATE, new_number
+from thalweg.memory.facts.gates.numbers import DATE, RELATIVE, new_number
 from thalweg.memory.facts.gates.orders import ADDRESS
 
 
@@ -34,6 +33,17 @@ def brings(content: str, said: str, said_at: str) -> str:
     )
 
 
+_TIME_NAMES = frozenset(
+    fold(word)
+    for word in (
+        "january february march april may june july august september october november december "
+        "jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday "
+        "friday saturday sunday januar februar märz mai juni juli oktober dezember janvier "
+        "février mars avril juin juillet août septembre octobre novembre décembre enero febrero "
+        "marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre date today "
+        "yesterday tomorrow year month week day ago since"
+    ).split()
+)
 _WORD = re.compile(r"[^\W\d_](?:[\w'’+#]|[.-](?=\w))*|\d+[^\W\d_][\w-]*")
 _WIDE = re.compile(f"{WIDE.pattern}+")
 _USER = frozenset(("user", "users", "nutzer", "utilisateur", "usuario", "usuário", "utente"))
@@ -50,7 +60,7 @@ def _new_names(content: str, said: str) -> Iterator[str]:
         name = re.sub(r"['’]s$", "", word)
         if not _is_name(name, content, said) or name.casefold() in _USER:
             continue
-        if has_date and fold(name) in TIME_NAMES:
+        if has_date and fold(name) in _TIME_NAMES:
             continue
         parts = {fold(part) for part in _parts(name)[1:] if len(part) > 1}
         if not (parts and parts <= vocabulary) and not is_said(fold(name), vocabulary):
