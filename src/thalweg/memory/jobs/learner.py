@@ -28,7 +28,7 @@ from thalweg.memory.facts.learning.lesson import (
     removals,
     verdicts_of,
 )
-from thalweg.memory.facts.learning.portions import Portion, PortionSize, portions
+from thalweg.memory.facts.learning.portions import Portion, next_portion, smaller
 from thalweg.memory.facts.merging.planning import Verdicts
 from thalweg.memory.facts.proposals import Proposal
 from thalweg.memory.facts.settings import MemorySettings
@@ -140,32 +140,15 @@ class Learner:
 
     def _next(self, job: Job) -> Portion | None:
         """Read the next portion of a thread; `None` where all was learned from."""
-        size = self._size(job)
-        learned = self.store.learned(job.scope, job.thread)
-        first = max(0, learned - size.overlap_turns)
-        turns = self.store.turns(job.scope, job.thread, first)
-        return next(
-            portions(
-                [turn for turn in turns if turn.seq < learned],
-                [turn for turn in turns if turn.seq >= learned],
-                size=size,
-                learn_from=self.settings.learn_from,
-                count=self.count,
-            ),
-            None,
-        )
-
-    def _size(self, job: Job) -> PortionSize:
         settings = self.settings
-        size = PortionSize(
-            learn_tokens=settings.learn_tokens,
-            learn_turns=settings.learn_turns,
-            overlap_turns=settings.overlap_turns,
-            answer_tokens=settings.answer_tokens,
-        )
         for _ in range(max(0, job.attempt - SHRINK_AFTER)):
-            size = size.smaller()
-        return size
+            settings = smaller(settings)
+        learned = self.store.learned(job.scope, job.thread)
+        first = max(0, learned - settings.overlap_turns)
+        turns = self.store.turns(job.scope, job.thread, first)
+        before = [turn for turn in turns if turn.seq < learned]
+        new = turns[len(before) :]
+        return next_portion(before, new, settings=settings, count=self.count) if new else None
 
     def _learn_from(
         self, portion: Portion, job: Job, respondent: Respondent, report: JobReport
