@@ -9,6 +9,7 @@ from functools import partial
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import exact_counter
 from thalweg.memory.facts.recall.found import RecallItem
+from thalweg.memory.facts.recall.packing import Recalled
 from thalweg.memory.facts.recall.rendering import closing, opening, profile_lines
 from thalweg.memory.facts.shown import Fate, RecalledPart, ShownFacts
 from thalweg.memory.facts.values import (
@@ -19,7 +20,7 @@ from thalweg.memory.facts.values import (
     Profile,
     SectionName,
 )
-from thalweg.memory.recalling import MESSAGE_TOKENS, Recalled
+from thalweg.memory.recalling import MESSAGE_TOKENS
 from thalweg.middleware.memory.binding import BoundMemory
 from thalweg.middleware.memory.rendering import MemoryRenderer
 from thalweg.middleware.memory.shown import (
