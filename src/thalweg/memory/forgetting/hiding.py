@@ -57,19 +57,15 @@ def hide_all(scoped: ScopeTransaction, operation: int) -> int:
     return int(shown)
 
 
-def show_again(scoped: ScopeTransaction, undone: int, operation: int) -> None:
-    """Show what an operation hid; the sign keeps which operation did, so that it can be undone."""
+def revert(scoped: ScopeTransaction, undone: int, operation: int, *, is_shown: bool) -> None:
+    """Show what an operation hid, or hide what an undo of it had shown again.
+
+    The sign keeps which operation did, so that it can be undone as well.
+    """
+    sign = 1 if is_shown else -1
     scoped.db.run(
         "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND hidden = ?",
-        (-operation, scoped.id, undone),
-    )
-
-
-def hide_again(scoped: ScopeTransaction, undone: int, operation: int) -> None:
-    """Hide what the undo of a `Hide` had shown again."""
-    scoped.db.run(
-        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND hidden = ?",
-        (operation, scoped.id, -undone),
+        (sign * operation, scoped.id, -sign * undone),
     )
 
 
@@ -94,8 +90,7 @@ def _stating(scoped: ScopeTransaction, facts: Iterable[Fact]) -> set[Key]:
         if len(words) >= _LEAST_WORDS:
             found = scoped.index.find(words, _ALL)
             numbers |= set.intersection(*(set(found.places.get(word, ())) for word in words))
-    places = scoped.index.places(sorted(numbers))
-    return {(place.thread, place.seq) for place in places if place.thread}
+    return scoped.index.turns(sorted(numbers))
 
 
 def content_words(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import StaleWriteError, ThalwegError
 from thalweg.memory.base import Job, Learned, MemoryStore
 from thalweg.memory.clock import Clock, new_fact_id, utc_now
-from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
+from thalweg.memory.facts.changes import facts_of
 from thalweg.memory.facts.learning.asking import KNOWN_FACTS, ask_for_facts, ask_for_verdicts
 from thalweg.memory.facts.learning.extraction import Item, Pair, proposals_of
 from thalweg.memory.facts.learning.lesson import (
@@ -353,7 +353,7 @@ class Learner:
         newer = self._newest(job) - asked.operation
         for operation in self.store.operations(job.scope, limit=newer) if newer > 0 else ():
             if not operation.actor.startswith(MINE):
-                settled |= _facts_in(operation.changes)
+                settled |= facts_of(operation.changes)
         return settled
 
     @property
@@ -363,16 +363,3 @@ class Learner:
 
 def _rests_on(fact: Fact, uids: Collection[str]) -> bool:
     return any(each.uid in uids for each in fact.evidence)
-
-
-def _facts_in(changes: Sequence[Change]) -> set[FactId]:
-    found: set[FactId] = set()
-    for change in changes:
-        match change:
-            case PutFact(fact):
-                found.add(fact.id)
-            case RemoveFact(id):
-                found.add(id)
-            case WriteSection() | Hide():
-                pass
-    return found

@@ -9,7 +9,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
+from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection, facts_of
 from thalweg.memory.facts.gates.hearing import shown
 from thalweg.memory.facts.gates.judging import judge
 from thalweg.memory.facts.gates.quoting import find_quote
@@ -214,7 +214,7 @@ def _merged(
     """Merge candidates; those that wait for the user's word say why the gates had them wait."""
     whys = {one.fact.id: one.why for one in learned if one.fact.status == "quarantined"}
     return [
-        replace(change, why=whys.get(_id(change), change.why))
+        replace(change, why=whys.get(change.id, change.why))
         if isinstance(change, PutFact)
         else change
         for change in plan_merge(
@@ -230,7 +230,7 @@ def _touched(facts: Sequence[Fact], one: FactCandidate, verdicts: Verdicts | Non
     """List the facts that a candidate would have changed."""
     known = {fact.id for fact in facts}
     changes = _merged(facts, [one], verdicts)
-    return known & {_id(change) for change in changes if isinstance(change, PutFact | RemoveFact)}
+    return known & facts_of(changes)
 
 
 MOST_NOMINATED = 8
@@ -293,13 +293,10 @@ def after(facts: Sequence[Fact], changes: Iterable[Change]) -> list[Fact]:
     """Tell what facts there are after some changes, in their order; new ones come last."""
     held = {fact.id: fact for fact in facts}
     for change in changes:
-        match change:
-            case PutFact(fact):
-                held[fact.id] = fact
-            case RemoveFact(id):
-                held.pop(id, None)
-            case WriteSection() | Hide():
-                pass
+        if isinstance(change, PutFact):
+            held[change.id] = change.fact
+        elif isinstance(change, RemoveFact):
+            held.pop(change.id, None)
     return list(held.values())
 
 
@@ -320,11 +317,7 @@ def _key(change: Change) -> str:
         case Hide():
             return "turns"
         case PutFact() | RemoveFact():
-            return _id(change)
-
-
-def _id(change: PutFact | RemoveFact) -> FactId:
-    return change.fact.id if isinstance(change, PutFact) else change.id
+            return change.id
 
 
 def is_told(fact: Fact) -> bool:
