@@ -6,14 +6,12 @@ facts hides their source turns, in the same transaction.
 
 from collections.abc import Collection, Iterable
 
-from thalweg.engine.words import STOP_WORDS, stem
-from thalweg.memory.facts.recall.found import index_words
+from thalweg.memory.facts.recall.found import content_words, index_words
 from thalweg.memory.facts.values import Fact
 from thalweg.memory.store.records import read_turn
 from thalweg.memory.store.scoped import ScopeTransaction
 from thalweg.memory.store.steps import FactStep, Step
 
-_NO_CONTENT = {stem(word) for word in STOP_WORDS} | set(index_words("user users user's 用户"))
 _LEAST_WORDS = 2
 """A fact with fewer words of content states too little to be found by them."""
 _ANSWERS = 4
@@ -91,16 +89,6 @@ def _stating(scoped: ScopeTransaction, facts: Iterable[Fact]) -> set[Key]:
             found = scoped.index.find(words, _ALL)
             numbers |= set.intersection(*(set(found.places.get(word, ())) for word in words))
     return scoped.index.turns(sorted(numbers))
-
-
-def content_words(text: str) -> list[str]:
-    """List the words of a fact that carry its content, as the index has them, each once.
-
-    Example:
-        >>> content_words("User's lucky number is 42")
-        ['lucki', 'number', '42']
-    """
-    return [word for word in dict.fromkeys(index_words(text)) if word not in _NO_CONTENT]
 
 
 def _answers(scoped: ScopeTransaction, keys: Collection[Key], facts: Collection[Fact]) -> set[Key]:

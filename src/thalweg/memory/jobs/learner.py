@@ -33,7 +33,6 @@ from thalweg.memory.facts.merging.planning import Verdicts
 from thalweg.memory.facts.proposals import Proposal
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Fact, FactId, Statement
-from thalweg.memory.jobs.backoff import NO_MODEL_S, backoff_s
 from thalweg.memory.jobs.events import MINE, MOST_RACES, JobReport, Tell, cost_of, tell
 from thalweg.memory.jobs.profile import write_profile
 from thalweg.memory.jobs.structured import Respondent
@@ -43,10 +42,11 @@ from thalweg.memory.store.capacity import plan_room
 SHRINK_AFTER, SKIP_AFTER = 2, 6
 """Attempts after which portions become smaller; and after which a turn is skipped whose answers
 could not be parsed. It remains among the turns for recall."""
-
-
 AROUND = 40
 """Turns before and after a portion that the gates are shown."""
+FIRST_S, MOST_S = 30.0, 3_600.0
+NO_MODEL_S = 600.0
+"""Until a thread is looked at again that no model was there to learn from."""
 
 
 class UnreadableError(ThalwegError):
@@ -165,7 +165,7 @@ class Learner:
                 report.skipped += len(portion.learnable)
         report.proposed += len(proposals)
         judged = self._judge(portion, proposals, asked, job, respondent, report)
-        report.refuse(judged.refused)
+        report.refused.update(judged.refused)
         return self._commit(portion, judged, asked, job, report)
 
     def _look(self, portion: Portion, job: Job) -> _LearnerSnapshot:
@@ -191,7 +191,7 @@ class Learner:
         if not told.answer.is_whole and not told.answer.items:
             raise UnreadableError(*told.answer.problems)
         proposals, refused = proposals_of(told.answer.items, portion, question.names)
-        report.refuse(refused)
+        report.refused.update(refused)
         return proposals
 
     def _judge(
@@ -289,7 +289,7 @@ class Learner:
                     return False  # nobody changed anything: the lease ran out
                 continue
             report.turns += learned.upto - learned.expected
-            report.refuse(plan.refused)
+            report.refused.update(plan.refused)
             report.count(plan.changes)
             return True
         return False
@@ -363,3 +363,13 @@ class Learner:
 
 def _rests_on(fact: Fact, uids: Collection[str]) -> bool:
     return any(each.uid in uids for each in fact.evidence)
+
+
+def backoff_s(attempt: int) -> float:
+    """Return the seconds that a job waits after a failed attempt; `attempt` is from 1.
+
+    Example:
+        >>> [backoff_s(attempt) for attempt in (1, 2, 3, 40)]
+        [30.0, 60.0, 120.0, 3600.0]
+    """
+    return min(MOST_S, FIRST_S * (1 << min(attempt - 1, 20)))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection, facts_of
 from thalweg.memory.facts.gates.hearing import shown
+from thalweg.memory.facts.gates.judging import Verdict as Judgement
 from thalweg.memory.facts.gates.judging import judge
 from thalweg.memory.facts.gates.quoting import find_quote
 from thalweg.memory.facts.learning.asking import is_control
@@ -133,14 +134,38 @@ def _candidate(
     verdict = judge(proposal, turns, settings=lesson.settings, updates=updates)
     if verdict.decision == "drop":
         return kind_of(verdict.why)
+    fact = fact_of(
+        verdict,
+        lesson.new_id(),
+        source=turn.thread,
+        said_at=turn.said_at,
+        now=lesson.now,
+        by=lesson.writer,
+    )
+    return FactCandidate(fact, verdict.proposal.of, verdict.why)
+
+
+def fact_of(
+    verdict: Judgement, id_: FactId, *, source: str, said_at: str, now: str, by: str
+) -> Fact:
+    """Return the fact that a proposal becomes which the gates let through.
+
+    Args:
+        verdict: What the gates say of the proposal.
+        id_: For the fact.
+        source: See `Fact.source`.
+        said_at: When it was said.
+        now: When it is stored.
+        by: See `Fact.written_by`.
+    """
     passed = verdict.proposal
-    fact = Fact(
-        id=lesson.new_id(),
+    return Fact(
+        id=id_,
         content=passed.content,
         category=passed.category,
         confidence=passed.confidence,
-        created_at=lesson.now,
-        source=turn.thread,
+        created_at=now,
+        source=source,
         subject=_folded(passed.subject),
         attribute=_folded(passed.attribute),
         value=_folded(passed.value),
@@ -151,11 +176,10 @@ def _candidate(
         valid_to=passed.valid_to,
         is_temporary=passed.is_temporary,
         importance=passed.importance,
-        observed_at=turn.said_at,
+        observed_at=said_at,
         status="active" if verdict.kept else "quarantined",
-        written_by=lesson.writer,
+        written_by=by,
     )
-    return FactCandidate(fact, passed.of, verdict.why)
 
 
 def kind_of(why: str) -> str:

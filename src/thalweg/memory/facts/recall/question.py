@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from thalweg.engine.words import STOP_WORDS, WEAK_WORDS, find_tokens, is_particle, stem, token_words
+from thalweg.memory.facts.recall.found import index_words
 
 MAX_CHARS = 4_000
 """So much of a text is read: half of it from the beginning, half from the end."""
@@ -60,7 +61,7 @@ class RecallQuery:
 
     def names(self, name: str) -> bool:
         """Tell whether somebody is named in it."""
-        found = _index_words(name)
+        found = index_words(name)
         return bool(found) and self.mentions.issuperset(found)
 
 
@@ -149,10 +150,6 @@ def _weighed(text: str) -> Iterator[tuple[str, float]]:
             weights = (WEAK if word in WEAK_WORDS else 1.0 for word in found)
         for word, weight in zip(found, weights, strict=True):
             yield stem(word), 0.0 if word in STOP_WORDS else weight
-
-
-def _index_words(text: str) -> list[str]:
-    return [stem(word) for token in find_tokens(text) for word in token_words(token)]
 
 
 _TIMES = frozenset(
