@@ -6,9 +6,9 @@ speaker's, and a missed plain statement does little harm.
 
 import re
 
-from thalweg.memory.facts.gates.patterns import read_patterns
+from thalweg.memory.facts.patterns import read_patterns
 
-_WORDS = read_patterns("moods")
+_WORDS = read_patterns(__package__, "moods")
 
 FIRST_PERSON = re.compile(_WORDS["first_person"], re.IGNORECASE)
 """Mentions of the speaker. Verbs are included for languages that omit the pronoun."""

@@ -4,9 +4,9 @@ import re
 from datetime import UTC, datetime
 
 from thalweg.memory.facts.gates.orders import ADDRESS
-from thalweg.memory.facts.gates.patterns import read_patterns
+from thalweg.memory.facts.patterns import read_patterns
 
-RELATIVE = re.compile(read_patterns("numbers")["relative"], re.IGNORECASE)
+RELATIVE = re.compile(read_patterns(__package__, "numbers")["relative"], re.IGNORECASE)
 """Words for times that a date may replace."""
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 DATE = re.compile(

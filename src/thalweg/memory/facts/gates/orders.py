@@ -6,19 +6,14 @@ What is sent, bought, run, recommended, trusted, hidden or switched off is never
 
 import re
 
-from thalweg.memory.facts.gates.patterns import read_patterns
+from thalweg.memory.facts.patterns import read_patterns
 
-_WORDS = read_patterns("orders")
+_WORDS = read_patterns(__package__, "orders")
 _ACTS = _WORDS["acts"]
 _ACTS_ZH = _WORDS["acts_zh"]
 _STANDING = re.compile(_WORDS["standing"], re.IGNORECASE)
 _AGENT = re.compile(_WORDS["agent"], re.IGNORECASE)
-_PLAIN_LEAD = (
-    r"(?:(?:please|pls|kindly|just|so|and|then|also|but|or|ok(?:ay)?|hey|now|be sure to"
-    r"|make sure(?: to| that| you)?|remember to|ensure(?: that)?|note(?: that)?:?|important:?"
-    r"|(?:do ?not|don['’]t|never|always|only|immediately|silently|quietly|automatically|first"
-    r"|instead|from now on|in future|in the future)),?\s+)*+"
-)
+_PLAIN_LEAD = _WORDS["plain_lead"]
 _LEAD = rf"{_PLAIN_LEAD}(?:(?:whenever|when|if) [^,]{{0,60}},?\s+{_PLAIN_LEAD}){{0,2}}"
 """Two conditions at the most: each of more of them would multiply the ways to read a clause."""
 _IMPERATIVE = re.compile(rf"^\W*{_LEAD}(?P<act>{_ACTS})\b(?!\s*[:=]|-\w)", re.IGNORECASE)
@@ -60,23 +55,8 @@ _GRANT = re.compile(
 
 _FORM = re.compile(_WORDS["form"], re.IGNORECASE)
 _PERILOUS = re.compile(_WORDS["perilous"], re.IGNORECASE)
-_RULED_ANSWER_ZH = re.compile(
-    "(?:凡|只要|每当|每次|以后|今后|从现在起|一旦|一律|无论|不管|下次|任何人?).{0,30}"
-    "(?:问|查询|提问).{0,30}?(?<!我)(?:都|一律|就|则|均|全部?|统一)"
-    "(?:要|得|应|必须|直接|请|给我)*"
-    "(?:(?=[按用以拿照依])(?P<content>.{1,40}?)(?:来|去)?(?:回答|答复|回复|作答|回|答)"
-    ")"
-)
-_RULED_ANSWER = re.compile(
-    r"\b(?:whenever|when|if|every ?time|each time|any ?time|from now on|in (?:the )?future"
-    r"|henceforth|always|any|all|every)\b.{0,40}\b(?:ask\w*|questions?|quer(?:y|ies)|enquir\w*)\b"
-    r".{0,60}\b(?:answer|reply|respond|be answered)\b.{0,20}?"
-    r"\b(?:with|from|using|according to|based on)\b(?P<content>.+)"
-    r"|\b(?:always|from now on|in future|never)\b.{0,20}\b(?:answer|reply to|respond to)\b"
-    r".{0,20}\b(?:questions?|quer(?:y|ies))\b.{0,40}?\b(?:with|from|using|according to|based on)\b"
-    r"(?P<said>.+)",
-    re.IGNORECASE,
-)
+_RULED_ANSWER_ZH = re.compile(_WORDS["ruled_answer_zh"])
+_RULED_ANSWER = re.compile(_WORDS["ruled_answer"], re.IGNORECASE)
 _OWN_TOOL = (
     r"(?:formatters?|linters?|tests?|test suite|type ?-?checkers?|spell ?-?checkers?"
     r"|compiler|build)"

@@ -4,8 +4,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from thalweg.memory.facts.gates.patterns import read_patterns
 from thalweg.memory.facts.gates.stretches import TAKEN, QuotedSpan, lines, paragraph_end
+from thalweg.memory.facts.patterns import read_patterns
 
 
 def find_pasted(text: str) -> list[QuotedSpan]:
@@ -19,7 +19,7 @@ def find_pasted(text: str) -> list[QuotedSpan]:
             *_letters(text), *_transcripts(text), *_reported(text)]  # fmt: skip
 
 
-_WORDS = read_patterns("pasted")
+_WORDS = read_patterns(__package__, "pasted")
 _STRONG = _WORDS["strong"]
 """What is only ever done to a text that is there."""
 _WEAK = _WORDS["weak"]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from thalweg.memory.facts.gates.blocks import SHORT_DATA, is_named_data
-from thalweg.memory.facts.gates.patterns import read_patterns
 from thalweg.memory.facts.gates.stretches import QuotedSpan, paragraph_end
+from thalweg.memory.facts.patterns import read_patterns
 
 _PAIRS = (
     ("“", "”"), ("„", "“”"), ("«", "»"), ("»", "«"), ("‹", "›"), ("「", "」"), ("『", "』"),
@@ -19,7 +19,7 @@ _SINGLE = re.compile(r"(?<![\w'’])'(?=\S)(.{1,300}?)(?<=\S)'(?!\w)")
 MAX_NAME_WORDS = 6
 MAX_NAME_CHARS = 60
 
-_WORDS = read_patterns("quotations")
+_WORDS = read_patterns(__package__, "quotations")
 _PERSON = re.compile(_WORDS["person"], re.IGNORECASE)
 _INTRODUCED = re.compile(_WORDS["introduced"], re.IGNORECASE)
 

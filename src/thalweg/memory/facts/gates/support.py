@@ -11,6 +11,7 @@ from thalweg.engine.words import STOP_WORDS, fold, words
 from thalweg.memory.facts.gates.letters import WIDE, folded
 from thalweg.memory.facts.gates.numbers import DATE, RELATIVE, new_number
 from thalweg.memory.facts.gates.orders import ADDRESS
+from thalweg.memory.facts.patterns import read_patterns
 
 
 def brings(content: str, said: str, said_at: str) -> str:
@@ -33,17 +34,8 @@ def brings(content: str, said: str, said_at: str) -> str:
     )
 
 
-_TIME_NAMES = frozenset(
-    fold(word)
-    for word in (
-        "january february march april may june july august september october november december "
-        "jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday "
-        "friday saturday sunday januar februar märz mai juni juli oktober dezember janvier "
-        "février mars avril juin juillet août septembre octobre novembre décembre enero febrero "
-        "marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre date today "
-        "yesterday tomorrow year month week day ago since"
-    ).split()
-)
+_TIME_NAMES = frozenset(map(fold, read_patterns(__package__, "numbers")["time_names"].split()))
+"""Names of times that a fact may have instead of the words that were said."""
 _WORD = re.compile(r"[^\W\d_](?:[\w'’+#]|[.-](?=\w))*|\d+[^\W\d_][\w-]*")
 _WIDE = re.compile(f"{WIDE.pattern}+")
 _USER = frozenset(("user", "users", "nutzer", "utilisateur", "usuario", "usuário", "utente"))
