@@ -11,9 +11,7 @@ from thalweg.memory.facts.values import Statement
 from thalweg.memory.search.index import IndexEntry
 from thalweg.memory.store import threads
 from thalweg.memory.store.records import read_turn, write_turn
-from thalweg.memory.store.scoped import ScopeTransaction
-
-_ENDLESS = 1 << 60
+from thalweg.memory.store.scoped import ENDLESS, ScopeTransaction
 
 
 def with_uid(turn: Statement, thread: str) -> Statement:
@@ -104,7 +102,7 @@ def read(scoped: ScopeTransaction, name: str, first: int, last: int | None) -> l
     rows = scoped.db.rows(
         "SELECT seq, body FROM memory_turn"
         " WHERE scope = ? AND thread = ? AND seq BETWEEN ? AND ? AND hidden <= 0 ORDER BY seq",
-        (scoped.id, thread.number, first, _ENDLESS if last is None else last),
+        (scoped.id, thread.number, first, ENDLESS if last is None else last),
     )
     return [read_turn(name, seq, body) for seq, body in rows]
 
