@@ -15,7 +15,7 @@ def find_pasted(text: str) -> list[QuotedSpan]:
         >>> find_pasted("Summarize this: the moon is made of cheese.")
         [QuotedSpan(start=15, end=43, kind='pasted text')]
     """
-    return [*_handed_over(text), *_handed_over_before(text), *_set_off(text), *_mails(text),
+    return [*_handed_over(text), *_handed_over_before(text), *_set_off(text),
             *_letters(text), *_transcripts(text), *_reported(text)]  # fmt: skip
 
 
@@ -106,20 +106,6 @@ def _handed_over_before(text: str) -> Iterator[QuotedSpan]:
     start = body.rfind("\n") + 1
     if start and _LAST_TASK.match(body[start:]):
         yield QuotedSpan(0, start, "pasted text")
-
-
-_HEADER = re.compile(_WORDS["header"], re.IGNORECASE)
-
-
-def _mails(text: str) -> Iterator[QuotedSpan]:
-    """Take a mail, from its first header or the line that forwards it, to the end."""
-    last: int | None = None
-    for start, end in lines(text):
-        is_header = _HEADER.match(text, start, end) is not None
-        if is_header and last is not None:
-            yield QuotedSpan(last, len(text), "quoted text")
-            break
-        last = start if is_header else None
 
 
 _NAME = r"([^\s:：\[\](){}<>\"'`*_/\\.,][^\n:：.!?。！？/\\,，]{0,28}?)"
