@@ -43,15 +43,9 @@ def _is_inline(line: str) -> bool:
     return line.strip()[:3] in line.strip()[3:]
 
 
-_ROLE = (
-    r"(?:system|user|assistant|human|ai|bot|developer|tool|function|memory|memories|instructions?"
-    r"|prompt|admin|im_start|im_end|inst|sys|facts?|untrusted|override|thinking"
-    r"|(?:system|user|assistant|tool|memory|function)[_-]\w+)"
-)
-_HEADING = (
-    r"(?:system|user|assistant|human|ai|developer|tool|memory|memories|instructions?|prompt|admin"
-    r"|override|end|begin|response)"
-)
+_WORDS = read_patterns(__package__, "blocks")
+_ROLE = _WORDS["role"]
+_HEADING = _WORDS["heading"]
 _DELIMITER = re.compile(
     rf"</?\s*{_ROLE}(?:[\s_:-][^<>\n]{{0,80}})?>"
     r"|<\|[^|<>\n]{1,40}\|>|</?s>|<<\s*/?\s*SYS\s*>>|\[\s*/?\s*(?:INST|SYSTEM|SYS|USER|ASSISTANT)"
@@ -140,7 +134,7 @@ _STAMP = (
     r"\[?\(?(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4}|[A-Z][a-z]{2} +\d\d?)?"
     r",?[ T]*\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z| ?[AP]M)?\)?\]?"
 )
-_HEADER = re.compile(read_patterns(__package__, "blocks")["header"], re.IGNORECASE)
+_HEADER = re.compile(_WORDS["header"], re.IGNORECASE)
 _RUNS: tuple[tuple[re.Pattern[str], int, Kind], ...] = (
     (_HEADER, 2, "quoted text"),
     (re.compile(r"[ \t]*[>＞](?![=>]\s)"), 1, "quoted text"),

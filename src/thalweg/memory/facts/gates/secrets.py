@@ -111,13 +111,8 @@ def _is_random(value: str) -> bool:
     return bool(mixed) and _is_value(value) and "://" not in value
 
 
-_NO_PASSWORD = frozenset(
-    "not never too very wrong expired required invalid incorrect correct important secret safe "
-    "stored the a an in on at my our based needed used sent hashed changed weak strong long short "
-    "still no being set kept managed reset protected encrypted also always only now what that "
-    "this it different same unique empty blank missing lost gone unknown easy hard here there "
-    "something somewhere nothing rotated shared and or for from to by with due about".split()
-)
+_TABLE = read_table(__package__, "secrets.toml")
+_NO_PASSWORD = frozenset(_TABLE["no_password"])
 
 
 def _is_told(value: str) -> bool:
@@ -145,5 +140,5 @@ def _secret(row: Mapping[str, Any]) -> Secret:
     )
 
 
-SECRETS: Final = tuple(map(_secret, read_table(__package__, "secrets.toml")["secrets"]))
+SECRETS: Final = tuple(map(_secret, _TABLE["secrets"]))
 """The table, most specific first: text that matches an earlier row is hidden from later ones."""
