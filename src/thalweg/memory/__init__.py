@@ -10,11 +10,11 @@ from thalweg.engine.lazy import lazily
 
 if TYPE_CHECKING:
     from thalweg.memory.base import MemoryStore, Operation, Receipt, Selection
+    from thalweg.memory.facts.recall.packing import Recalled
     from thalweg.memory.facts.settings import MemorySettings
     from thalweg.memory.facts.values import Fact, FactId, Profile, Scope
     from thalweg.memory.handle import Memory
     from thalweg.memory.opening import open_memory
-    from thalweg.memory.recalling import Recalled
 
 __all__ = [
     "Fact",
@@ -41,7 +41,7 @@ __getattr__, __dir__ = lazily(
         "MemoryStore": "thalweg.memory.base",
         "Operation": "thalweg.memory.base",
         "Profile": "thalweg.memory.facts.values",
-        "Recalled": "thalweg.memory.recalling",
+        "Recalled": "thalweg.memory.facts.recall.packing",
         "Receipt": "thalweg.memory.base",
         "Scope": "thalweg.memory.facts.values",
         "Selection": "thalweg.memory.base",

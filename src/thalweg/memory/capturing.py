@@ -1,7 +1,7 @@
 """Turns: stored verbatim, each message once, and read again."""
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from thalweg.database.base import encode
@@ -11,9 +11,7 @@ from thalweg.memory.facts.values import Statement
 from thalweg.memory.search.index import IndexEntry
 from thalweg.memory.store import threads
 from thalweg.memory.store.records import read_turn, write_turn
-from thalweg.memory.store.scoped import ScopeTransaction
-
-_ENDLESS = 1 << 60
+from thalweg.memory.store.scoped import ENDLESS, ScopeTransaction
 
 
 def with_uid(turn: Statement, thread: str) -> Statement:
@@ -60,25 +58,23 @@ def capture(
             for seq, turn in numbered
         ],
     )
-    _index(scoped, thread.number, numbered)
+    index_turns(scoped, [(thread.number, seq, turn) for seq, turn in numbered])
     thread.turns += len(fresh)
     thread.captured = max(thread.captured, upto or 0)
     threads.save(scoped.db, scoped.id, name, thread)
     return len(fresh)
 
 
-def _index(
-    scoped: ScopeTransaction, thread: int, numbered: Sequence[tuple[int, Statement]]
-) -> None:
-    """Enter the pieces of turns into the index for recall."""
-    cut = [(seq, turn, *piece) for seq, turn in numbered for piece in pieces(turn.text)]
+def index_turns(scoped: ScopeTransaction, turns: Iterable[tuple[int, int, Statement]]) -> None:
+    """Enter the pieces of turns, each with its thread's number and its `seq`, into the index."""
+    cut = [(*turn, *piece) for turn in turns for piece in pieces(turn[2].text)]
     if cut:
         scoped.enter(
             [
                 IndexEntry(turn_words(turn, start, stop), thread, seq, start, stop)
-                for seq, turn, start, stop in cut
+                for thread, seq, turn, start, stop in cut
             ],
-            [turn.text[start:stop] for _, turn, start, stop in cut],
+            [turn.text[start:stop] for _, _, turn, start, stop in cut],
         )
 
 
@@ -106,6 +102,16 @@ def read(scoped: ScopeTransaction, name: str, first: int, last: int | None) -> l
     rows = scoped.db.rows(
         "SELECT seq, body FROM memory_turn"
         " WHERE scope = ? AND thread = ? AND seq BETWEEN ? AND ? AND hidden <= 0 ORDER BY seq",
-        (scoped.id, thread.number, first, _ENDLESS if last is None else last),
+        (scoped.id, thread.number, first, ENDLESS if last is None else last),
     )
     return [read_turn(name, seq, body) for seq, body in rows]
+
+
+def all_turns(scoped: ScopeTransaction) -> list[tuple[int, int, Statement]]:
+    """Read every turn of a scope, hidden ones included, with its thread's number and its `seq`."""
+    names = threads.names(scoped.db, scoped.id)
+    rows = scoped.db.rows(
+        "SELECT thread, seq, body FROM memory_turn WHERE scope = ? ORDER BY thread, seq",
+        (scoped.id,),
+    )
+    return [(thread, seq, read_turn(names[thread], seq, body)) for thread, seq, body in rows]

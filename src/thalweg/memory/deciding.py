@@ -34,9 +34,9 @@ class Decider:
         self,
         decide: Callable[[MemorySnapshot], Sequence[Change]],
         *,
-        actor: str,
-        why: str = "",
-        ids: Sequence[FactId] | None = None,
+        actor: str = "user",
+        why: str,
+        ids: Sequence[str] | None = None,
     ) -> Operation | None:
         """Decide and commit; retry while other writers are first.
 
@@ -52,15 +52,16 @@ class Decider:
         Raises:
             StaleWriteError: Other writers were first at each attempt.
         """
+        wanted = None if ids is None else [FactId(id_) for id_ in ids]
 
         def plan() -> Sequence[Change]:
-            facts = self.store.facts(self.scope, ids=ids, statuses=None)
+            facts = self.store.facts(self.scope, ids=wanted, statuses=None)
             return decide(MemorySnapshot(facts, self.store.profile(self.scope)))
 
         return self.take_in(plan, actor=actor, why=why)
 
     def take_in(
-        self, plan: Callable[[], Sequence[Change]], *, actor: str, why: str = ""
+        self, plan: Callable[[], Sequence[Change]], *, actor: str, why: str
     ) -> Operation | None:
         """Commit a plan that reads what it needs, in one snapshot; see `change`."""
         for attempt in range(RACES):

@@ -1,13 +1,13 @@
 """`Memory`: what people and agents do with the memory of one owner."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
 from thalweg.memory.async_methods import awaited
 from thalweg.memory.base import Operation, Receipt, Selection
 from thalweg.memory.clock import new_fact_id
-from thalweg.memory.deciding import Decider, MemorySnapshot
+from thalweg.memory.deciding import Decider
 from thalweg.memory.facts.by_hand import plan_edit, plan_remember, plan_review, told_fact
 from thalweg.memory.facts.changes import Change, PutFact, WriteSection
 from thalweg.memory.facts.document.changes import import_
@@ -95,16 +95,16 @@ class Memory(ReadableMemory):
         """
         self._check_writable()
         now = self.clock()
-        new = told_fact(
-            judge_told(content, category=category),
-            new_fact_id(),
+        new = told_fact(judge_told(content, category=category), new_fact_id(), now=now, by="user")
+        new = replace(
+            new,
             confidence=confidence,
-            said_at=said_at or now,
-            now=now,
-            by="user",
+            observed_at=said_at or now,
+            valid_from=first_day(since),
+            valid_to=last_day(until),
+            protected=protected,
         )
-        dated = replace(new, valid_from=first_day(since), valid_to=last_day(until))
-        return self._take_in(replace(dated, protected=protected), actor="user")
+        return self._take_in(new, actor="user")
 
     def remember_as_agent(
         self, content: str, *, category: Category, turns: Sequence[Statement], least: Trust
@@ -125,15 +125,8 @@ class Memory(ReadableMemory):
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
-        now = self.clock()
-        new = told_fact(
-            judge_told(content, turns, by="agent", least=least, category=category),
-            new_fact_id(),
-            confidence=1.0,
-            said_at=now,
-            now=now,
-            by="agent",
-        )
+        verdict = judge_told(content, turns, by="agent", least=least, category=category)
+        new = told_fact(verdict, new_fact_id(), now=self.clock(), by="agent")
         return self._take_in(new, actor="agent")
 
     def _take_in(self, new: Fact, *, actor: str) -> Fact:
@@ -166,17 +159,6 @@ class Memory(ReadableMemory):
     def _decider(self) -> Decider:
         return Decider(self.store, self.scope, self.clock)
 
-    def _change(
-        self,
-        decide: Callable[[MemorySnapshot], Sequence[Change]],
-        *,
-        actor: str = "user",
-        why: str,
-        ids: Sequence[str] | None = None,
-    ) -> Operation | None:
-        wanted = None if ids is None else [FactId(id_) for id_ in ids]
-        return self._decider.change(decide, actor=actor, why=why, ids=wanted)
-
     def _check_writable(self) -> None:
         if not self.settings.enabled:
             raise MemoryOffError(where="memory.enabled is false", mend="set it to true")
@@ -205,7 +187,7 @@ class Memory(ReadableMemory):
         now = self.clock()
         if content is not None:
             content = self._clean(content)
-        self._change(
+        self._decider.change(
             lambda known: plan_edit(
                 known.facts,
                 FactId(id_),
@@ -237,7 +219,9 @@ class Memory(ReadableMemory):
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
-        return self._change(lambda known: plan_delete(known.facts, ids), why="deleted", ids=ids)
+        return self._decider.change(
+            lambda known: plan_delete(known.facts, ids), why="deleted", ids=ids
+        )
 
     def clear(self) -> Operation | None:
         """Remove all facts and the profile, and exclude all earlier turns from recall.
@@ -253,7 +237,7 @@ class Memory(ReadableMemory):
         """
         self._check_writable()
         now = self.clock()
-        return self._change(
+        return self._decider.change(
             lambda known: plan_clear(known.facts, known.profile, now=now), why="cleared"
         )
 
@@ -295,7 +279,7 @@ class Memory(ReadableMemory):
         if text:
             text = self._clean(text)
         written = WriteSection(ProfileSection(name, text, now), "written by hand")
-        self._change(lambda _: [written], why=written.why)
+        self._decider.change(lambda _: [written], why=written.why)
 
     def undo(self, operation: int) -> Operation:
         """Put back what one change replaced; see `MemoryStore.undo`."""
@@ -368,7 +352,7 @@ class Memory(ReadableMemory):
         """
         self._check_writable()
         document = read_document(text, where)
-        return self._change(
+        return self._decider.change(
             lambda known: import_(
                 document, known.facts, known.profile, now=self.clock(), new_id=new_fact_id
             ),

@@ -9,11 +9,12 @@ from thalweg.memory.base import MemoryStore, Operation
 from thalweg.memory.clock import Clock, utc_now
 from thalweg.memory.facts.by_hand import find
 from thalweg.memory.facts.document.writing import Shape, export
+from thalweg.memory.facts.recall.packing import Recalled
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.shown import ShownFacts
 from thalweg.memory.facts.values import Fact, FactId, Profile, Scope, Status
 from thalweg.memory.opening import attach_document
-from thalweg.memory.recalling import MESSAGE_TOKENS, IsKnown, Recalled, nothing_is_known, recall
+from thalweg.memory.recalling import MESSAGE_TOKENS, IsKnown, nothing_is_known, recall
 
 
 class ReadableMemory:
@@ -57,7 +58,7 @@ class ReadableMemory:
                 reserved for it.
         """
         if not self.settings.enabled:
-            return Recalled.nothing()
+            return Recalled()
         return recall(
             self.store,
             self.scope,

@@ -1,7 +1,7 @@
 """Recall: from a question to the block that answers it, through the store and the pure ranking."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter
@@ -9,7 +9,7 @@ from thalweg.memory.base import MemoryStore
 from thalweg.memory.facts.learning.eviction import value
 from thalweg.memory.facts.merging.freshness import current, holds
 from thalweg.memory.facts.recall.found import RecallItem, without
-from thalweg.memory.facts.recall.packing import Packed, PackedItem, pack
+from thalweg.memory.facts.recall.packing import PackedItem, Recalled, pack
 from thalweg.memory.facts.recall.question import RecallQuery, ask, ask_further
 from thalweg.memory.facts.recall.ranking import (
     REACH,
@@ -51,31 +51,6 @@ def nothing_is_known(item: RecallItem) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """What was recalled."""
-
-    text: str
-    """The block that a model reads; empty where nothing was recalled."""
-    tokens: int
-    """Of the block."""
-    placed: tuple[PackedItem, ...] = ()
-    """The content of the block, best first, each with the features of its score; with `explain`
-    also omitted items, with the reasons."""
-    profile: Profile = field(default_factory=Profile)
-    """The sections that are in the block."""
-
-    @classmethod
-    def nothing(cls) -> "Recalled":
-        """Return what a memory that is off recalls."""
-        return cls("", 0)
-
-    @property
-    def items(self) -> tuple[RecallItem, ...]:
-        """What is in the block, best first."""
-        return tuple(one.ranked.item for one in self.placed if one.fate == "shown")
-
-
 def recall(
     store: MemoryStore,
     scope: Scope,
@@ -94,7 +69,7 @@ def recall(
     said = _said(query)
     if settings.retrieval == "seeds":
         profile = store.profile(scope)
-        packed = _as_seeds(store.facts(scope), profile, said, settings, budget, count)
+        recalled = _as_seeds(store.facts(scope), profile, said, settings, budget, count)
     else:
         question = ask(said[0], *said[1:], as_of=as_of)
         vector = store.vector(said[0])
@@ -116,11 +91,11 @@ def recall(
             standing = _standing(standing_facts(store, scope, profile), ranked, now)
         standing = [one for one in standing if not is_known(one.item)]
         related = [one for one in related if not is_known(one.item)]
-        packed = pack(ranked, budget, count, profile=profile, standing=standing, related=related)
-    placed = packed.placed
-    if not explain:
-        placed = tuple(one for one in placed if one.fate == "shown")
-    return Recalled(packed.text, packed.tokens, placed, packed.profile)
+        recalled = pack(ranked, budget, count, profile=profile, standing=standing, related=related)
+    if explain:
+        return recalled
+    shown = tuple(one for one in recalled.placed if one.fate == "shown")
+    return replace(recalled, placed=shown)
 
 
 def _said(query: str | Sequence[Message]) -> list[str]:
@@ -243,7 +218,7 @@ def _as_seeds(
     settings: MemorySettings,
     budget: int,
     count: Counter,
-) -> Packed:
+) -> Recalled:
     """Recall like DeerFlow's documents; see `memory.facts.recall.seeds`."""
     top = top_facts(
         facts,
@@ -258,7 +233,7 @@ def _as_seeds(
         )
         for number, (score, fact) in enumerate(top)
     )
-    return Packed(text, count(text), placed, profile)
+    return Recalled(text, count(text), placed, profile)
 
 
 def _of_seeds(score: float) -> RecallFeatures:

@@ -1,8 +1,8 @@
 """The memory shown in the threads of a scope, and why: ids and figures."""
 
-from thalweg.database.base import decode, encode
-from thalweg.memory.facts.shown import ShownFacts, told_from_json, told_to_json
+from thalweg.memory.facts.shown import ShownFacts
 from thalweg.memory.store import threads
+from thalweg.memory.store.records import read_shown, write_shown
 from thalweg.memory.store.scoped import ScopeTransaction
 
 KEPT = 50
@@ -17,7 +17,7 @@ def keep(scoped: ScopeTransaction, name: str, told: ShownFacts) -> None:
         (scoped.id, thread),
     )
     place = newest + 1
-    scoped.db.insert("memory_told", [(scoped.id, thread, place, encode(told_to_json(told)))])
+    scoped.db.insert("memory_told", [(scoped.id, thread, place, write_shown(told))])
     scoped.db.run(
         "DELETE FROM memory_told WHERE scope = ? AND thread = ? AND place <= ?",
         (scoped.id, thread, place - KEPT),
@@ -31,7 +31,7 @@ def read(scoped: ScopeTransaction, name: str) -> list[ShownFacts]:
         "SELECT body FROM memory_told WHERE scope = ? AND thread = ? ORDER BY place DESC",
         (scoped.id, thread),
     )
-    return [told_from_json(decode(body)) for (body,) in rows]
+    return [read_shown(body) for (body,) in rows]
 
 
 def forget(scoped: ScopeTransaction) -> None:

@@ -25,15 +25,14 @@ def db(tmp_path: Path) -> Iterator[SqliteRows]:
 def test_a_scope_finds_its_own_items_only(db: SqliteRows) -> None:
     """Two scopes with the same words know nothing of each other."""
     ours, theirs = Index(db, 1, SECRET), Index(db, 2, SECRET)
-    ours.add([IndexEntry(["tea"])])
-    theirs.add([IndexEntry(["tea"]), IndexEntry(["tea", "coffee"])])
+    ours.add([IndexEntry(["tea"], thread=1)])
+    theirs.add([IndexEntry(["tea"]), IndexEntry(["tea", "coffee"], thread=1)])
 
     found = ours.find(["tea", "coffee"], 100)
 
     assert found.places == {"tea": {1: 1}, "coffee": {}}
     assert (found.counts, found.total) == ({"tea": 1, "coffee": 0}, 1)
-    assert ours.places([1, 2])[0].number == 1
-    assert len(ours.places([1, 2])) == 1
+    assert ours.turns([1, 2]) == {(1, 0)}
 
 
 def test_clearing_a_scope_leaves_the_others_and_gives_no_number_twice(db: SqliteRows) -> None:

@@ -6,10 +6,9 @@ from typing import Any, assert_never
 
 from thalweg.memory.base import Operation, Receipt
 from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
-from thalweg.memory.facts.recall.packing import PackedItem
+from thalweg.memory.facts.recall.packing import PackedItem, Recalled
 from thalweg.memory.facts.recall.ranking import RecallFeatures
 from thalweg.memory.facts.values import Fact, Profile, Statement
-from thalweg.memory.recalling import Recalled
 
 
 def plain_fact(fact: Fact) -> dict[str, Any]:

@@ -13,10 +13,9 @@ from thalweg.cli.layout import count, one_line
 from thalweg.engine.transcript import printable
 from thalweg.memory.base import Operation, Receipt
 from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
-from thalweg.memory.facts.recall.packing import PackedItem
+from thalweg.memory.facts.recall.packing import PackedItem, Recalled
 from thalweg.memory.facts.recall.ranking import RecallFeatures
 from thalweg.memory.facts.values import Fact, Profile, SectionName, Statement
-from thalweg.memory.recalling import Recalled
 
 WIDTH = 80
 QUOTED_CHARS = 400

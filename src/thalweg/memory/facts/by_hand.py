@@ -7,45 +7,28 @@ from itertools import islice
 from thalweg.errors import FactRefusedError, NoSuchFactError
 from thalweg.memory.facts.changes import Change, PutFact, RemoveFact
 from thalweg.memory.facts.gates.judging import Verdict
-from thalweg.memory.facts.learning.lesson import folded
+from thalweg.memory.facts.learning.lesson import fact_of, folded
 from thalweg.memory.facts.merging.comparing import sharing_most
 from thalweg.memory.facts.merging.planning import plan_merge
 from thalweg.memory.facts.values import Category, Fact, FactId, Trust
 
 
-def told_fact(
-    verdict: Verdict, id_: FactId, *, confidence: float, said_at: str, now: str, by: str
-) -> Fact:
+def told_fact(verdict: Verdict, id_: FactId, *, now: str, by: str) -> Fact:
     """Return a fact from a direct statement after its judgement.
 
     Args:
         verdict: See `gates.judge_told`.
         id_: For the fact, if it is new.
-        confidence: 0 to 1.
-        said_at: The time of the statement.
-        now: When it is stored.
+        now: The time of the statement.
         by: See `Fact.written_by`.
 
     Raises:
         FactRefusedError: The judgement refused it.
     """
-    told = verdict.proposal
     if verdict.decision == "drop":
-        raise FactRefusedError(told.content, f"it {verdict.why}")
-    return Fact(
-        id=id_,
-        content=told.content,
-        category=told.category,
-        confidence=confidence,
-        created_at=now,
-        source="manual",
-        evidence=verdict.evidence,
-        trust=verdict.trust,
-        observed_at=said_at,
-        status="active" if verdict.kept else "quarantined",
-        written_by=by,
-        importance=3 if by == "user" else 2,
-    )
+        raise FactRefusedError(verdict.proposal.content, f"it {verdict.why}")
+    fact = fact_of(verdict, id_, source="manual", said_at=now, now=now, by=by)
+    return replace(fact, importance=3) if by == "user" else fact
 
 
 MOST_LINKED = 3

@@ -3,6 +3,7 @@
 Each has a reason. The store logs what a change replaces, so that every commit can be undone.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from thalweg.memory.facts.values import Fact, FactId, ProfileSection, SectionName
@@ -14,6 +15,11 @@ class PutFact:
 
     fact: Fact
     why: str
+
+    @property
+    def id(self) -> FactId:
+        """The fact's id."""
+        return self.fact.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +59,8 @@ class Hide:
 
 
 Change = PutFact | RemoveFact | WriteSection | Hide
+
+
+def facts_of(changes: Iterable[Change]) -> set[FactId]:
+    """Return the ids of the facts that changes put or remove."""
+    return {change.id for change in changes if isinstance(change, PutFact | RemoveFact)}

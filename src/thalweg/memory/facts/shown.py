@@ -1,7 +1,6 @@
 """What memory told before a message, and why: ids and figures, no word of what is known."""
 
-import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 from thalweg.memory.facts.values import NO_FACT, FactId
@@ -39,33 +38,3 @@ class ShownFacts:
     """Of what stands before the message; 0 where nothing new was told."""
     weighed: tuple[RecalledPart, ...]
     """The best first."""
-
-
-_TOLD = tuple(field.name for field in fields(ShownFacts))
-_WEIGHED = tuple(field.name for field in fields(RecalledPart))
-"""Not `asdict`, which copies every value of a hundred rows for each message."""
-
-
-def told_to_json(told: ShownFacts) -> str:
-    """Write it as a line of JSON; `told_from_json` reads it back.
-
-    Example:
-        >>> told = ShownFacts(
-        ...     "m1", "2026-03-01T10:00:00Z", 20, (RecalledPart("told", section="topOfMind"),)
-        ... )
-        >>> told_from_json(told_to_json(told)) == told
-        True
-    """
-    plain = {name: getattr(told, name) for name in _TOLD}
-    plain["weighed"] = [
-        {name: value for name in _WEIGHED if (value := getattr(one, name))} for one in told.weighed
-    ]
-    return json.dumps(plain, separators=(",", ":"))
-
-
-def told_from_json(text: str) -> ShownFacts:
-    """Read what `told_to_json` wrote."""
-    plain = json.loads(text)
-    return ShownFacts(
-        **{**plain, "weighed": tuple(RecalledPart(**one) for one in plain["weighed"])}
-    )

@@ -5,25 +5,20 @@ from dataclasses import replace
 
 from thalweg.memory import shown
 from thalweg.memory.base import Receipt, Selection
+from thalweg.memory.capturing import all_turns
 from thalweg.memory.facts.recall.found import turn_words
 from thalweg.memory.facts.values import Statement
 from thalweg.memory.forgetting.plan import ForgettingPlan, plan_forgetting
 from thalweg.memory.store import operations, threads
 from thalweg.memory.store.contents import ScopeContents
-from thalweg.memory.store.records import read_turn
 from thalweg.memory.store.scoped import ScopeTransaction
 
 
 def plan(scoped: ScopeTransaction, selection: Selection) -> ForgettingPlan:
     """Read all data of a scope, and return the plan of forgetting."""
-    names = threads.names(scoped.db, scoped.id)
-    rows = scoped.db.rows(
-        "SELECT thread, seq, body FROM memory_turn WHERE scope = ? ORDER BY thread, seq",
-        (scoped.id,),
-    )
     known = ScopeContents(
         facts=[kept.fact for kept in scoped.all_kept().values()],
-        turns=[read_turn(names[thread], seq, body) for thread, seq, body in rows],
+        turns=[turn for *_, turn in all_turns(scoped)],
         sections=list(scoped.sections().values()),
         log=operations.whole_log(scoped),
         whys=operations.whys(scoped),

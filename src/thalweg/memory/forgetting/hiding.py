@@ -6,14 +6,12 @@ facts hides their source turns, in the same transaction.
 
 from collections.abc import Collection, Iterable
 
-from thalweg.engine.words import STOP_WORDS, stem
-from thalweg.memory.facts.recall.found import index_words
+from thalweg.memory.facts.recall.found import content_words, index_words
 from thalweg.memory.facts.values import Fact
 from thalweg.memory.store.records import read_turn
 from thalweg.memory.store.scoped import ScopeTransaction
 from thalweg.memory.store.steps import FactStep, Step
 
-_NO_CONTENT = {stem(word) for word in STOP_WORDS} | set(index_words("user users user's 用户"))
 _LEAST_WORDS = 2
 """A fact with fewer words of content states too little to be found by them."""
 _ANSWERS = 4
@@ -57,19 +55,15 @@ def hide_all(scoped: ScopeTransaction, operation: int) -> int:
     return int(shown)
 
 
-def show_again(scoped: ScopeTransaction, undone: int, operation: int) -> None:
-    """Show what an operation hid; the sign keeps which operation did, so that it can be undone."""
+def revert(scoped: ScopeTransaction, undone: int, operation: int, *, is_shown: bool) -> None:
+    """Show what an operation hid, or hide what an undo of it had shown again.
+
+    The sign keeps which operation did, so that it can be undone as well.
+    """
+    sign = 1 if is_shown else -1
     scoped.db.run(
         "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND hidden = ?",
-        (-operation, scoped.id, undone),
-    )
-
-
-def hide_again(scoped: ScopeTransaction, undone: int, operation: int) -> None:
-    """Hide what the undo of a `Hide` had shown again."""
-    scoped.db.run(
-        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND hidden = ?",
-        (operation, scoped.id, -undone),
+        (sign * operation, scoped.id, -sign * undone),
     )
 
 
@@ -94,18 +88,7 @@ def _stating(scoped: ScopeTransaction, facts: Iterable[Fact]) -> set[Key]:
         if len(words) >= _LEAST_WORDS:
             found = scoped.index.find(words, _ALL)
             numbers |= set.intersection(*(set(found.places.get(word, ())) for word in words))
-    places = scoped.index.places(sorted(numbers))
-    return {(place.thread, place.seq) for place in places if place.thread}
-
-
-def content_words(text: str) -> list[str]:
-    """List the words of a fact that carry its content, as the index has them, each once.
-
-    Example:
-        >>> content_words("User's lucky number is 42")
-        ['lucki', 'number', '42']
-    """
-    return [word for word in dict.fromkeys(index_words(text)) if word not in _NO_CONTENT]
+    return scoped.index.turns(sorted(numbers))
 
 
 def _answers(scoped: ScopeTransaction, keys: Collection[Key], facts: Collection[Fact]) -> set[Key]:

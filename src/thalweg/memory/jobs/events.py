@@ -50,10 +50,6 @@ class JobReport:
     """Class of the error that ended it; empty where it came to its end."""
     retry_s: float | None = None
 
-    def refuse(self, reasons: Iterable[str]) -> None:
-        """Count proposals that came to nothing."""
-        self.refused.update(reasons)
-
     def count(self, changes: Iterable[Change]) -> None:
         """Count changes that were made."""
         for change in changes:

@@ -12,7 +12,7 @@ from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import StaleWriteError, ThalwegError
 from thalweg.memory.base import Job, Learned, MemoryStore
 from thalweg.memory.clock import Clock, new_fact_id, utc_now
-from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
+from thalweg.memory.facts.changes import facts_of
 from thalweg.memory.facts.learning.asking import KNOWN_FACTS, ask_for_facts, ask_for_verdicts
 from thalweg.memory.facts.learning.extraction import Item, Pair, proposals_of
 from thalweg.memory.facts.learning.lesson import (
@@ -28,12 +28,11 @@ from thalweg.memory.facts.learning.lesson import (
     removals,
     verdicts_of,
 )
-from thalweg.memory.facts.learning.portions import Portion, PortionSize, portions
+from thalweg.memory.facts.learning.portions import Portion, next_portion, smaller
 from thalweg.memory.facts.merging.planning import Verdicts
 from thalweg.memory.facts.proposals import Proposal
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Fact, FactId, Statement
-from thalweg.memory.jobs.backoff import NO_MODEL_S, backoff_s
 from thalweg.memory.jobs.events import MINE, MOST_RACES, JobReport, Tell, cost_of, tell
 from thalweg.memory.jobs.profile import write_profile
 from thalweg.memory.jobs.structured import Respondent
@@ -43,10 +42,11 @@ from thalweg.memory.store.capacity import plan_room
 SHRINK_AFTER, SKIP_AFTER = 2, 6
 """Attempts after which portions become smaller; and after which a turn is skipped whose answers
 could not be parsed. It remains among the turns for recall."""
-
-
 AROUND = 40
 """Turns before and after a portion that the gates are shown."""
+FIRST_S, MOST_S = 30.0, 3_600.0
+NO_MODEL_S = 600.0
+"""Until a thread is looked at again that no model was there to learn from."""
 
 
 class UnreadableError(ThalwegError):
@@ -140,32 +140,15 @@ class Learner:
 
     def _next(self, job: Job) -> Portion | None:
         """Read the next portion of a thread; `None` where all was learned from."""
-        size = self._size(job)
-        learned = self.store.learned(job.scope, job.thread)
-        first = max(0, learned - size.overlap_turns)
-        turns = self.store.turns(job.scope, job.thread, first)
-        return next(
-            portions(
-                [turn for turn in turns if turn.seq < learned],
-                [turn for turn in turns if turn.seq >= learned],
-                size=size,
-                learn_from=self.settings.learn_from,
-                count=self.count,
-            ),
-            None,
-        )
-
-    def _size(self, job: Job) -> PortionSize:
         settings = self.settings
-        size = PortionSize(
-            learn_tokens=settings.learn_tokens,
-            learn_turns=settings.learn_turns,
-            overlap_turns=settings.overlap_turns,
-            answer_tokens=settings.answer_tokens,
-        )
         for _ in range(max(0, job.attempt - SHRINK_AFTER)):
-            size = size.smaller()
-        return size
+            settings = smaller(settings)
+        learned = self.store.learned(job.scope, job.thread)
+        first = max(0, learned - settings.overlap_turns)
+        turns = self.store.turns(job.scope, job.thread, first)
+        before = [turn for turn in turns if turn.seq < learned]
+        new = turns[len(before) :]
+        return next_portion(before, new, settings=settings, count=self.count) if new else None
 
     def _learn_from(
         self, portion: Portion, job: Job, respondent: Respondent, report: JobReport
@@ -182,7 +165,7 @@ class Learner:
                 report.skipped += len(portion.learnable)
         report.proposed += len(proposals)
         judged = self._judge(portion, proposals, asked, job, respondent, report)
-        report.refuse(judged.refused)
+        report.refused.update(judged.refused)
         return self._commit(portion, judged, asked, job, report)
 
     def _look(self, portion: Portion, job: Job) -> _LearnerSnapshot:
@@ -208,7 +191,7 @@ class Learner:
         if not told.answer.is_whole and not told.answer.items:
             raise UnreadableError(*told.answer.problems)
         proposals, refused = proposals_of(told.answer.items, portion, question.names)
-        report.refuse(refused)
+        report.refused.update(refused)
         return proposals
 
     def _judge(
@@ -306,7 +289,7 @@ class Learner:
                     return False  # nobody changed anything: the lease ran out
                 continue
             report.turns += learned.upto - learned.expected
-            report.refuse(plan.refused)
+            report.refused.update(plan.refused)
             report.count(plan.changes)
             return True
         return False
@@ -370,7 +353,7 @@ class Learner:
         newer = self._newest(job) - asked.operation
         for operation in self.store.operations(job.scope, limit=newer) if newer > 0 else ():
             if not operation.actor.startswith(MINE):
-                settled |= _facts_in(operation.changes)
+                settled |= facts_of(operation.changes)
         return settled
 
     @property
@@ -382,14 +365,11 @@ def _rests_on(fact: Fact, uids: Collection[str]) -> bool:
     return any(each.uid in uids for each in fact.evidence)
 
 
-def _facts_in(changes: Sequence[Change]) -> set[FactId]:
-    found: set[FactId] = set()
-    for change in changes:
-        match change:
-            case PutFact(fact):
-                found.add(fact.id)
-            case RemoveFact(id):
-                found.add(id)
-            case WriteSection() | Hide():
-                pass
-    return found
+def backoff_s(attempt: int) -> float:
+    """Return the seconds that a job waits after a failed attempt; `attempt` is from 1.
+
+    Example:
+        >>> [backoff_s(attempt) for attempt in (1, 2, 3, 40)]
+        [30.0, 60.0, 120.0, 3600.0]
+    """
+    return min(MOST_S, FIRST_S * (1 << min(attempt - 1, 20)))

@@ -37,17 +37,6 @@ class IndexEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemSource:
-    """What an item is a piece of; see `IndexEntry`."""
-
-    number: int
-    thread: int
-    seq: int
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Totals:
     """The totals of a scope."""
 
@@ -189,14 +178,14 @@ class Index:
             {},
         )
 
-    def places(self, numbers: Sequence[int]) -> list[ItemSource]:
-        """Return the kinds of items; unknown numbers are skipped."""
+    def turns(self, numbers: Sequence[int]) -> set[tuple[int, int]]:
+        """Return the thread and the `seq` of each turn among items."""
         rows = self._db.rows_by(
-            "SELECT number, thread, seq, start, stop FROM memory_item WHERE scope = ? AND number",
+            "SELECT thread, seq FROM memory_item WHERE scope = ? AND thread <> 0 AND number",
             numbers,
             (self._scope,),
         )
-        return [ItemSource(*row) for row in rows]
+        return {(thread, seq) for thread, seq in rows}
 
     def beside(self, numbers: Sequence[int], reach: int) -> dict[int, list[int]]:
         """List for each piece of a turn those within `reach` of it in its thread, in order."""

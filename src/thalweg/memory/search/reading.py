@@ -1,8 +1,7 @@
 """Reading what was found: turns and facts by the numbers that the index has for them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
-from thalweg.database.base import decode
 from thalweg.memory.facts.recall.found import RecallItem
 from thalweg.memory.facts.values import Statement
 from thalweg.memory.search.index import FACTS
@@ -42,7 +41,7 @@ def _turns(scoped: ScopeTransaction, numbers: Sequence[int]) -> dict[int, Recall
             (scoped.id,),
         )
     ]
-    names = _names(scoped, {thread for _, thread, *_ in rows})
+    names = threads.names(scoped.db, scoped.id, [*{thread for _, thread, *_ in rows}])
     read: dict[tuple[int, int], Statement] = {}
     found: dict[int, RecallItem] = {}
     for number, thread, seq, start, stop, body in rows:
@@ -51,15 +50,6 @@ def _turns(scoped: ScopeTransaction, numbers: Sequence[int]) -> dict[int, Recall
             turn = read[thread, seq] = read_turn(names[thread], seq, body)
         found[number] = RecallItem(number, turn=turn, start=start, end=None if stop < 0 else stop)
     return found
-
-
-def _names(scoped: ScopeTransaction, threads: Collection[int]) -> dict[int, str]:
-    rows = scoped.db.rows_by(
-        "SELECT thread, name FROM memory_thread WHERE scope = ? AND thread",
-        [*threads],
-        (scoped.id,),
-    )
-    return {thread: decode(name) for thread, name in rows}
 
 
 def _facts(scoped: ScopeTransaction, numbers: Sequence[int]) -> dict[int, RecallItem]:

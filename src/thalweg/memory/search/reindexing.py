@@ -6,11 +6,8 @@ words from tables that no longer exist, so the index of such a scope is cleared 
 
 from dataclasses import replace
 
-from thalweg.memory.facts.recall.found import turn_words
-from thalweg.memory.facts.recall.pieces import pieces
-from thalweg.memory.search.index import IndexEntry
-from thalweg.memory.store import scopes, threads
-from thalweg.memory.store.records import read_turn
+from thalweg.memory.capturing import all_turns, index_turns
+from thalweg.memory.store import scopes
 from thalweg.memory.store.scoped import ScopeTransaction
 
 
@@ -19,20 +16,7 @@ def reindex(scoped: ScopeTransaction) -> None:
     if scoped.row.format >= scopes.FORMAT:
         return
     scoped.index.clear()
-    names = threads.names(scoped.db, scoped.id)
-    rows = scoped.db.rows(
-        "SELECT thread, seq, body FROM memory_turn WHERE scope = ? ORDER BY thread, seq",
-        (scoped.id,),
-    )
-    turns = [(thread, seq, read_turn(names[thread], seq, body)) for thread, seq, body in rows]
-    cut = [(*turn, *piece) for turn in turns for piece in pieces(turn[2].text)]
-    scoped.enter(
-        [
-            IndexEntry(turn_words(turn, start, stop), thread, seq, start, stop)
-            for thread, seq, turn, start, stop in cut
-        ],
-        [turn.text[start:stop] for _, _, turn, start, stop in cut],
-    )
+    index_turns(scoped, all_turns(scoped))
     for kept in scoped.all_kept().values():
         item = scoped.listed(replace(kept, item=0), kept.fact)
         scoped.db.run(

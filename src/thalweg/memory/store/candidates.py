@@ -3,12 +3,10 @@
 import math
 from collections.abc import Sequence
 
-from thalweg.engine.words import STOP_WORDS, stem
 from thalweg.memory.base import MemoryStore
-from thalweg.memory.facts.recall.found import index_words
+from thalweg.memory.facts.recall.found import content_words
 from thalweg.memory.facts.values import Fact, FactId, Profile, Scope
 
-_NO_CONTENT = {stem(word) for word in STOP_WORDS} | {"user"}
 _POOL = 64
 """Items that the index is asked for."""
 _MOST_WORDS = 64
@@ -30,7 +28,7 @@ def similar_facts(
         vector: Of the text, as `MemoryStore.vector` makes it; `None` has it made.
         most: Items that are read; facts among them are returned.
     """
-    words = [word for word in dict.fromkeys(index_words(text)) if word not in _NO_CONTENT]
+    words = content_words(text)
     if not words:
         return []
     vector = store.vector(text) if vector is None else vector

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from thalweg.errors import StaleWriteError
 from thalweg.memory.base import Learned, Operation
-from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
+from thalweg.memory.facts.changes import Change, PutFact, RemoveFact, WriteSection, facts_of
 from thalweg.memory.facts.values import Fact, FactId
 from thalweg.memory.forgetting import hiding
 from thalweg.memory.store import operations, scopes, threads
@@ -20,7 +20,11 @@ def plan(scoped: ScopeTransaction, changes: Sequence[Change]) -> list[Step]:
     Facts with a tombstone, facts with only forgotten turns as evidence, sections that cite missing
     facts, and changes without effect are skipped, so that nothing forgotten is restored.
     """
-    current = {id_: kept.fact for id_, kept in scoped.kept(_named(changes)).items()}
+    cited = {
+        id_ for each in changes if isinstance(each, WriteSection) for id_ in each.section.cites
+    }
+    kept = scoped.kept(facts_of(changes) | cited)
+    current = {id_: each.fact for id_, each in kept.items()}
     steps: dict[int, FactStep | SectionStep] = dict(_of_facts(scoped, changes, current))
     steps.update(_of_sections(scoped, changes, current.keys()))
     in_order = (step for _, step in sorted(steps.items()))
@@ -37,37 +41,17 @@ def unearth(scoped: ScopeTransaction, changes: Sequence[Change]) -> None:
     )
 
 
-def _named(changes: Sequence[Change]) -> set[FactId]:
-    ids: set[FactId] = set()
-    for change in changes:
-        match change:
-            case PutFact(fact):
-                ids.add(fact.id)
-            case RemoveFact(id_):
-                ids.add(id_)
-            case WriteSection(section):
-                ids.update(section.cites)
-            case Hide():
-                pass
-    return ids
-
-
 def _of_facts(
     scoped: ScopeTransaction, changes: Sequence[Change], current: dict[FactId, Fact]
 ) -> Iterator[tuple[int, FactStep]]:
     """Yield the steps of facts; `current` is updated."""
     buried = scoped.buried(told(change.fact for change in changes if isinstance(change, PutFact)))
     for place, change in enumerate(changes):
-        match change:
-            case PutFact(proposed, why):
-                fact = allowed(proposed, buried)
-                if fact is not None:
-                    yield place, FactStep(fact.id, why, current.get(fact.id), fact)
-                    current[fact.id] = fact
-            case RemoveFact(id_, why):
-                yield place, FactStep(id_, why, current.pop(id_, None), None)
-            case WriteSection() | Hide():
-                pass
+        if isinstance(change, PutFact) and (fact := allowed(change.fact, buried)) is not None:
+            yield place, FactStep(fact.id, change.why, current.get(fact.id), fact)
+            current[fact.id] = fact
+        elif isinstance(change, RemoveFact):
+            yield place, FactStep(change.id, change.why, current.pop(change.id, None), None)
 
 
 def _of_sections(

@@ -7,7 +7,7 @@ from thalweg.memory.base import Operation
 from thalweg.memory.facts.values import HISTORY, USER_CONTEXT, FactId, SectionName
 from thalweg.memory.store import scopes
 from thalweg.memory.store.records import read_fact, read_section, write_fact, write_section
-from thalweg.memory.store.scoped import ScopeTransaction
+from thalweg.memory.store.scoped import ENDLESS, ScopeTransaction
 from thalweg.memory.store.steps import FactStep, SectionStep, Step, StepRow, TurnsStep
 
 
@@ -48,7 +48,7 @@ def read(
     scoped: ScopeTransaction, *, fact: FactId | None = None, limit: int | None = None
 ) -> list[Operation]:
     """See `MemoryStore.operations`."""
-    most = _ENDLESS if limit is None else limit
+    most = ENDLESS if limit is None else limit
     if fact is None:
         rows = scoped.db.rows(
             "SELECT operation, at, actor, why FROM memory_operation"
@@ -76,7 +76,6 @@ def read(
     ]
 
 
-_ENDLESS = 1 << 60
 _SELECT = (
     "SELECT operation, place, kind, name, why, before, after FROM memory_change WHERE scope = ?"
 )

@@ -5,13 +5,14 @@ from dataclasses import fields
 from functools import lru_cache
 
 from thalweg.database.base import decode, encode
+from thalweg.memory.facts.shown import RecalledPart, ShownFacts
 from thalweg.memory.facts.values import Evidence, Fact, ProfileSection, Statement, Trust
 
 _JSON = json.JSONDecoder()
 _TRUST = {trust.value: trust for trust in Trust}
 _FIELDS = {
     kind: tuple(field.name for field in fields(kind))
-    for kind in (Evidence, Fact, ProfileSection, Statement)
+    for kind in (Evidence, Fact, ProfileSection, RecalledPart, ShownFacts, Statement)
 }
 """Not `asdict`, which copies every value."""
 _AS_IN_FACTS = {"evidence", "aliases", "supersedes", "related", "trust"}
@@ -74,7 +75,23 @@ def read_section(body: bytes) -> ProfileSection:
     return ProfileSection(**{**read, "cites": tuple(read["cites"])})
 
 
-def _plain(value: Evidence | Fact | ProfileSection | Statement) -> dict[str, object]:
+def write_shown(shown: ShownFacts) -> bytes:
+    """Write what was shown for a message, without what is empty."""
+    weighed = [
+        {name: value for name, value in _plain(one).items() if value} for one in shown.weighed
+    ]
+    return _written({**_plain(shown), "weighed": weighed})
+
+
+def read_shown(body: bytes) -> ShownFacts:
+    """Read what `write_shown` wrote."""
+    read = json.loads(decode(body))
+    return ShownFacts(**{**read, "weighed": tuple(RecalledPart(**one) for one in read["weighed"])})
+
+
+def _plain(
+    value: Evidence | Fact | ProfileSection | RecalledPart | ShownFacts | Statement,
+) -> dict[str, object]:
     return {name: getattr(value, name) for name in _FIELDS[type(value)]}
 
 

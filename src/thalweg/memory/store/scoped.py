@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import get_args
 
 from thalweg.database.base import encode
 from thalweg.memory.facts.recall.found import fact_words
@@ -16,7 +17,9 @@ from thalweg.memory.store.rows import MemoryRows
 
 _INDEXED: frozenset[Status] = frozenset({"active", "superseded"})
 """Superseded facts answer questions about the past."""
-_STATUSES: tuple[Status, ...] = ("active", "superseded", "quarantined", "expired")
+_STATUSES: tuple[Status, ...] = get_args(Status)
+ENDLESS = 1 << 60
+"""The `LIMIT` of a statement that returns all rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,29 +79,18 @@ class ScopeTransaction:
         """See `MemoryStore.facts`."""
         if ids is not None:
             found = self.kept(ids)
-        elif limit is not None:
+        else:
             found = {}
-            for status in sorted(set(statuses or _STATUSES)):
+            for status in sorted(set(_STATUSES if statuses is None else statuses)):
                 rows = self.db.rows(
                     "SELECT fact, item, body FROM memory_fact WHERE scope = ? AND status = ?"
                     " ORDER BY fact DESC LIMIT ?",
-                    (self.id, status, limit),
+                    (self.id, status, ENDLESS if limit is None else limit),
                 )
                 found |= self._read(rows)
-        elif statuses is not None:
-            found = self._read(
-                self.db.rows_by(
-                    "SELECT fact, item, body FROM memory_fact WHERE scope = ? AND status",
-                    sorted(set(statuses)),
-                    (self.id,),
-                )
-            )
-        else:
-            found = self.all_kept()
         in_order = sorted(found.values(), key=lambda kept: kept.number)
-        if limit is not None:
-            in_order = in_order[max(0, len(in_order) - limit) :]
-        facts = [kept.fact for kept in in_order]
+        newest = in_order if limit is None else in_order[max(0, len(in_order) - limit) :]
+        facts = [kept.fact for kept in newest]
         return [fact for fact in facts if statuses is None or fact.status in statuses]
 
     def has_more_than(self, most: int) -> bool:

@@ -14,15 +14,16 @@ FORMAT = 2
 class ScopeRow:
     """The row of a scope. `save` writes a writer's counters back."""
 
-    id: int
-    version: int
-    operation: int
+    id: int = 0
+    """0 where there is no row."""
+    version: int = 0
+    operation: int = 0
     """The highest number of a commit."""
-    fact: int
-    thread: int
-    format: int
+    fact: int = 0
+    thread: int = 0
+    format: int = 0
     """See `reindexing`."""
-    cleared: int
+    cleared: int = 0
     """Version that the last clear made; 0 where there was none."""
 
 

@@ -43,7 +43,6 @@ from thalweg.memory.verbatim import FactTexts
 if TYPE_CHECKING:
     from thalweg.memory.search.nearest import VectorIndex
 
-_NOTHING_FORGOTTEN = Receipt((), 0, 0, 0, (), (), dry_run=True)
 _NEAR = 200
 """Items that vectors find at most."""
 _BURIED: tuple[Kind, ...] = ("content", "fact", "uid")
@@ -117,8 +116,8 @@ class TableMemory(ABC):
         self.close()
 
     @contextmanager
-    def _read(self, scope: Scope) -> Iterator[ScopeTransaction | None]:
-        """Read a scope; `None` where it was never written to."""
+    def _read(self, scope: Scope) -> Iterator[ScopeTransaction]:
+        """Read a scope. One that was never written to has the number 0, and nothing is in it."""
         seen = getattr(self._views, "seen", None)
         if seen is not None and seen[0] == scope:
             yield seen[1]
@@ -126,19 +125,23 @@ class TableMemory(ABC):
         if self._mirror is not None:
             self._mirror.refresh(scope)
         with self._database.reading(scope.owner) as db:
-            row = scopes.look(db, scope)
-            yield None if row is None else ScopeTransaction(db, row, self._secret)
+            row = scopes.look(db, scope) or scopes.ScopeRow()
+            yield ScopeTransaction(db, row, self._secret)
 
     @contextmanager
-    def _write(self, scope: Scope, texts: Sequence[str] = ()) -> Iterator[ScopeTransaction]:
+    def _write(
+        self, scope: Scope, texts: Sequence[str] = (), *, erases: bool = False
+    ) -> Iterator[ScopeTransaction]:
         """Write to a scope, exclusively.
 
         Args:
             scope: The scope.
             texts: Texts to find by vectors, which are computed before the lock.
+            erases: Whether what is deleted is to be erased after the transaction.
         """
         embedding = Embedding(self._embed, texts)
-        with self._writing(scope.owner) as db:
+        begin = self._forgetting if erases else self._writing
+        with begin(scope.owner) as db:
             scoped = ScopeTransaction(db, scopes.grasp(db, scope), self._secret, embedding)
             reindex(scoped)
             yield scoped
@@ -178,7 +181,7 @@ class TableMemory(ABC):
     ) -> list[Statement]:
         """See `MemoryStore.turns`."""
         with self._read(scope) as scoped:
-            return [] if scoped is None else capturing.read(scoped, thread, first, last)
+            return capturing.read(scoped, thread, first, last)
 
     def learned(self, scope: Scope, thread: str) -> int:
         """See `MemoryStore.learned`."""
@@ -186,8 +189,6 @@ class TableMemory(ABC):
 
     def _thread(self, scope: Scope, thread: str) -> threads.ThreadFactsRow:
         with self._read(scope) as scoped:
-            if scoped is None:
-                return threads.ThreadFactsRow()
             return threads.look(scoped.db, scoped.digests, thread)
 
     # -- facts and profile ---------------------------------------------------------------
@@ -195,7 +196,7 @@ class TableMemory(ABC):
     def version(self, scope: Scope) -> int:
         """See `MemoryStore.version`."""
         with self._read(scope) as scoped:
-            return 0 if scoped is None else scoped.row.version
+            return scoped.row.version
 
     def facts(
         self,
@@ -207,17 +208,17 @@ class TableMemory(ABC):
     ) -> list[Fact]:
         """See `MemoryStore.facts`."""
         with self._read(scope) as scoped:
-            return [] if scoped is None else scoped.facts(ids, statuses, limit)
+            return scoped.facts(ids, statuses, limit)
 
     def has_more_than(self, scope: Scope, most: int) -> bool:
         """See `MemoryStore.has_more_than`."""
         with self._read(scope) as scoped:
-            return scoped is not None and scoped.has_more_than(most)
+            return scoped.has_more_than(most)
 
     def profile(self, scope: Scope) -> Profile:
         """See `MemoryStore.profile`."""
         with self._read(scope) as scoped:
-            sections = {} if scoped is None else scoped.sections()
+            sections = scoped.sections()
         in_order = (sections.get(name) for name in (*USER_CONTEXT, *HISTORY))
         return Profile(tuple(section for section in in_order if section is not None))
 
@@ -254,8 +255,6 @@ class TableMemory(ABC):
     def is_forgotten(self, scope: Scope, texts: Sequence[str]) -> list[bool]:
         """See `MemoryStore.is_forgotten`."""
         with self._read(scope) as scoped:
-            if scoped is None:
-                return [False] * len(texts)
             buried = scoped.buried({(kind, text) for kind in _BURIED for text in texts})
         gone = {text for _, text in buried}
         return [text in gone for text in texts]
@@ -288,10 +287,6 @@ class TableMemory(ABC):
     ) -> WordOccurrences:
         """See `MemoryStore.find`."""
         with self._read(scope) as scoped:
-            if scoped is None:
-                return WordOccurrences(
-                    {word: {} for word in words}, dict.fromkeys(words, 0), {}, 0, 0, {}
-                )
             found = scoped.index.find(words, limit, most_words)
             return replace(found, near=self._near(scoped, vector, found)) if vector else found
 
@@ -307,17 +302,17 @@ class TableMemory(ABC):
     def items(self, scope: Scope, numbers: Sequence[int]) -> list[RecallItem]:
         """See `MemoryStore.items`."""
         with self._read(scope) as scoped:
-            return [] if scoped is None else recall.items(scoped, numbers)
+            return recall.items(scoped, numbers)
 
     def beside(self, scope: Scope, numbers: Sequence[int], reach: int = 2) -> dict[int, list[int]]:
         """See `MemoryStore.beside`."""
         with self._read(scope) as scoped:
-            return {} if scoped is None else scoped.index.beside(numbers, reach)
+            return scoped.index.beside(numbers, reach)
 
     def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
         """See `MemoryStore.newest`."""
         with self._read(scope) as scoped:
-            return [] if scoped is None else recall.newest(scoped, thread, limit)
+            return recall.newest(scoped, thread, limit)
 
     def keep_told(self, scope: Scope, thread: str, told: ShownFacts) -> None:
         """See `MemoryStore.keep_told`."""
@@ -327,7 +322,7 @@ class TableMemory(ABC):
     def told(self, scope: Scope, thread: str) -> list[ShownFacts]:
         """See `MemoryStore.told`."""
         with self._read(scope) as scoped:
-            return [] if scoped is None else shown.read(scoped, thread)
+            return shown.read(scoped, thread)
 
     # -- control -------------------------------------------------------------------------
 
@@ -336,7 +331,7 @@ class TableMemory(ABC):
     ) -> list[Operation]:
         """See `MemoryStore.operations`."""
         with self._read(scope) as scoped:
-            return [] if scoped is None else operations.read(scoped, fact=fact, limit=limit)
+            return operations.read(scoped, fact=fact, limit=limit)
 
     def undo(self, scope: Scope, operation: int, *, now: str) -> Operation:
         """See `MemoryStore.undo`."""
@@ -362,19 +357,13 @@ class TableMemory(ABC):
 
     def _would_forget(self, scope: Scope, selection: Selection) -> Receipt:
         with self._read(scope) as scoped:
-            if scoped is None:
-                return _NOTHING_FORGOTTEN
             return execution.receipt(scoped, execution.plan(scoped, selection), dry_run=True)
 
     def _forget(
         self, scope: Scope, selection: Selection, now: str, forgotten: list[FactTexts]
     ) -> Receipt:
         at = queue.ticks(now)
-        with self._forgetting(scope.owner) as db:
-            scoped = ScopeTransaction(
-                db, scopes.grasp(db, scope), self._secret, Embedding(self._embed)
-            )
-            reindex(scoped)
+        with self._write(scope, erases=True) as scoped:
             planned = execution.plan(scoped, selection)
             execution.erase(scoped, planned, selection, now=now, at=at)
         read_fact.cache_clear()

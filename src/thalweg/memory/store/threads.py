@@ -1,5 +1,6 @@
 """The threads of a scope: how far each was captured and learned from, and its mode."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from thalweg.database.base import decode, encode
@@ -65,7 +66,11 @@ def save(db: MemoryRows, scope: int, name: str, thread: ThreadFactsRow) -> None:
     )
 
 
-def names(db: MemoryRows, scope: int) -> dict[int, str]:
-    """Name the threads of a scope by number."""
-    rows = db.rows("SELECT thread, name FROM memory_thread WHERE scope = ?", (scope,))
+def names(db: MemoryRows, scope: int, numbers: Sequence[int] | None = None) -> dict[int, str]:
+    """Name threads of a scope by number; all by default."""
+    select = "SELECT thread, name FROM memory_thread WHERE scope = ?"
+    if numbers is None:
+        rows = db.rows(select, (scope,))
+    else:
+        rows = db.rows_by(f"{select} AND thread", numbers, (scope,))
     return {number: decode(name) for number, name in rows}

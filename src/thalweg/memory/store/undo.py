@@ -36,8 +36,7 @@ def _turns(scoped: ScopeTransaction, undone: int, steps: list[Step]) -> TurnsSte
     step = next((step for step in steps if isinstance(step, TurnsStep)), None)
     if step is None:
         return None
-    change = hiding.hide_again if step.is_shown else hiding.show_again
-    change(scoped, undone, scoped.row.operation + 1)
+    hiding.revert(scoped, undone, scoped.row.operation + 1, is_shown=step.is_shown)
     if not step.is_shown:
         scoped.row.cleared = 0  # of a clear: what a run captures from here on is shown
     return TurnsStep(f"undo of change {undone}", step.turns, is_shown=not step.is_shown)

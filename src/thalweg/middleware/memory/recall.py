@@ -3,12 +3,13 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import exact_counter
+from thalweg.memory.clock import utc_now
 from thalweg.memory.facts.recall.found import RecallItem
+from thalweg.memory.facts.recall.packing import Recalled
 from thalweg.memory.facts.recall.rendering import closing, opening, profile_lines
 from thalweg.memory.facts.shown import Fate, RecalledPart, ShownFacts
 from thalweg.memory.facts.values import (
@@ -19,7 +20,7 @@ from thalweg.memory.facts.values import (
     Profile,
     SectionName,
 )
-from thalweg.memory.recalling import MESSAGE_TOKENS, Recalled
+from thalweg.memory.recalling import MESSAGE_TOKENS
 from thalweg.middleware.memory.binding import BoundMemory
 from thalweg.middleware.memory.rendering import MemoryRenderer
 from thalweg.middleware.memory.shown import (
@@ -210,8 +211,7 @@ def _told(uid: str, recalled: Recalled, shown: Sequence[ShownMemory], here: str)
         for placed in recalled.placed[:MOST_WEIGHED]
         for item in (placed.ranked.item,)
     ]
-    at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return ShownFacts(uid, at, new.tokens, (*sections, *items))
+    return ShownFacts(uid, utc_now(), new.tokens, (*sections, *items))
 
 
 def _key(item: RecallItem) -> Key:

@@ -3,8 +3,7 @@
 The store records which were announced, as items shown in a thread of its own without messages.
 """
 
-from datetime import UTC, datetime
-
+from thalweg.memory.clock import utc_now
 from thalweg.memory.facts.shown import RecalledPart, ShownFacts
 from thalweg.memory.facts.values import FactId
 from thalweg.middleware.memory.binding import BoundMemory
@@ -28,7 +27,6 @@ def newly_waiting(bound: BoundMemory) -> tuple[list[FactId], int]:
     announced = {one.fact for told in store.told(scope, ANNOUNCED) for one in told.weighed}
     new = [id_ for id_ in waiting if id_ not in announced]
     if new:
-        at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         noted = tuple(RecalledPart("told", fact=id_) for id_ in waiting)
-        store.keep_told(scope, ANNOUNCED, ShownFacts(ANNOUNCED, at, 0, noted))
+        store.keep_told(scope, ANNOUNCED, ShownFacts(ANNOUNCED, utc_now(), 0, noted))
     return new, len(waiting)

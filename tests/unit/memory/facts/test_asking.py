@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.memory.facts.gates.judging import judge
-from thalweg.memory.facts.learning.asking import (
-    ask_for_facts,
-    ask_for_profile,
-    shortened,
-    similar_facts,
-)
+from thalweg.memory.facts.learning.asking import ask_for_facts, ask_for_profile, shortened
 from thalweg.memory.facts.learning.extraction import Item, proposals_of
 from thalweg.memory.facts.learning.portions import Portion
 from thalweg.memory.facts.values import Fact, FactId, Profile, ProfileSection, Statement, Trust
@@ -81,19 +76,12 @@ def test_what_is_shortened_fits(text: str, most: int) -> None:
     assert short == text if len(text) <= most else len(short.replace(" […] ", "")) <= max(2, most)
 
 
-def test_the_facts_most_like_the_turns_are_named() -> None:
-    """All where they are few; else by the words they share, the rare ones first."""
-    facts = [
-        fact("a", "The user lives in Oslo."),
-        fact("b", "The user has a cat."),
-        fact("c", "用户住在杭州。"),
-        fact("d", "The colour is red."),
-    ]
+def test_the_known_facts_are_named() -> None:
+    """In their order; `none` where there are none."""
+    facts = (fact("a", "The user lives in Oslo."), fact("b", "The user has a cat."))
 
-    assert similar_facts(facts, "anything") == facts
-    assert [f.id for f in similar_facts(facts, "I left Oslo, the cat too", 3)] == ["a", "b", "d"]
-    assert [f.id for f in similar_facts(facts, "我搬出杭州了", 1)] == ["c"]
-    assert "F1: The user lives in Oslo." in asked(turn(1, "I left Oslo"), known=tuple(facts))
+    text = asked(turn(1, "I left Oslo"), known=facts)
+    assert "F1: The user lives in Oslo.\nF2: The user has a cat." in text
     assert "Known facts:\nnone" in asked(turn(1, "Hm"), known=())
 
 

@@ -92,12 +92,11 @@ def test_facts_that_went_stay_in_the_history() -> None:
     assert put.fact == replace(old, status="expired")
 
 
-def test_use_and_being_said_again_are_worth_more_than_age() -> None:
-    """An old fact that comes up often outlasts a new one that never did."""
+def test_being_said_again_is_worth_more_than_age() -> None:
+    """An old fact that was said often outlasts a new one that was said once."""
     old, new = fact("old", day=1), fact("new", day=31)
 
     assert [p.fact.id for p in plan_eviction([old, new], 1, now=NOW)] == ["old"]
-    assert [p.fact.id for p in plan_eviction([old, new], 1, now=NOW, uses={old.id: 5})] == ["new"]
     assert evicted([fact("old", day=1, said=4), new], 1) == {"new"}
 
 

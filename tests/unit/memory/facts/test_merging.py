@@ -11,7 +11,7 @@ from thalweg.memory.facts.learning.asking import CONTROL, ask_for_verdicts
 from thalweg.memory.facts.learning.extraction import Pair
 from thalweg.memory.facts.learning.lesson import verdicts_of
 from thalweg.memory.facts.merging.comparing import Verdict, may_merge, may_supersede
-from thalweg.memory.facts.merging.freshness import current, holds, until
+from thalweg.memory.facts.merging.freshness import current, holds
 from thalweg.memory.facts.merging.planning import plan_merge
 from thalweg.memory.facts.values import Evidence, Fact, FactId, Trust
 
@@ -79,8 +79,6 @@ def test_an_update_ends_what_it_replaces_and_keeps_it(verdict: Verdict) -> None:
         "superseded", MUNICH.id, MUNICH.valid_from,
     )  # fmt: skip
     assert (new.status, new.supersedes) == ("active", (BERLIN.id,))
-    assert until(old) == "(until 2025-01-05)"
-    assert not until(new)
 
 
 def test_facts_beside_each_other_both_hold_and_are_not_linked() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.unit.memory.facts.recalled import fact, turn
 from thalweg.engine.tokens import exact_counter
 from thalweg.memory.facts.recall.found import RecallItem
-from thalweg.memory.facts.recall.packing import Packed, pack
+from thalweg.memory.facts.recall.packing import Recalled, pack
 from thalweg.memory.facts.recall.ranking import Ranked, RecallFeatures
 from thalweg.memory.facts.values import Fact, Profile, ProfileSection, Statement
 
@@ -23,7 +23,7 @@ def _ranked(*told: Statement | Fact) -> list[Ranked]:
     ]
 
 
-def _fates(packed: Packed) -> list[str]:
+def _fates(packed: Recalled) -> list[str]:
     return [one.fate for one in packed.placed]
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from thalweg.memory.facts.gates.stretches import Kind, QuotedSpan, lines, paragraph_end
+from thalweg.memory.facts.patterns import read_patterns
 
 
 def find_blocks(text: str) -> list[QuotedSpan]:
@@ -42,15 +43,9 @@ def _is_inline(line: str) -> bool:
     return line.strip()[:3] in line.strip()[3:]
 
 
-_ROLE = (
-    r"(?:system|user|assistant|human|ai|bot|developer|tool|function|memory|memories|instructions?"
-    r"|prompt|admin|im_start|im_end|inst|sys|facts?|untrusted|override|thinking"
-    r"|(?:system|user|assistant|tool|memory|function)[_-]\w+)"
-)
-_HEADING = (
-    r"(?:system|user|assistant|human|ai|developer|tool|memory|memories|instructions?|prompt|admin"
-    r"|override|end|begin|response)"
-)
+_WORDS = read_patterns(__package__, "blocks")
+_ROLE = _WORDS["role"]
+_HEADING = _WORDS["heading"]
 _DELIMITER = re.compile(
     rf"</?\s*{_ROLE}(?:[\s_:-][^<>\n]{{0,80}})?>"
     r"|<\|[^|<>\n]{1,40}\|>|</?s>|<<\s*/?\s*SYS\s*>>|\[\s*/?\s*(?:INST|SYSTEM|SYS|USER|ASSISTANT)"
@@ -139,7 +134,9 @@ _STAMP = (
     r"\[?\(?(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4}|[A-Z][a-z]{2} +\d\d?)?"
     r",?[ T]*\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z| ?[AP]M)?\)?\]?"
 )
+_HEADER = re.compile(_WORDS["header"], re.IGNORECASE)
 _RUNS: tuple[tuple[re.Pattern[str], int, Kind], ...] = (
+    (_HEADER, 2, "quoted text"),
     (re.compile(r"[ \t]*[>＞](?![=>]\s)"), 1, "quoted text"),
     (re.compile(r"[ \t]*\|.*\||.*[^|\n]\|[^|\n]+\|[^|\n]"), 1, "quoted text"),
     (re.compile(r"[^\t\n]*\S\t[^\t\n]*\S\t"), 2, "quoted text"),
@@ -158,7 +155,7 @@ _RUNS: tuple[tuple[re.Pattern[str], int, Kind], ...] = (
 
 
 def _line_runs(text: str) -> Iterator[QuotedSpan]:
-    """Take runs of lines of one form, each from the first to the last."""
+    """Take runs of lines of one form, each from the first to the last; a mail to the end."""
     for form, least, kind in _RUNS:
         run: list[tuple[int, int]] = []
         for start, end in (*lines(text), (-1, -1)):
@@ -170,7 +167,7 @@ def _line_runs(text: str) -> Iterator[QuotedSpan]:
                 run.append((start, end))
                 continue
             if len(run) >= least:
-                yield QuotedSpan(run[0][0], run[-1][1], kind)
+                yield QuotedSpan(run[0][0], len(text) if form is _HEADER else run[-1][1], kind)
             run = []
 
 

@@ -8,15 +8,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
 
 from thalweg.memory.facts.gates import moods
 from thalweg.memory.facts.gates.orders import dangerous_order
 from thalweg.memory.facts.gates.own_words import MARKER
 from thalweg.memory.facts.gates.stretches import stripped
-
-Soundness = Literal["", "unsound"]
-"""Empty where a fact may rest on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +25,8 @@ class Clause:
     """The index after its last character, in the own words that it is part of."""
     sentence: int
     """The number of its sentence in the text."""
-    soundness: Soundness = ""
     problem: str = ""
-    """Why nothing can rest on it."""
+    """Why no fact may rest on it; empty for a sound clause."""
     first_person: bool = False
 
 
@@ -51,9 +46,9 @@ def clauses(text: str) -> tuple[Clause, ...]:
             played = False
         parts = _with_moods(said, [*_parts(text, start, end, number)])
         played = played or moods.PLAYED.search(said) is not None
-        found += _all(parts, "unsound", "is part of a role or an example") if played else parts
+        found += _unsound(parts, "is part of a role or an example") if played else parts
         if moods.JOKED.search(said):
-            found = [*found[:-12], *_all(found[-12:], "unsound", "is a joke")]
+            found = [*found[:-12], *_unsound(found[-12:], "is a joke")]
     return tuple(found)
 
 
@@ -125,10 +120,12 @@ def _with_moods(said: str, parts: list[Clause]) -> list[Clause]:
     ]
     found = _with_interposed(said, found, _questions(said, found))
     if _is_supposed(said, found):
-        found = [_unsound(clause, "is only supposed") for clause in found]
+        found = [replace(clause, problem="is only supposed") for clause in found]
     if _is_taken_up(said, found):
         return found
-    return [_with_order(clause) for clause in found]
+    return [
+        replace(clause, problem=dangerous_order(clause.text) or clause.problem) for clause in found
+    ]
 
 
 def _is_taken_up(said: str, found: list[Clause]) -> bool:
@@ -149,22 +146,16 @@ def _is_supposed(said: str, found: list[Clause]) -> bool:
     """
     if moods.SUPPOSED.search(said):
         return True
-    stated = [clause for clause in found if not clause.soundness] or found
+    stated = [clause for clause in found if not clause.problem] or found
     conditional = [clause for clause in stated if moods.CONDITIONAL.search(clause.text)]
     if not conditional:
         return False
     if moods.IRREAL.search(said):
         return True
-    asks = any(clause.soundness for clause in found)
+    asks = any(clause.problem for clause in found)
     is_stated = not asks and len(conditional) < len(found)
     persons = len(moods.FIRST_PERSON.findall(conditional[0].text))
     return not is_stated and persons < _TWICE
-
-
-def _with_order(clause: Clause) -> Clause:
-    if problem := dangerous_order(clause.text):
-        return replace(clause, soundness="unsound", problem=problem)
-    return clause
 
 
 def _questions(said: str, found: list[Clause]) -> list[Clause]:
@@ -174,13 +165,13 @@ def _questions(said: str, found: list[Clause]) -> list[Clause]:
     if not marked:
         return found
     if len(found) == 1 or asking[0]:
-        return _all(found, "unsound", "is a question")
+        return _unsound(found, "is a question")
     if moods.TRUTH_TAG.search(found[-1].text):  # It asks about the clause before it.
-        return [*found[:-2], *_all(found[-2:], "unsound", "is a question")]
+        return [*found[:-2], *_unsound(found[-2:], "is a question")]
     # What comes before the clause that asks is stated; where none shows that it does, the last.
     asks = [at for at, is_asked in enumerate(asking) if is_asked]
     first = next((at for at in asks if not _continues(found[at])), (asks or [len(found) - 1])[0])
-    return [*found[:first], *_all(found[first:], "unsound", "is a question")]
+    return [*found[:first], *_unsound(found[first:], "is a question")]
 
 
 _VERB = re.compile(
@@ -216,14 +207,6 @@ def _with_interposed(said: str, before: list[Clause], asked: list[Clause]) -> li
     return found
 
 
-def _all(found: Iterable[Clause], soundness: Soundness, problem: str) -> list[Clause]:
-    return [
-        clause
-        if clause.soundness == "unsound"
-        else replace(clause, soundness=soundness, problem=problem)
-        for clause in found
-    ]
-
-
-def _unsound(clause: Clause, problem: str) -> Clause:
-    return replace(clause, soundness="unsound", problem=problem)
+def _unsound(found: Iterable[Clause], problem: str) -> list[Clause]:
+    """Give clauses a problem; those that have one keep it."""
+    return [replace(clause, problem=clause.problem or problem) for clause in found]

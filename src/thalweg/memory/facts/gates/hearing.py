@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import dropwhile
 
 from thalweg.memory.facts.gates.clauses import Clause, clauses
 from thalweg.memory.facts.gates.contents import ValidationRefusedError, refuse
@@ -33,12 +32,12 @@ class CitedTurn:
     @property
     def sound(self) -> tuple[Clause, ...]:
         """Clauses that a fact may rest on."""
-        return tuple(clause for clause in self.said if clause.soundness != "unsound")
+        return tuple(clause for clause in self.said if not clause.problem)
 
     @property
     def sound_quoted(self) -> tuple[Clause, ...]:
         """Those of them in the quoted sentences."""
-        return tuple(clause for clause in self.quoted if clause.soundness != "unsound")
+        return tuple(clause for clause in self.quoted if not clause.problem)
 
 
 class NotOwnError(ValidationRefusedError):
@@ -80,14 +79,10 @@ def _at(place: tuple[int, int], turn: Statement, own: str, said: tuple[Clause, .
 
 def _sound_part(own: str, start: int, end: int, inside: Sequence[Clause]) -> str:
     """Cut a quote to the clauses from the first sound one to the last."""
-    sound = [*dropwhile(_is_unsound, reversed([*dropwhile(_is_unsound, inside)]))]
+    sound = [clause for clause in inside if not clause.problem]
     if not sound:
         return own[start:end]
-    return own[max(start, sound[-1].start) : min(end, sound[0].end)]
-
-
-def _is_unsound(clause: Clause) -> bool:
-    return clause.soundness == "unsound"
+    return own[max(start, sound[0].start) : min(end, sound[-1].end)]
 
 
 @lru_cache(maxsize=64)

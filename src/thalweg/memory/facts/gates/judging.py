@@ -195,7 +195,7 @@ def _unstated(content: str, heard: CitedTurn, around: str) -> str:
     sound = " ".join(clause.text for clause in heard.sound)
     stated = words & telling_words(sound)
     before = {clause.sentence - far for clause in heard.quoted for far in (1, 2)}
-    unsound = [clause for clause in heard.said if clause.soundness == "unsound"]
+    unsound = [clause for clause in heard.said if clause.problem]
     asked = [c for c in unsound if c.problem == "is a question" and c.sentence in before]
     others = [clause for clause in unsound if clause not in asked]
     only_there = (words & telling_words(" ".join(clause.text for clause in others))) - stated

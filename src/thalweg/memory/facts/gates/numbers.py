@@ -3,9 +3,11 @@
 import re
 from datetime import UTC, datetime
 
-from thalweg.memory.facts.gates.framing import RELATIVE
 from thalweg.memory.facts.gates.orders import ADDRESS
+from thalweg.memory.facts.patterns import read_patterns
 
+RELATIVE = re.compile(read_patterns(__package__, "numbers")["relative"], re.IGNORECASE)
+"""Words for times that a date may replace."""
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 DATE = re.compile(
     r"(?<!\d)\d{4}-\d\d?(?:-\d\d?)?(?!\d)|\b(?:19|20)\d\d\b|\b\d\d? ?(?:\w{3,9}\.? )(?:\d{4})\b"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from thalweg.memory.facts.gates.blocks import SHORT_DATA, is_named_data
 from thalweg.memory.facts.gates.stretches import QuotedSpan, paragraph_end
+from thalweg.memory.facts.patterns import read_patterns
 
 _PAIRS = (
     ("“", "”"), ("„", "“”"), ("«", "»"), ("»", "«"), ("‹", "›"), ("「", "」"), ("『", "』"),
@@ -18,22 +19,9 @@ _SINGLE = re.compile(r"(?<![\w'’])'(?=\S)(.{1,300}?)(?<=\S)'(?!\w)")
 MAX_NAME_WORDS = 6
 MAX_NAME_CHARS = 60
 
-_PERSON = re.compile(
-    r"\b(?:I|I'm|I’m|I've|I’ve|I'd|me|my|we|we're|our|us|you|your|ich|mich|mein\w*|wir|unser\w*"
-    r"|du|je|moi|mon|ma|mes|nous|tu|vous|yo|mis?|tengo|soy|eu|meu|minha|io|mio|mia|the user"
-    r"|user)\b|\b(?:j|m)['’]|[我你您咱]|用户|[私僕]|ユーザー|\b(?:я|мне|мой|моя|мы|ты|вы)\b|나는"
-    r"|저는|제가|내가",
-    re.IGNORECASE,
-)
-_INTRODUCED = re.compile(
-    r"\b(?:says?|said|saying|writes?|wrote|told|texted|replied|answered|reads?|reading|states?"
-    r"|stated|claims?|claimed|posted|commented|mentioned|quoting|quotes?|according to|translate"
-    r"|summari[sz]e|like this|line|sentence|phrase|text|message|e-?mail|note|review|ad|prompt"
-    r"|sagt\w*|schrieb|meinte|écrit|dit|dijo|dice|disse|сказал\w*"
-    r"|пишет)\b[^\"“„«「『.!?\n]{0,40}$|(?:说|写道|写着|表示|回复|提到|造谣|称|问|答|言った"
-    r"|말했)[^。！？\n]{0,12}$|[:：]\s*$",
-    re.IGNORECASE,
-)
+_WORDS = read_patterns(__package__, "quotations")
+_PERSON = re.compile(_WORDS["person"], re.IGNORECASE)
+_INTRODUCED = re.compile(_WORDS["introduced"], re.IGNORECASE)
 
 
 _OWN_READING = re.compile(

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 
 from thalweg.engine.words import STOP_WORDS, fold, words
-from thalweg.memory.facts.gates.framing import RELATIVE, TIME_NAMES
 from thalweg.memory.facts.gates.letters import WIDE, folded
-from thalweg.memory.facts.gates.numbers import DATE, new_number
+from thalweg.memory.facts.gates.numbers import DATE, RELATIVE, new_number
 from thalweg.memory.facts.gates.orders import ADDRESS
+from thalweg.memory.facts.patterns import read_patterns
 
 
 def brings(content: str, said: str, said_at: str) -> str:
@@ -34,6 +34,8 @@ def brings(content: str, said: str, said_at: str) -> str:
     )
 
 
+_TIME_NAMES = frozenset(map(fold, read_patterns(__package__, "numbers")["time_names"].split()))
+"""Names of times that a fact may have instead of the words that were said."""
 _WORD = re.compile(r"[^\W\d_](?:[\w'’+#]|[.-](?=\w))*|\d+[^\W\d_][\w-]*")
 _WIDE = re.compile(f"{WIDE.pattern}+")
 _USER = frozenset(("user", "users", "nutzer", "utilisateur", "usuario", "usuário", "utente"))
@@ -50,7 +52,7 @@ def _new_names(content: str, said: str) -> Iterator[str]:
         name = re.sub(r"['’]s$", "", word)
         if not _is_name(name, content, said) or name.casefold() in _USER:
             continue
-        if has_date and fold(name) in TIME_NAMES:
+        if has_date and fold(name) in _TIME_NAMES:
             continue
         parts = {fold(part) for part in _parts(name)[1:] if len(part) > 1}
         if not (parts and parts <= vocabulary) and not is_said(fold(name), vocabulary):

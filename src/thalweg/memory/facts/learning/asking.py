@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -11,7 +10,6 @@ from importlib.resources import files
 
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter
-from thalweg.engine.words import words
 from thalweg.memory.facts.learning.portions import Portion
 from thalweg.memory.facts.values import Fact, FactId, Profile, Statement, Trust
 
@@ -41,7 +39,7 @@ def ask_for_facts(
 
     Args:
         portion: The turns.
-        known: Facts of this memory; those most like the turns are named to the learner.
+        known: The facts of this memory that the learner is told of.
         answer_tokens: Tokens that are shown of a turn that is not learned from.
         count: Counts tokens.
     """
@@ -52,10 +50,9 @@ def ask_for_facts(
         learns = turn.uid in portion.learnable and number > len(portion.before)
         text = turn.text if learns else shortened(turn.text, answer_tokens, count)
         lines.append(f"{_heading(turn, number, mark, learns=learns)}\n{text}")
-    like = similar_facts(known, " ".join(turn.text for turn in portion.turns))
-    names = {f"F{number}": fact.id for number, fact in enumerate(like, start=1)}
+    names = {f"F{number}": fact.id for number, fact in enumerate(known, start=1)}
     rules = prompt("learn").render(bands=prompt("learn_bands").text, mark=mark)
-    return LearnerRequest(rules, _turns_text(map(_told, like), lines), names, _examples())
+    return LearnerRequest(rules, _turns_text(map(_told, known), lines), names, _examples())
 
 
 CONTROL = (
@@ -145,18 +142,6 @@ def shortened(text: str, most: int, count: Counter) -> str:
     while chars > 1 and count(text[:chars]) + count(text[-chars:]) > most:
         chars = chars * 4 // 5
     return f"{text[:chars].rstrip()} […] {text[-chars:].lstrip()}"
-
-
-def similar_facts(facts: Sequence[Fact], text: str, most: int = KNOWN_FACTS) -> list[Fact]:
-    """Pick the facts that share most with a text, rare words before common ones; all, if few."""
-    if len(facts) <= most:
-        return [*facts]
-    asked = set(words(text))
-    held = [set(words(f"{f.content} {f.subject} {f.attribute} {f.value}")) for f in facts]
-    common = Tally(word for one in held for word in one)
-    scores = [sum(1 / common[word] for word in one & asked) for one in held]
-    order = sorted(range(len(facts)), key=lambda k: (-scores[k], k))
-    return [facts[k] for k in order[:most] if scores[k] > 0]
 
 
 @cache

@@ -34,7 +34,6 @@ def plan_eviction(
     *,
     now: str,
     protected: Collection[Category] = (),
-    uses: Mapping[FactId, int] | None = None,
 ) -> list[PutFact]:
     """Let go of the least valuable active facts until at most `max_facts` are active.
 
@@ -43,7 +42,6 @@ def plan_eviction(
         max_facts: Most that stay active. Protected ones stay even beyond it.
         now: When.
         protected: Categories that are never let go of.
-        uses: How often each fact was recalled, where that is known.
 
     Example:
         >>> old = Fact(FactId("a"), "Likes tea.", "preference", 0.9, "2020-01-01T00:00:00Z", "t")
@@ -56,8 +54,7 @@ def plan_eviction(
     excess = min(len(active) - max_facts, len(free))
     if excess <= 0:
         return []
-    counted = uses or {}
-    worth = {fact.id: _rank(fact, now, counted.get(fact.id, 0)) for fact in free}
+    worth = {fact.id: (value(fact, now=now), fact.confidence, fact.id) for fact in free}
     kept = _guaranteed(free, worth, max(0, max_facts - len(active) + len(free)))
     kept |= {fact.id for fact in free if fact.importance == LASTING}
     order = sorted(free, key=lambda fact: (fact.id in kept, worth[fact.id]))
@@ -66,10 +63,6 @@ def plan_eviction(
 
 
 Rank = tuple[float, float, str]
-
-
-def _rank(fact: Fact, now: str, uses: int) -> Rank:
-    return value(fact, now=now, uses=uses), fact.confidence, fact.id
 
 
 def _guaranteed(facts: Iterable[Fact], worth: Mapping[FactId, Rank], room: int) -> set[FactId]:
@@ -82,17 +75,17 @@ def _guaranteed(facts: Iterable[Fact], worth: Mapping[FactId, Rank], room: int) 
     return kept
 
 
-def value(fact: Fact, *, now: str, uses: int = 0) -> float:
+def value(fact: Fact, *, now: str) -> float:
     """Tell what a fact is worth at some time, beside others.
 
-    It grows with how often the fact was recalled and said, more slowly each time, and halves
-    with the days since it was last said. What matters most (`Importance` 3) does not age, and
-    outweighs what is new and matters less.
+    It grows with how often the fact was said, more slowly each time, and halves with the days
+    since it was last said. What matters most (`Importance` 3) does not age, and outweighs what is
+    new and matters less.
     """
     said = max(1, len(fact.evidence))
     age = max(0.0, _days(fact.observed_at or fact.created_at, now))
     decay = math.exp2(-age / HALF_LIFE_DAYS[fact.category]) if fact.importance < LASTING else 1.0
-    return (1 + math.log2(said + uses)) * decay * WEIGHT[fact.importance]
+    return (1 + math.log2(said)) * decay * WEIGHT[fact.importance]
 
 
 def _days(earlier: str, later: str) -> float:

@@ -9,8 +9,9 @@ from collections import Counter as Tally
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
+from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection, facts_of
 from thalweg.memory.facts.gates.hearing import shown
+from thalweg.memory.facts.gates.judging import Verdict as Judgement
 from thalweg.memory.facts.gates.judging import judge
 from thalweg.memory.facts.gates.quoting import find_quote
 from thalweg.memory.facts.learning.asking import is_control
@@ -133,14 +134,38 @@ def _candidate(
     verdict = judge(proposal, turns, settings=lesson.settings, updates=updates)
     if verdict.decision == "drop":
         return kind_of(verdict.why)
+    fact = fact_of(
+        verdict,
+        lesson.new_id(),
+        source=turn.thread,
+        said_at=turn.said_at,
+        now=lesson.now,
+        by=lesson.writer,
+    )
+    return FactCandidate(fact, verdict.proposal.of, verdict.why)
+
+
+def fact_of(
+    verdict: Judgement, id_: FactId, *, source: str, said_at: str, now: str, by: str
+) -> Fact:
+    """Return the fact that a proposal becomes which the gates let through.
+
+    Args:
+        verdict: What the gates say of the proposal.
+        id_: For the fact.
+        source: See `Fact.source`.
+        said_at: When it was said.
+        now: When it is stored.
+        by: See `Fact.written_by`.
+    """
     passed = verdict.proposal
-    fact = Fact(
-        id=lesson.new_id(),
+    return Fact(
+        id=id_,
         content=passed.content,
         category=passed.category,
         confidence=passed.confidence,
-        created_at=lesson.now,
-        source=turn.thread,
+        created_at=now,
+        source=source,
         subject=_folded(passed.subject),
         attribute=_folded(passed.attribute),
         value=_folded(passed.value),
@@ -151,11 +176,10 @@ def _candidate(
         valid_to=passed.valid_to,
         is_temporary=passed.is_temporary,
         importance=passed.importance,
-        observed_at=turn.said_at,
+        observed_at=said_at,
         status="active" if verdict.kept else "quarantined",
-        written_by=lesson.writer,
+        written_by=by,
     )
-    return FactCandidate(fact, passed.of, verdict.why)
 
 
 def kind_of(why: str) -> str:
@@ -214,7 +238,7 @@ def _merged(
     """Merge candidates; those that wait for the user's word say why the gates had them wait."""
     whys = {one.fact.id: one.why for one in learned if one.fact.status == "quarantined"}
     return [
-        replace(change, why=whys.get(_id(change), change.why))
+        replace(change, why=whys.get(change.id, change.why))
         if isinstance(change, PutFact)
         else change
         for change in plan_merge(
@@ -230,7 +254,7 @@ def _touched(facts: Sequence[Fact], one: FactCandidate, verdicts: Verdicts | Non
     """List the facts that a candidate would have changed."""
     known = {fact.id for fact in facts}
     changes = _merged(facts, [one], verdicts)
-    return known & {_id(change) for change in changes if isinstance(change, PutFact | RemoveFact)}
+    return known & facts_of(changes)
 
 
 MOST_NOMINATED = 8
@@ -293,13 +317,10 @@ def after(facts: Sequence[Fact], changes: Iterable[Change]) -> list[Fact]:
     """Tell what facts there are after some changes, in their order; new ones come last."""
     held = {fact.id: fact for fact in facts}
     for change in changes:
-        match change:
-            case PutFact(fact):
-                held[fact.id] = fact
-            case RemoveFact(id):
-                held.pop(id, None)
-            case WriteSection() | Hide():
-                pass
+        if isinstance(change, PutFact):
+            held[change.id] = change.fact
+        elif isinstance(change, RemoveFact):
+            held.pop(change.id, None)
     return list(held.values())
 
 
@@ -320,11 +341,7 @@ def _key(change: Change) -> str:
         case Hide():
             return "turns"
         case PutFact() | RemoveFact():
-            return _id(change)
-
-
-def _id(change: PutFact | RemoveFact) -> FactId:
-    return change.fact.id if isinstance(change, PutFact) else change.id
+            return change.id
 
 
 def is_told(fact: Fact) -> bool:

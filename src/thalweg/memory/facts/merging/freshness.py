@@ -56,14 +56,6 @@ def current(facts: Iterable[Fact], at: str = "", *, now: str = "") -> tuple[list
     return holding, [fact for fact in trusted if fact.id not in ids]
 
 
-def until(fact: Fact) -> str:
-    """Write until when a fact held, as it stands behind its content: `(until 2026-03-02)`.
-
-    Empty for one that holds, or of which nobody knows until when it did.
-    """
-    return f"(until {fact.valid_to[:_DAY_CHARS]})" if fact.valid_to else ""
-
-
 def _end_of(at: str) -> str:
     return f"{at}{_END_OF_DAY}" if len(at) == _DAY_CHARS else at
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
-from thalweg.engine.words import stem, words
+from thalweg.engine.words import STOP_WORDS, stem, words
 from thalweg.memory.facts.values import Fact, Statement
 
 _MONTHS = (
@@ -81,6 +81,19 @@ def index_words(text: str) -> list[str]:
         ['educ', 'hik', '2023']
     """
     return [stem(word) for word in words(text)]
+
+
+_NO_CONTENT = {stem(word) for word in STOP_WORDS} | set(index_words("user users user's 用户"))
+
+
+def content_words(text: str) -> list[str]:
+    """List the words of a text that carry its content, as the index has them, each once.
+
+    Example:
+        >>> content_words("User's lucky number is 42")
+        ['lucki', 'number', '42']
+    """
+    return [word for word in dict.fromkeys(index_words(text)) if word not in _NO_CONTENT]
 
 
 def turn_words(turn: Statement, start: int = 0, end: int | None = None) -> list[str]:

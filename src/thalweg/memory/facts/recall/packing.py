@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from thalweg.engine.tokens import Counter
@@ -37,20 +37,22 @@ class PackedItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """A block that fits its budget."""
+class Recalled:
+    """What was recalled: a block that fits its budget."""
 
-    text: str
-    """What a model reads; empty where nothing was recalled or nothing fits."""
-    tokens: int
-    placed: tuple[PackedItem, ...]
-    """Every item that was ranked, best first."""
-    profile: Profile
+    text: str = ""
+    """The block that a model reads; empty where nothing was recalled or nothing fits."""
+    tokens: int = 0
+    """Of the block."""
+    placed: tuple[PackedItem, ...] = ()
+    """The content of the block, best first, each with the features of its score; with `explain`
+    also omitted items, with the reasons."""
+    profile: Profile = field(default_factory=Profile)
     """The sections that are in the block."""
 
     @property
     def items(self) -> tuple[RecallItem, ...]:
-        """The items that are in the block, best first."""
+        """What is in the block, best first."""
         return tuple(one.ranked.item for one in self.placed if one.fate == "shown")
 
 
@@ -62,7 +64,7 @@ def pack(
     profile: Profile | None = None,
     standing: Sequence[Ranked] = (),
     related: Sequence[Ranked] = (),
-) -> Packed:
+) -> Recalled:
     """Fill a budget, best first. What does not fit is passed over: something smaller may.
 
     The profile comes first, then what the user stated by hand, each up to its share, then all by
@@ -151,7 +153,7 @@ class _OpenBlock:
             known = self._headings[day] = self._count(rendering.heading(day))
         return known
 
-    def packed(self, ranked: Sequence[Ranked], profile: Profile) -> Packed:
+    def packed(self, ranked: Sequence[Ranked], profile: Profile) -> Recalled:
         """Write the block. A counter that is not additive may find it too large: then less."""
         shown = [one for one in ranked if self._fates[one.item.number].fate == "shown"]
         while True:
@@ -170,7 +172,9 @@ class _OpenBlock:
             else:
                 text, tokens = "", 0
                 break
-        return Packed(text, tokens, tuple(self._fates[one.item.number] for one in ranked), profile)
+        return Recalled(
+            text, tokens, tuple(self._fates[one.item.number] for one in ranked), profile
+        )
 
 
 class _LineContents:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from thalweg.engine.words import STOP_WORDS, WEAK_WORDS, find_tokens, is_particle, stem, token_words
+from thalweg.memory.facts.patterns import read_patterns
+from thalweg.memory.facts.recall.found import index_words
 
 MAX_CHARS = 4_000
 """So much of a text is read: half of it from the beginning, half from the end."""
@@ -16,6 +18,7 @@ WEAK = 0.3
 EARLIER = 0.8
 """How much the words of a turn say beside those of the turn after it."""
 
+_WORDS = read_patterns(__package__, "question")
 _SUGGESTED = (
     r"recommend|suggest|tell|told|say|said|mention|advi[cs]e|explain|propose|answer|describe|give"
 )
@@ -25,20 +28,8 @@ _ASKS_ASSISTANT = re.compile(
     r"|你.{0,6}(?:推荐|建议|告诉|介绍|提到|说过|说的|回答|解释|安慰)",
     re.IGNORECASE,
 )
-_ASKS_TIME = re.compile(
-    r"\bwhen\b|\b(?:what|which) (?:time|day|date|week|month|season|year)\b|\bhow (?:long|often)\b"
-    r"|\bhow many (?:hours|days|weeks|months|years)\b|什么时候|何时|哪一?[天年月日]|几[月号点]|多久"
-    r"|多长时间|日期",
-    re.IGNORECASE,
-)
-_ASKS_PAST = re.compile(
-    r"\bused to\b|\bpreviously\b|\bformer(?:ly)?\b|\bback then\b|\bat (?:that|the) time\b"
-    r"|\bin the past\b|\boriginally\b|\bat first\b|\binitially\b"
-    r"|\bbefore(?: (?:that|it|then|the)\b|\s*[?.!]?$)"
-    r"|\b(?:first|old|prior|last) (?:job|employer|address|home|name|title|company|team|car)\b"
-    r"|以前|之前|从前|过去|原来|当时|那时|曾经是|最初|起初|一开始",
-    re.IGNORECASE,
-)
+_ASKS_TIME = re.compile(_WORDS["asks_time"], re.IGNORECASE)
+_ASKS_PAST = re.compile(_WORDS["asks_past"], re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +51,7 @@ class RecallQuery:
 
     def names(self, name: str) -> bool:
         """Tell whether somebody is named in it."""
-        found = _index_words(name)
+        found = index_words(name)
         return bool(found) and self.mentions.issuperset(found)
 
 
@@ -151,22 +142,10 @@ def _weighed(text: str) -> Iterator[tuple[str, float]]:
             yield stem(word), 0.0 if word in STOP_WORDS else weight
 
 
-def _index_words(text: str) -> list[str]:
-    return [stem(word) for token in find_tokens(text) for word in token_words(token)]
-
-
-_TIMES = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday january february march april may june"
-    " july august september october november december yesterday today tomorrow tonight ago recently"
-    " morning afternoon evening night noon hour hours day days week weeks weekend weekends month"
-    " months season year years spring summer autumn fall winter christmas easter birthday".split()
-)
+_TIMES = frozenset(_WORDS["times"].split())
 _LETTERS = re.compile(r"[a-z]+")
 _FIGURES = re.compile(r"(?<!\d)(?:(?:19|20)\d\d|\d{1,2}:\d\d)(?!\d)")
-_TIMES_IN_CHINESE = re.compile(
-    r"[昨今明前后]天|[去今明前后]年|[上下这本]个?(?:周|月|星期|礼拜|季度)|星期|周[一二三四五六日末]|礼拜"
-    r"|[\d一二三四五六七八九十几两半]\s?个?(?:[年月日号天周点]|小时|星期)|最近|春节|生日|夏天|冬天|春天|秋天"
-)
+_TIMES_IN_CHINESE = re.compile(_WORDS["times_in_chinese"])
 
 
 def tells_time(text: str) -> bool:

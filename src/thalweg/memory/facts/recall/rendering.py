@@ -104,6 +104,7 @@ def closing() -> str:
     return f"</{FENCE}>"
 
 
+@lru_cache(maxsize=4_096)
 def heading(day: str) -> str:
     r"""Write the heading of a day; what has no day has no heading.
 
@@ -111,11 +112,6 @@ def heading(day: str) -> str:
         >>> heading("2023-05-08")
         '8 May 2023 Monday\n'
     """
-    return _heading(day)
-
-
-@lru_cache(maxsize=4_096)
-def _heading(day: str) -> str:
     words = day_in_words(day)
     return f"{words}\n" if words else ""
 
@@ -163,7 +159,7 @@ def _fact_line(fact: Fact) -> RecallLine:
 
 def _day(at: str) -> str:
     """Give the day of a time; empty where it is none: an imported document may hold anything."""
-    return at[:10] if _heading(at[:10]) else ""
+    return at[:10] if heading(at[:10]) else ""
 
 
 def _in_words(day: str) -> str:
