@@ -67,9 +67,6 @@ Name = Annotated[
 """A name or an id in a path that is not the gateway's own; of printable characters."""
 Many = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of items.")]
 Words = Annotated[str, Query(max_length=2_000, description="Words to search for.")]
-NUMBERS_END = 2**31 - 1
-"""No turn, position or event has a larger number; databases fail over larger ones."""
-Number = Annotated[int, Query(ge=0, le=NUMBERS_END)]
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

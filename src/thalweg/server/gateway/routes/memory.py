@@ -6,8 +6,8 @@ from fastapi import APIRouter, Body, Path, Query
 
 from thalweg.memory.facts.values import Mode
 from thalweg.server.api.memory import Commit, Commits, Forget, Forgotten, MemoryDocument, Recall
-from thalweg.server.api.shape import Shape
-from thalweg.server.gateway.access import NUMBERS_END, Known, Many, ThreadId, problems
+from thalweg.server.api.shape import Number, Shape
+from thalweg.server.gateway.access import Known, Many, ThreadId, problems
 from thalweg.server.gateway.bodies import ParsedRoute
 
 memory = APIRouter(tags=["memory"], route_class=ParsedRoute)
@@ -108,9 +108,7 @@ async def memory_history(known: Known, limit: Many = 50) -> Commits:
 )
 async def undo_memory(
     known: Known,
-    operation: Annotated[
-        int, Path(ge=0, le=NUMBERS_END, description="Its number, as the history lists it.")
-    ],
+    operation: Annotated[Number, Path(description="Its number, as the history lists it.")],
 ) -> Commit:
     """Put back what one change replaced."""
     return await known.undo(operation)

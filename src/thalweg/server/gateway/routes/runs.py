@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Header, Query, Request, Response
 
 from thalweg.server.api.runs import NewRun, Run, Runs
-from thalweg.server.api.shape import Identifier
+from thalweg.server.api.shape import Identifier, Number
 from thalweg.server.app import Tenant
-from thalweg.server.gateway.access import NUMBERS_END, Many, Mine, RunId, Shared, ThreadId, problems
+from thalweg.server.gateway.access import Many, Mine, RunId, Shared, ThreadId, problems
 from thalweg.server.gateway.bodies import ParsedRoute
 from thalweg.server.gateway.streams import EventStream
 
@@ -122,12 +122,9 @@ async def join_run(
     shared: Shared,
     thread: ThreadId,
     run: RunId,
-    after: Annotated[
-        int, Query(ge=0, le=NUMBERS_END, description="The number of the last event you have.")
-    ] = 0,
+    after: Annotated[Number, Query(description="The number of the last event you have.")] = 0,
     last_event_id: Annotated[
-        int | None,
-        Header(ge=0, le=NUMBERS_END, description="The same, as browsers send it; it comes first."),
+        Number | None, Header(description="The same, as browsers send it; it comes first.")
     ] = None,
 ) -> EventStream:
     """Stream a run from any event on, on any gateway; also one that has ended."""

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Body, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from thalweg.server.api.shape import Number
 from thalweg.server.api.threads import (
     Branch,
     Context,
@@ -21,7 +22,7 @@ from thalweg.server.api.threads import (
     Threads,
     Turns,
 )
-from thalweg.server.gateway.access import Many, Mine, Number, ThreadId, Words, problems
+from thalweg.server.gateway.access import Many, Mine, ThreadId, Words, problems
 from thalweg.server.gateway.bodies import ParsedRoute
 
 threads = APIRouter(prefix="/api/threads", tags=["threads"], route_class=ParsedRoute)
