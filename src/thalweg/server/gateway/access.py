@@ -1,6 +1,5 @@
 """What every route takes: whose things, which thread, how many; and what it may answer."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from thalweg.server.app.memory import TenantMemory
 from thalweg.server.gateway.authentication import OWNER
 from thalweg.server.gateway.budgets import Budgets
 from thalweg.server.gateway.metrics import Metrics
+from thalweg.server.gateway.rules import RuleBook
 from thalweg.server.gateway.streams import Streams
 
 
@@ -25,8 +25,7 @@ class Gateway:
     streams: Streams
     metrics: Metrics
     budgets: Budgets
-    is_locked: Callable[[], bool]
-    """Whether callers must authenticate."""
+    rules: RuleBook
 
 
 async def _gateway(request: Request) -> Gateway:

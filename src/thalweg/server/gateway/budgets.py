@@ -12,11 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from threading import Lock
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-
 from thalweg.server.app.performing.watching import Happened, ModelCalled
-from thalweg.server.gateway.authentication import OWNER
-from thalweg.server.gateway.problems import GatewayRefusal, refuse
+from thalweg.server.gateway.problems import GatewayRefusal
 from thalweg.server.settings.sections.gateway import OwnerLimits
 
 _MOST_OWNERS = 10_000
@@ -166,22 +163,3 @@ class Budgets:
         if len(self._owners) > _MOST_OWNERS:
             self._owners.popitem(last=False)
         return found
-
-
-class RequestBudget:
-    """ASGI middleware that counts the requests of each owner, after authentication."""
-
-    def __init__(self, application: ASGIApp, budgets: Budgets) -> None:
-        self._application = application
-        self._budgets = budgets
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Count one request, or refuse it before its body is read."""
-        owner = scope.get(OWNER) if scope["type"] == "http" else None
-        if owner is not None:
-            try:
-                self._budgets.take_request(owner)
-            except GatewayRefusal as refusal:
-                await refuse(refusal, scope, receive, send)
-                return
-        await self._application(scope, receive, send)

@@ -9,9 +9,8 @@ from starlette.middleware import Middleware
 
 from thalweg.server.app import App, open_app
 from thalweg.server.gateway.access import Gateway
-from thalweg.server.gateway.authentication import AuthenticationMiddleware
-from thalweg.server.gateway.bodies import Bodies
-from thalweg.server.gateway.budgets import Budgets, RequestBudget
+from thalweg.server.gateway.admission import Admission
+from thalweg.server.gateway.budgets import Budgets
 from thalweg.server.gateway.document import documents_itself
 from thalweg.server.gateway.metrics import Metrics
 from thalweg.server.gateway.observing import RequestObserver
@@ -54,9 +53,6 @@ def create_app(
     inside.watch(budgets.happened)
     streams = Streams(lambda: inside.settings.gateway.max_streams, metrics.refused)
 
-    def is_locked() -> bool:
-        return rules().is_locked
-
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if inside.is_open:
@@ -73,15 +69,13 @@ def create_app(
         middleware=[
             Middleware(RequestObserver, metrics),
             Middleware(CorsByRules, rules),
-            Middleware(AuthenticationMiddleware, rules),
-            Middleware(RequestBudget, budgets),
-            Middleware(Bodies, lambda: rules().bodies),
+            Middleware(Admission, rules, budgets),
         ],
     )
-    application.state.gateway = Gateway(inside, streams, metrics, budgets, is_locked)
+    application.state.gateway = Gateway(inside, streams, metrics, budgets, rules)
     answers_problems(application)
     for router in (runs, threads, files, memory, facts, catalogue, health):
         application.include_router(router)
-    documents_itself(application, is_locked)
+    documents_itself(application, lambda: rules().is_locked)
     shows_its_page(application)
     return application

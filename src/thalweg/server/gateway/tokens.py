@@ -76,7 +76,11 @@ class ProviderTokens:
         self._keys = _KeySet(provider, fetch or _fetched)
 
     async def owner(self, token: str) -> str:
-        """Return the owner of a token; see `TokenReader.owner`."""
+        """Return the owner of a token.
+
+        Raises:
+            GatewayRefusal: It is not valid.
+        """
         try:
             head = jwt.get_unverified_header(token)
         except jwt.InvalidTokenError:
