@@ -55,8 +55,12 @@ class BodyLimits:
     """Seconds that may pass until the next part of a body comes."""
 
 
-class ParsedRoute(APIRoute):
-    """A route whose handler takes the JSON that `bounded_body` parsed; it parses nothing again."""
+class GatewayRoute(APIRoute):
+    """An operation with its function's name, which takes the JSON that `bounded_body` parsed."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:  # noqa: ANN401 (as FastAPI has it)
+        operation = given.pop("operation_id", None) or endpoint.__name__
+        super().__init__(path, endpoint, operation_id=operation, **given)
 
     def get_route_handler(self) -> Callable[[Request], Any]:
         """Return the handler of a request; see `APIRoute.get_route_handler`."""

@@ -1,7 +1,7 @@
 """The OpenAPI document: what FastAPI makes of the routes, with errors, security and words."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
@@ -9,8 +9,8 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from thalweg.server.api.events import EVENT
-from thalweg.server.api.problems import MEDIA_TYPE, Problem
-from thalweg.server.gateway.access import WHY
+from thalweg.server.api.problems import Problem
+from thalweg.server.gateway.access import problems
 
 TITLE = "Thalweg"
 _ABOUT = """\
@@ -42,9 +42,8 @@ _BEARER = {
 _KEY = {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same key."}
 _SCHEMA = "#/components/schemas/{model}"
 _EVENT = "The `data` of a run's server-sent events; `event` is its `type`."
-_EVERYWHERE = (422, 500, 503)
+_EVERYWHERE = (403, 422, 500, 503)
 _WITH_A_BODY = (400, 408, 413, 415)
-_LOCKED = (401,)
 
 
 def documents_itself(application: FastAPI, is_locked: Callable[[], bool]) -> None:
@@ -84,36 +83,25 @@ def _document(application: FastAPI, *, locked: bool) -> dict[str, Any]:
     schemas |= event.pop("$defs") | {"Event": event | {"description": _EVENT}}
     if locked:
         document["components"]["securitySchemes"] = {"bearer": _BEARER, "key": _KEY}
-    for path, operation in _operations(document):
-        _complete(operation, locked=locked and path != "/healthz")
-    return document
-
-
-def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for path, item in document["paths"].items():
         for operation in item.values():
-            yield path, operation
+            _complete(operation, locked=locked and path != "/healthz")
+    return document
 
 
 def _complete(operation: dict[str, Any], *, locked: bool) -> None:
     """Add the errors that every route may answer, and who may call it."""
     operation["summary"], operation["description"] = _headed(operation["description"])
-    statuses = [*_EVERYWHERE, 403]
+    statuses = [*_EVERYWHERE]
     if "requestBody" in operation:
         statuses += _WITH_A_BODY
     if locked:
-        statuses += _LOCKED
+        statuses.append(401)
         operation["security"] = [{"bearer": []}, {"key": []}]
-    responses = operation["responses"]
-    for status in statuses:
-        if str(status) != "422" and str(status) in responses:
-            continue
-        schema = {"$ref": "#/components/schemas/Problem"}
-        responses[str(status)] = {
-            "description": WHY[status],
-            "content": {MEDIA_TYPE: {"schema": schema}},
-        }
-    operation["responses"] = dict(sorted(responses.items()))
+    everywhere = {str(status): response for status, response in problems(*statuses).items()}
+    own = operation["responses"]
+    own.pop("422", None)  # FastAPI's own shape
+    operation["responses"] = dict(sorted((everywhere | own).items()))
 
 
 def _headed(words: str) -> tuple[str, str]:

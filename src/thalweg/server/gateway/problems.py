@@ -69,8 +69,7 @@ def problem_of(error: ThalwegError, instance: str = "") -> Problem:
     status = status_of(error)
     if status >= _SERVERS_OWN:
         return _logged(status, error.code, error)
-    arguments = _told(error.args)
-    return _titled(status, str(error), error.code, instance, arguments=arguments)
+    return _titled(status, str(error), error.code, instance, arguments=_told(error.args))
 
 
 def answers_problems(application: FastAPI) -> None:
@@ -123,8 +122,7 @@ async def _of_validation(request: Request, error: Exception) -> Response:
     return answer(_titled(422, detail, "request.invalid", request.url.path, faults))
 
 
-async def _of_a_bug(request: Request, error: Exception) -> Response:
-    del request
+async def _of_a_bug(_: Request, error: Exception) -> Response:
     return answer(_logged(500, "internal", error))
 
 
@@ -145,9 +143,8 @@ def _titled(
     faults: tuple[Fault, ...] = (),
     arguments: tuple[JsonValue, ...] = (),
 ) -> Problem:
-    title = HTTPStatus(status).phrase
     return Problem(
-        title=title,
+        title=HTTPStatus(status).phrase,
         status=status,
         detail=detail,
         instance=instance,

@@ -7,9 +7,10 @@ from fastapi.responses import PlainTextResponse
 
 from thalweg.server.api.catalogue import Check, Health
 from thalweg.server.gateway.access import Shared, problems
+from thalweg.server.gateway.bodies import GatewayRoute
 from thalweg.server.gateway.metrics import CONTENT_TYPE
 
-health = APIRouter(tags=["gateway"])
+health = APIRouter(tags=["gateway"], route_class=GatewayRoute)
 _LOG = logging.getLogger("thalweg.gateway")
 _TEXT = {"text/plain": {"schema": {"type": "string"}}}
 
@@ -39,7 +40,6 @@ def _failed(found: Health) -> tuple[Check, ...]:
 
 @health.get(
     "/metrics",
-    operation_id="metrics",
     response_class=PlainTextResponse,
     responses={200: {"description": "As Prometheus reads it.", "content": _TEXT}, **problems(403)},
 )

@@ -9,10 +9,10 @@ from thalweg.server.api.runs import NewRun, Run, Runs
 from thalweg.server.api.shape import Identifier, Number
 from thalweg.server.app import Tenant
 from thalweg.server.gateway.access import Many, Mine, RunId, Shared, ThreadId, problems
-from thalweg.server.gateway.bodies import ParsedRoute
+from thalweg.server.gateway.bodies import GatewayRoute
 from thalweg.server.gateway.streams import EventStream
 
-runs = APIRouter(prefix="/api/threads/{thread}/runs", tags=["runs"], route_class=ParsedRoute)
+runs = APIRouter(prefix="/api/threads/{thread}/runs", tags=["runs"], route_class=GatewayRoute)
 Asked = Annotated[
     NewRun,
     Body(
@@ -55,7 +55,7 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@runs.get("", operation_id="list_runs", responses=problems(404))
+@runs.get("", responses=problems(404))
 async def list_runs(
     mine: Mine,
     thread: ThreadId,
@@ -68,7 +68,7 @@ async def list_runs(
     return await mine.runs.list(thread, limit=limit, before=before)
 
 
-@runs.post("", operation_id="start_run", status_code=202, responses=problems(404, 409, 429))
+@runs.post("", status_code=202, responses=problems(404, 409, 429))
 async def start_run(
     mine: Mine, shared: Shared, thread: ThreadId, new: Asked, request: Request, response: Response
 ) -> Run:
@@ -85,7 +85,6 @@ async def start_run(
 
 @runs.post(
     "/stream",
-    operation_id="stream",
     status_code=200,
     response_class=EventStream,
     responses={**_EVENTS, **problems(404, 409, 429)},
@@ -104,7 +103,7 @@ async def stream(
     return _stream(mine, shared, run, 0, {"Location": place, "Content-Location": place})
 
 
-@runs.get("/{run}", operation_id="get_run", responses=problems(404))
+@runs.get("/{run}", responses=problems(404))
 async def get_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
     """Return one run."""
     return await mine.runs.get(thread, run)
@@ -112,7 +111,6 @@ async def get_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
 
 @runs.get(
     "/{run}/stream",
-    operation_id="join_run",
     status_code=200,
     response_class=EventStream,
     responses={**_EVENTS, **problems(404, 429)},
@@ -133,7 +131,7 @@ async def join_run(
     return _stream(mine, shared, found, after if last_event_id is None else last_event_id)
 
 
-@runs.get("/{run}/wait", operation_id="wait_run", responses=problems(404))
+@runs.get("/{run}/wait", responses=problems(404))
 async def wait_run(
     mine: Mine,
     shared: Shared,
@@ -157,7 +155,7 @@ async def wait_run(
         closing.cancel()
 
 
-@runs.post("/{run}/cancel", operation_id="cancel_run", responses=problems(404))
+@runs.post("/{run}/cancel", responses=problems(404))
 async def cancel_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
     """Cancel a run; the thread keeps the state of its last step. No effect on an ended one."""
     return await mine.runs.cancel(thread, run)
