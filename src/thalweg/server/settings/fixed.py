@@ -79,19 +79,9 @@ def thawed(given: object) -> object:
     return given.get_secret_value() if isinstance(given, SecretStr) else given
 
 
-def _fixed(given: Mapping[str, object]) -> Mapping[str, object]:
-    return FrozenMapping(
-        (name, fix(given[name], secret=is_secret(name) or hides_all(name))) for name in given
-    )
-
-
-def _all_secret(given: Mapping[str, SecretStr]) -> Mapping[str, SecretStr]:
-    return FrozenMapping(given)
-
-
-Options = Annotated[Mapping[str, object], AfterValidator(_fixed)]
+Options = Annotated[Mapping[str, object], AfterValidator(fix)]
 """Any keys and values. A text under a name such as `api_key` is a `SecretStr`."""
-Secrets = Annotated[Mapping[str, SecretStr], AfterValidator(_all_secret)]
+Secrets = Annotated[Mapping[str, SecretStr], AfterValidator(FrozenMapping)]
 """Names and values, every value a secret."""
 
 
