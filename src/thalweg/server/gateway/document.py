@@ -8,38 +8,11 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from thalweg.engine.data_files import read_table
 from thalweg.server.api.events import EVENT
 from thalweg.server.api.problems import Problem
 from thalweg.server.gateway.access import problems
 
-TITLE = "Thalweg"
-_ABOUT = """\
-Conversations and tasks of any length inside a model's window, with nothing lost.
-
-**Begin** with `POST /api/threads/{thread}/runs/stream` and a body of `{"message": "Hello"}`:
-the thread is created, an agent answers, and its events stream as they come. To resume
-a stream, send `GET …/runs/{run}/stream` with the header `Last-Event-ID`.
-
-**Errors** are problem details (RFC 9457): `detail` is one sentence with the problem and its fix,
-`code` is stable and dotted, `faults` list the errors of a request.
-"""
-_TAGS = {
-    "runs": "Start, follow and cancel runs of an agent.",
-    "threads": "Conversations: messages, decisions about the context, undo.",
-    "files": "Files sent to an agent, and files that it made.",
-    "memory": "Memory across threads, as a whole.",
-    "facts": "Memory across threads, fact by fact.",
-    "models": "Models that a run may name.",
-    "skills": "Skills that agents load.",
-    "usage": "Tokens and money.",
-    "gateway": "For operators.",
-}
-_BEARER = {
-    "type": "http",
-    "scheme": "bearer",
-    "description": "A key of `gateway.keys`, or a token of the provider in `gateway.oidc`.",
-}
-_KEY = {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same key."}
 _SCHEMA = "#/components/schemas/{model}"
 _EVENT = "The `data` of a run's server-sent events; `event` is its `type`."
 _EVERYWHERE = (403, 422, 500, 503)
@@ -65,13 +38,14 @@ def documents_itself(application: FastAPI, is_locked: Callable[[], bool]) -> Non
 
 
 def _document(application: FastAPI, *, locked: bool) -> dict[str, Any]:
+    words = read_table(__package__, "document.toml")
     document = get_openapi(
-        title=TITLE,
+        title=words["title"],
         version=version("thalweg"),
-        summary="A gateway to agents with unlimited conversations.",
-        description=_ABOUT,
+        summary=words["summary"],
+        description=words["description"],
         routes=application.routes,
-        tags=[{"name": name, "description": words} for name, words in _TAGS.items()],
+        tags=[{"name": name, "description": about} for name, about in words["tags"].items()],
     )
     schemas = document["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
@@ -82,9 +56,11 @@ def _document(application: FastAPI, *, locked: bool) -> dict[str, Any]:
     event = EVENT.json_schema(mode="serialization", ref_template=_SCHEMA)
     schemas |= event.pop("$defs") | {"Event": event | {"description": _EVENT}}
     if locked:
-        document["components"]["securitySchemes"] = {"bearer": _BEARER, "key": _KEY}
+        document["components"]["securitySchemes"] = words["security"]
     for path, item in document["paths"].items():
         for operation in item.values():
+            if "text/event-stream" in operation["responses"].get("200", {}).get("content", ()):
+                operation["responses"]["200"] = words["event_stream"]
             _complete(operation, locked=locked and path != "/healthz")
     return document
 

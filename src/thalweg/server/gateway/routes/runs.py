@@ -1,7 +1,7 @@
 """`…/runs`: asking an agent, following what comes of it, and ending it."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Header, Query, Request, Response
 
@@ -23,36 +23,6 @@ Asked = Annotated[
         }
     ),
 ]
-_EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": (
-            "The run's events as they come: `id` is the event's number in the run, `event` its "
-            "type, `data` the JSON of an `Event`. After the event that ends the run the stream "
-            "closes. `Last-Event-ID` resumes a stream that ended earlier."
-        ),
-        "content": {
-            "text/event-stream": {
-                "schema": {
-                    "type": "object",
-                    "properties": {
-                        "id": {"type": "string"},
-                        "event": {"type": "string"},
-                        "data": {
-                            "type": "string",
-                            "contentMediaType": "application/json",
-                            "contentSchema": {"$ref": "#/components/schemas/Event"},
-                        },
-                        "retry": {"type": "integer", "minimum": 0},
-                    },
-                },
-                "example": (
-                    'id: 1\nevent: run.started\ndata: {"type":"run.started","run":"r1",'
-                    '"thread":"t1","model":"small"}\n\n'
-                ),
-            }
-        },
-    }
-}
 
 
 @runs.get("", responses=problems(404))
@@ -87,7 +57,7 @@ async def start_run(
     "/stream",
     status_code=200,
     response_class=EventStream,
-    responses={**_EVENTS, **problems(404, 409, 429)},
+    responses=problems(404, 409, 429),
 )
 async def stream(
     mine: Mine, shared: Shared, thread: ThreadId, new: Asked, request: Request
@@ -113,7 +83,7 @@ async def get_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
     "/{run}/stream",
     status_code=200,
     response_class=EventStream,
-    responses={**_EVENTS, **problems(404, 429)},
+    responses=problems(404, 429),
 )
 async def join_run(
     mine: Mine,
