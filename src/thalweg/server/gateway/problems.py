@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from thalweg.engine.sections import dotted
 from thalweg.errors import ThalwegError
 from thalweg.server.api.problems import MEDIA_TYPE, Fault, Problem
 from thalweg.server.gateway.statuses import status_of
@@ -57,14 +58,15 @@ def problem_of(error: ThalwegError, instance: str = "") -> Problem:
     """Return an error as a problem of the API.
 
     Args:
-        error: Any error of the tree.
-        instance: The requested path.
+            error: Any error of the tree.
+            instance: The requested path.
 
     Example:
-        >>> from thalweg.errors import NoSuchRunError
-        >>> problem = problem_of(NoSuchRunError("r1"))
-        >>> problem.status, problem.code, problem.detail
-        (404, 'run.not_found', "there is no run 'r1'")
+            >>> from thalweg.engine.sections import dotted
+    from thalweg.errors import NoSuchRunError
+            >>> problem = problem_of(NoSuchRunError("r1"))
+            >>> problem.status, problem.code, problem.detail
+            (404, 'run.not_found', "there is no run 'r1'")
     """
     status = status_of(error)
     if status >= _SERVERS_OWN:
@@ -88,7 +90,7 @@ def faults_of(errors: Sequence[Any]) -> tuple[Fault, ...]:
         (Fault(where='body.messages[0].role', problem="Input should be 'user'"),)
     """
     return tuple(
-        Fault(where=_place(each["loc"]), problem=str(each["msg"]).removeprefix("Value error, "))
+        Fault(where=dotted(each["loc"]), problem=str(each["msg"]).removeprefix("Value error, "))
         for each in errors
     )
 
@@ -165,13 +167,6 @@ def _told(arguments: Sequence[object]) -> tuple[JsonValue, ...]:
         else:
             return ()
     return tuple(told)
-
-
-def _place(steps: Sequence[str | int]) -> str:
-    place = ""
-    for step in steps:
-        place += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return place.removeprefix(".")
 
 
 _HTTP = {

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from thalweg.engine.compaction.thresholds import Threshold
-from thalweg.engine.sections import SettingsSection
+from thalweg.engine.sections import SettingsSection, dotted
 from thalweg.server.settings.fixed import is_secret
 from thalweg.server.settings.nodes import Node, Path
 from thalweg.server.settings.parts import MASK, Open
@@ -39,8 +39,7 @@ class ShownSetting:
     @property
     def key(self) -> str:
         """The path in words: `models[0].window`."""
-        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
-        return "".join(steps).removeprefix(".")
+        return dotted(self.path)
 
 
 def shown(settings: Settings, root: Node) -> Iterator[ShownSetting]:
