@@ -108,10 +108,14 @@ class FileShaper:
 def shaped(root: Node) -> FileShaper:
     """Bring a file into shape."""
     theirs = deerflow()
-    known = {*Settings.model_fields, *theirs.absent, *theirs.moved_from, *_CHANGES}
+    known = {*Settings.model_fields, *theirs.absent, *theirs.moved_from}
+    known |= {*_CHANGES, *_ALSO_AT_THE_TOP}
     empty = [key for key, node in root.keys.items() if node.value is None and key in known]
     is_deerflows = not theirs.absent.keys().isdisjoint(root.keys)
     shaping = FileShaper(root.lacking(*empty), is_deerflows)
+    for key in _ALSO_AT_THE_TOP:
+        if (node := shaping.take(key)) is not None:
+            shaping.put(node, "summarization", key)
     for section, change in _CHANGES.items():
         if section in shaping.root.keys:
             change(shaping)
@@ -142,13 +146,6 @@ def _fields_of(section: str) -> Collection[str]:
     field = Settings.model_fields.get(section)
     kind = field and field.annotation
     return kind.model_fields if isinstance(kind, type) and issubclass(kind, SettingsSection) else ()
-
-
-def _offload(shaping: FileShaper) -> None:
-    """`offload` and `pricing` may be at the top of the file or in `summarization`."""
-    for key in ("offload", "pricing"):
-        if (node := shaping.take(key)) is not None:
-            shaping.put(node, "summarization", key)
 
 
 def _checkpointer(shaping: FileShaper) -> None:
@@ -313,12 +310,12 @@ def _tools(shaping: FileShaper) -> None:
         shaping.root = shaping.root.put(("tools",), replace(tools, value=kept))
 
 
+_ALSO_AT_THE_TOP = ("offload", "pricing")
+"""Keys of `summarization` that may be at the top of the file as well."""
 _CHANGES = {
     "checkpointer": _checkpointer,
     "database": _database,
     "memory": _memory,
-    "offload": _offload,
-    "pricing": _offload,
     "skills": _skills,
     "subagents": _subagents,
     "agent": _commands,
