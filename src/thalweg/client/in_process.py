@@ -129,7 +129,6 @@ class _Exchange:
     ) -> None:
         self._request = request
         self._body = _body_of(request)
-        self._ahead: bytes | None = None
         self._is_read = False
         self._is_gone = False
         self._is_whole = False
@@ -178,10 +177,8 @@ class _Exchange:
 
     async def _receive(self) -> Message:
         if not self._is_read and not self._is_gone:
-            # Read one part ahead: only after the next read is it certain which part was the last.
-            part = self._ahead or await anext(self._body, b"")
-            self._ahead = await anext(self._body, None)
-            self._is_read = self._ahead is None
+            part = await anext(self._body, b"")
+            self._is_read = not part
             return {"type": "http.request", "body": part, "more_body": not self._is_read}
         while not (self._is_gone or self._is_whole):
             await self._tick()
@@ -236,7 +233,8 @@ def _scope(request: httpx2.Request, state: dict[str, Any]) -> Message:
 async def _body_of(request: httpx2.Request) -> AsyncIterator[bytes]:
     if isinstance(request.stream, httpx2.AsyncByteStream):
         async for part in request.stream:
-            yield part
+            if part:
+                yield part
 
 
 class _ResponseStream(httpx2.AsyncByteStream):

@@ -14,6 +14,7 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope
 
 from thalweg.server.gateway.problems import GatewayRefusal
@@ -105,7 +106,7 @@ async def bounded_body(scope: Scope, receive: Receive, limits: BodyLimits) -> Re
     bounded = _Bounded(receive, most, limits.part_s)
     if not is_json:
         return bounded
-    body = await _whole(bounded)
+    body = await _whole(scope, bounded)
     if body:
         scope[_PARSED] = await _parse(body, bounds)
     return _again(body, bounded)
@@ -140,16 +141,12 @@ class _Bounded:
         return message
 
 
-async def _whole(receive: Receive) -> bytes:
-    parts = []
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            break  # gone before it was whole: what is there is no JSON
-        parts.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            break
-    return b"".join(parts)
+async def _whole(scope: Scope, receive: Receive) -> bytes:
+    try:
+        return await Request(scope, receive).body()
+    except ClientDisconnect:
+        said = "the body is not JSON: its sender is gone; nothing was done"
+        raise GatewayRefusal(400, "request.malformed", said) from None
 
 
 async def _parse(body: bytes, bounds: JsonBounds) -> object:
