@@ -58,15 +58,14 @@ def problem_of(error: ThalwegError, instance: str = "") -> Problem:
     """Return an error as a problem of the API.
 
     Args:
-            error: Any error of the tree.
-            instance: The requested path.
+        error: Any error of the tree.
+        instance: The requested path.
 
     Example:
-            >>> from thalweg.engine.sections import dotted
-    from thalweg.errors import NoSuchRunError
-            >>> problem = problem_of(NoSuchRunError("r1"))
-            >>> problem.status, problem.code, problem.detail
-            (404, 'run.not_found', "there is no run 'r1'")
+        >>> from thalweg.errors import NoSuchRunError
+        >>> problem = problem_of(NoSuchRunError("r1"))
+        >>> problem.status, problem.code, problem.detail
+        (404, 'run.not_found', "there is no run 'r1'")
     """
     status = status_of(error)
     if status >= _SERVERS_OWN:
