@@ -127,8 +127,7 @@ class Connection:
 class ReconnectAttempts:
     """How often something was tried without getting on, and for how long to pause now."""
 
-    def __init__(self, most: int = TRIES) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._made = 1
 
     def got_on(self) -> None:
@@ -141,7 +140,7 @@ class ReconnectAttempts:
         Args:
             asked_s: The pause that a gateway asked for.
         """
-        if self._made >= self._most:
+        if self._made >= TRIES:
             return False
         longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**self._made)
         # Readers that lost one gateway together should not all come back together.

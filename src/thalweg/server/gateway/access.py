@@ -69,7 +69,7 @@ Words = Annotated[str, Query(max_length=2_000, description="Words to search for.
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the documented errors of a route, in addition to those of all routes."""
+    """Return the documented errors of a route, in addition to those of all routes of its kind."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {status: {"description": WHY[status], "content": content} for status in statuses}
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -26,15 +27,9 @@ def documents_itself(application: FastAPI, is_locked: Callable[[], bool]) -> Non
         application: The application, with all its routes.
         is_locked: Whether callers must authenticate.
     """
-    made: dict[bool, dict[str, Any]] = {}
-
-    def openapi() -> dict[str, Any]:
-        locked = is_locked()
-        if locked not in made:
-            made[locked] = _document(application, locked=locked)
-        return made[locked]
-
-    application.openapi = openapi  # type: ignore[method-assign]  # as FastAPI's manual has it
+    made = cache(lambda locked: _document(application, locked=locked))
+    # As FastAPI's manual has it.
+    application.openapi = lambda: made(is_locked())  # type: ignore[method-assign]
 
 
 def _document(application: FastAPI, *, locked: bool) -> dict[str, Any]:
@@ -61,14 +56,16 @@ def _document(application: FastAPI, *, locked: bool) -> dict[str, Any]:
         for operation in item.values():
             if "text/event-stream" in operation["responses"].get("200", {}).get("content", ()):
                 operation["responses"]["200"] = words["event_stream"]
-            _complete(operation, locked=locked and path != "/healthz")
+            _complete(operation, path, locked=locked and path != "/healthz")
     return document
 
 
-def _complete(operation: dict[str, Any], *, locked: bool) -> None:
-    """Add the errors that every route may answer, and who may call it."""
+def _complete(operation: dict[str, Any], path: str, *, locked: bool) -> None:
+    """Add the errors that every route of its kind may answer, and who may call it."""
     operation["summary"], operation["description"] = _headed(operation["description"])
     statuses = [*_EVERYWHERE]
+    if "{" in path:
+        statuses.append(404)
     if "requestBody" in operation:
         statuses += _WITH_A_BODY
     if locked:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path
 
 from thalweg.server.api.catalogue import Model, Models, Skill, Skills
 from thalweg.server.api.usage import OwnerUsage, ThreadUsage
-from thalweg.server.gateway.access import Mine, Name, ThreadId, problems
+from thalweg.server.gateway.access import Mine, Name, ThreadId
 from thalweg.server.gateway.bodies import GatewayRoute
 
 catalogue = APIRouter(route_class=GatewayRoute)
@@ -18,7 +18,7 @@ async def list_models(mine: Mine) -> Models:
     return await mine.models.list()
 
 
-@catalogue.get("/api/models/{name:path}", tags=["models"], responses=problems(404))
+@catalogue.get("/api/models/{name:path}", tags=["models"])
 async def get_model(
     mine: Mine, name: Annotated[Name, Path(description="As it is listed.", examples=["small"])]
 ) -> Model:
@@ -32,7 +32,7 @@ async def list_skills(mine: Mine) -> Skills:
     return await mine.skills.list()
 
 
-@catalogue.get("/api/skills/{name}", tags=["skills"], responses=problems(404))
+@catalogue.get("/api/skills/{name}", tags=["skills"])
 async def get_skill(
     mine: Mine, name: Annotated[Name, Path(description="As it is listed.", examples=["pdf"])]
 ) -> Skill:
@@ -46,7 +46,7 @@ async def get_usage(mine: Mine) -> OwnerUsage:
     return await mine.usage.owner()
 
 
-@catalogue.get("/api/threads/{thread}/usage", tags=["usage"], responses=problems(404))
+@catalogue.get("/api/threads/{thread}/usage", tags=["usage"])
 async def get_thread_usage(mine: Mine, thread: ThreadId) -> ThreadUsage:
     """Return a thread's usage, by caller of the model, and the fill of its window."""
     return await mine.usage.thread(thread)

@@ -33,13 +33,13 @@ async def add_fact(
     return await known.add(new)
 
 
-@facts.get("/{fact}", responses=problems(404))
+@facts.get("/{fact}")
 async def get_fact(known: Known, fact: FactId) -> FactView:
     """Return one fact with its evidence, valid or not."""
     return await known.fact(fact)
 
 
-@facts.patch("/{fact}", responses=problems(403, 404, 409))
+@facts.patch("/{fact}", responses=problems(403, 409))
 async def edit_fact(
     known: Known,
     fact: FactId,
@@ -49,13 +49,13 @@ async def edit_fact(
     return await known.edit(fact, change)
 
 
-@facts.delete("/{fact}", responses=problems(403, 404, 409))
+@facts.delete("/{fact}", responses=problems(403, 409))
 async def delete_fact(known: Known, fact: FactId) -> Commit:
     """Take a fact out; it can be undone. `forget_memory` deletes for good."""
     return await known.delete(fact)
 
 
-@facts.post("/{fact}/review", responses=problems(403, 404, 409))
+@facts.post("/{fact}/review", responses=problems(403, 409))
 async def review_fact(
     known: Known, fact: FactId, review: Annotated[Review, Body(examples=[{"accept": True}])]
 ) -> FactView:

@@ -29,7 +29,7 @@ _DOWNLOADS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@files.post("/uploads", status_code=201, responses=problems(404, 409))
+@files.post("/uploads", status_code=201, responses=problems(409))
 async def upload_file(
     mine: Mine,
     thread: ThreadId,
@@ -53,14 +53,14 @@ async def upload_file(
     return Uploads(items=tuple(made))
 
 
-@files.get("/uploads", responses=problems(404))
+@files.get("/uploads")
 async def list_uploads(mine: Mine, thread: ThreadId) -> Uploads:
     """List files that were sent to a thread."""
     await mine.threads.get(thread)
     return Uploads(items=await mine.files.uploads(thread))
 
 
-@files.delete("/uploads/{name}", status_code=204, responses=problems(404))
+@files.delete("/uploads/{name}", status_code=204)
 async def delete_upload(
     mine: Mine, thread: ThreadId, name: Annotated[Name, Path(description="As it is listed.")]
 ) -> None:
@@ -68,7 +68,7 @@ async def delete_upload(
     await mine.files.delete_upload(thread, name)
 
 
-@files.get("/artifacts", responses=problems(404))
+@files.get("/artifacts")
 async def list_artifacts(mine: Mine, thread: ThreadId) -> Artifacts:
     """List files that the agent of a thread made."""
     await mine.threads.get(thread)
@@ -78,7 +78,7 @@ async def list_artifacts(mine: Mine, thread: ThreadId) -> Artifacts:
 @files.get(
     "/artifacts/{path:path}",
     response_class=StreamingResponse,
-    responses={**_DOWNLOADS, **problems(404, 416)},
+    responses={**_DOWNLOADS, **problems(416)},
 )
 async def download_artifact(
     mine: Mine,

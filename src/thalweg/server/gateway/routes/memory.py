@@ -101,7 +101,7 @@ async def memory_history(known: Known, limit: Many = 50) -> Commits:
     return await known.history(limit)
 
 
-@memory.post("/api/memory/history/{operation}/undo", responses=problems(403, 404, 409))
+@memory.post("/api/memory/history/{operation}/undo", responses=problems(403, 409))
 async def undo_memory(
     known: Known,
     operation: Annotated[Number, Path(description="Its number, as the history lists it.")],
@@ -118,7 +118,7 @@ async def forget_memory(
     return await known.forget(what)
 
 
-@memory.put("/api/threads/{thread}/memory", responses=problems(404))
+@memory.put("/api/threads/{thread}/memory")
 async def set_memory_mode(
     known: Known, thread: ThreadId, mode: Annotated[MemoryMode, Body(examples=[{"mode": "off"}])]
 ) -> MemoryMode:

@@ -25,7 +25,7 @@ Asked = Annotated[
 ]
 
 
-@runs.get("", responses=problems(404))
+@runs.get("")
 async def list_runs(
     mine: Mine,
     thread: ThreadId,
@@ -38,7 +38,7 @@ async def list_runs(
     return await mine.runs.list(thread, limit=limit, before=before)
 
 
-@runs.post("", status_code=202, responses=problems(404, 409, 429))
+@runs.post("", status_code=202, responses=problems(409, 429))
 async def start_run(
     mine: Mine, shared: Shared, thread: ThreadId, new: Asked, request: Request, response: Response
 ) -> Run:
@@ -53,12 +53,7 @@ async def start_run(
     return run
 
 
-@runs.post(
-    "/stream",
-    status_code=200,
-    response_class=EventStream,
-    responses=problems(404, 409, 429),
-)
+@runs.post("/stream", status_code=200, response_class=EventStream, responses=problems(409, 429))
 async def stream(
     mine: Mine, shared: Shared, thread: ThreadId, new: Asked, request: Request
 ) -> EventStream:
@@ -73,18 +68,13 @@ async def stream(
     return _stream(mine, shared, run, 0, {"Location": place, "Content-Location": place})
 
 
-@runs.get("/{run}", responses=problems(404))
+@runs.get("/{run}")
 async def get_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
     """Return one run."""
     return await mine.runs.get(thread, run)
 
 
-@runs.get(
-    "/{run}/stream",
-    status_code=200,
-    response_class=EventStream,
-    responses=problems(404, 429),
-)
+@runs.get("/{run}/stream", status_code=200, response_class=EventStream, responses=problems(429))
 async def join_run(
     mine: Mine,
     shared: Shared,
@@ -101,7 +91,7 @@ async def join_run(
     return _stream(mine, shared, found, after if last_event_id is None else last_event_id)
 
 
-@runs.get("/{run}/wait", responses=problems(404))
+@runs.get("/{run}/wait")
 async def wait_run(
     mine: Mine,
     shared: Shared,
@@ -125,7 +115,7 @@ async def wait_run(
         closing.cancel()
 
 
-@runs.post("/{run}/cancel", responses=problems(404))
+@runs.post("/{run}/cancel")
 async def cancel_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
     """Cancel a run; the thread keeps the state of its last step. No effect on an ended one."""
     return await mine.runs.cancel(thread, run)

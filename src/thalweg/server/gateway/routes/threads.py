@@ -50,13 +50,13 @@ async def create_thread(
     return made
 
 
-@threads.get("/{thread}", responses=problems(404))
+@threads.get("/{thread}")
 async def get_thread(mine: Mine, thread: ThreadId) -> Thread:
     """Return the metadata of a thread."""
     return await mine.threads.get(thread)
 
 
-@threads.patch("/{thread}", responses=problems(404))
+@threads.patch("/{thread}")
 async def update_thread(
     mine: Mine, thread: ThreadId, change: Annotated[ThreadChange, Body(examples=[{"title": "New"}])]
 ) -> Thread:
@@ -64,7 +64,7 @@ async def update_thread(
     return await mine.threads.update(thread, change)
 
 
-@threads.delete("/{thread}", responses=problems(404, 409))
+@threads.delete("/{thread}", responses=problems(409))
 async def delete_thread(
     mine: Mine,
     thread: ThreadId,
@@ -81,13 +81,13 @@ async def delete_thread(
     return await mine.threads.delete(thread, forget=memory == "forget")
 
 
-@threads.get("/{thread}/state", responses=problems(404))
+@threads.get("/{thread}/state")
 async def get_state(mine: Mine, thread: ThreadId) -> State:
     """Return the state of a thread: its plan, its files, its pending questions."""
     return await mine.threads.state(thread)
 
 
-@threads.get("/{thread}/history", responses=problems(404))
+@threads.get("/{thread}/history")
 async def get_history(
     mine: Mine,
     thread: ThreadId,
@@ -101,7 +101,7 @@ async def get_history(
     return await mine.threads.history(thread, limit=limit, before=before, abandoned=abandoned)
 
 
-@threads.get("/{thread}/turns", responses=problems(404))
+@threads.get("/{thread}/turns")
 async def list_turns(
     mine: Mine,
     thread: ThreadId,
@@ -111,19 +111,19 @@ async def list_turns(
     return await mine.threads.turns(thread, edits_only=edits_only)
 
 
-@threads.get("/{thread}/context", responses=problems(404))
+@threads.get("/{thread}/context")
 async def get_context(mine: Mine, thread: ThreadId, turn: Number | None = None) -> Context:
     """Return the exact request of a turn, as the model received it; the newest by default."""
     return await mine.threads.context(thread, turn)
 
 
-@threads.post("/{thread}/compact", responses=problems(404, 409, 502))
+@threads.post("/{thread}/compact", responses=problems(409, 502))
 async def compact_thread(mine: Mine, thread: ThreadId) -> Done:
     """Compact now what can be; nothing is lost, and it can be undone."""
     return await mine.threads.compact(thread)
 
 
-@threads.post("/{thread}/rewind", responses=problems(404, 409))
+@threads.post("/{thread}/rewind", responses=problems(409))
 async def rewind_thread(
     mine: Mine, thread: ThreadId, to: Annotated[Rewind, Body(examples=[{"turn": 3}])]
 ) -> Done:
@@ -131,13 +131,13 @@ async def rewind_thread(
     return await mine.threads.rewind(thread, to)
 
 
-@threads.post("/{thread}/undo", responses=problems(404, 409))
+@threads.post("/{thread}/undo", responses=problems(409))
 async def undo_compaction(mine: Mine, thread: ThreadId, turn: Number | None = None) -> Done:
     """Undo a compaction; the newest where no turn is named."""
     return await mine.threads.undo(thread, turn)
 
 
-@threads.post("/{thread}/branch", status_code=201, responses=problems(404, 409))
+@threads.post("/{thread}/branch", status_code=201, responses=problems(409))
 async def branch_thread(
     mine: Mine, thread: ThreadId, branch: Annotated[Branch, Body(examples=[{"turn": 3}])]
 ) -> Thread:
@@ -148,13 +148,13 @@ async def branch_thread(
 _WORDS = Body(examples=[{"position": 0, "quote": "never touch the production database"}])
 
 
-@threads.post("/{thread}/pin", responses=problems(404, 409))
+@threads.post("/{thread}/pin", responses=problems(409))
 async def pin(mine: Mine, thread: ThreadId, words: Annotated[Pinned, _WORDS]) -> Done:
     """Keep words of the user verbatim in every context to come."""
     return await mine.threads.pin(thread, words)
 
 
-@threads.post("/{thread}/unpin", responses=problems(404, 409))
+@threads.post("/{thread}/unpin", responses=problems(409))
 async def unpin(mine: Mine, thread: ThreadId, words: Annotated[Pinned, _WORDS]) -> Done:
     """Let go of words that were pinned."""
     return await mine.threads.unpin(thread, words)
@@ -166,7 +166,7 @@ _LINES = {"application/jsonl": {"schema": {"type": "string"}}}
 @threads.get(
     "/{thread}/export",
     response_class=StreamingResponse,
-    responses={200: {"description": "One object a line.", "content": _LINES}, **problems(404)},
+    responses={200: {"description": "One object a line.", "content": _LINES}},
 )
 async def export_thread(mine: Mine, thread: ThreadId) -> StreamingResponse:
     """Write the whole thread as lines of JSON, as `thalweg thread export` does."""
