@@ -16,10 +16,6 @@ class SettingNotice:
     told: str
     kind: Literal["no effect", "taken as", "warning"]
 
-    def __str__(self) -> str:
-        """Format it as one line."""
-        return f"{self.place}: {self.place.key}: {self.told}"
-
 
 def doubts(root: Node, settings: Settings | None) -> Iterator[SettingNotice]:
     """Yield a notice for each valid setting that is perhaps not what was meant.

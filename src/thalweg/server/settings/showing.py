@@ -97,12 +97,7 @@ def _leaf(value: object, path: Path, root: Node) -> ShownSetting:
 
 
 def _told(value: object, node: Node | None) -> object:
-    """Return a value as it may be shown, with a variable in place of a secret.
-
-    Args:
-        value: The value.
-        node: Its node in the file, if it has one.
-    """
+    """Return a value as it may be shown, with the variable of its node in place of a secret."""
     if isinstance(value, Threshold):
         value = {"type": value.type, "value": value.value}
     if isinstance(value, Mapping):

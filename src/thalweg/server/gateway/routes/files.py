@@ -18,13 +18,10 @@ from thalweg.server.uploads.serving import ByteRange, answer_for
 
 files = APIRouter(prefix="/api/threads/{thread}", tags=["files"], route_class=GatewayRoute)
 _STEP = 1 << 20
-_BYTES = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+_BYTES = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
 _DOWNLOADS: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The file.", "content": {"*/*": _BYTES["application/octet-stream"]}},
-    206: {
-        "description": "The part asked for.",
-        "content": {"*/*": _BYTES["application/octet-stream"]},
-    },
+    200: {"description": "The file.", "content": _BYTES},
+    206: {"description": "The part asked for.", "content": _BYTES},
     304: {"description": "Not modified."},
 }
 
