@@ -1,5 +1,6 @@
 """What every route takes: whose things, which thread, how many; and what it may answer."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from thalweg.server.app.memory import TenantMemory
 from thalweg.server.gateway.authentication import OWNER
 from thalweg.server.gateway.budgets import Budgets
 from thalweg.server.gateway.metrics import Metrics
-from thalweg.server.gateway.rules import RuleBook
+from thalweg.server.gateway.rules import GatewayRules
 from thalweg.server.gateway.streams import Streams
 
 
@@ -25,7 +26,7 @@ class Gateway:
     streams: Streams
     metrics: Metrics
     budgets: Budgets
-    rules: RuleBook
+    rules: Callable[[], GatewayRules]
 
 
 async def _gateway(request: Request) -> Gateway:

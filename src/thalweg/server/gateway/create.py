@@ -23,7 +23,7 @@ from thalweg.server.gateway.routes.memory import memory
 from thalweg.server.gateway.routes.page import shows_its_page
 from thalweg.server.gateway.routes.runs import runs
 from thalweg.server.gateway.routes.threads import threads
-from thalweg.server.gateway.rules import CorsByRules, RuleBook
+from thalweg.server.gateway.rules import CorsByRules, rule_book
 from thalweg.server.gateway.streams import Streams
 from thalweg.server.settings import Settings
 
@@ -46,7 +46,7 @@ def create_app(
             provider; without it every process of the machine has access.
     """
     inside = open_app(app) if not isinstance(app, App) else app
-    rules = RuleBook(lambda: inside.settings.gateway, owner, token)
+    rules = rule_book(lambda: inside.settings.gateway, owner, token)
     metrics = Metrics()
     budgets = Budgets(lambda owner: rules().limits_of(owner), metrics.refused)
     inside.watch(metrics.happened)

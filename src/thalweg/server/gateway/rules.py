@@ -57,33 +57,26 @@ class GatewayRules:
         return self.owners.get(owner, self.usual)
 
 
-class RuleBook:
-    """Returns the rules of the current settings."""
+def rule_book(
+    settings: Callable[[], GatewaySettings], owner: str | None, token: str | None
+) -> Callable[[], GatewayRules]:
+    """Return a function that returns the rules: the same object until the settings change.
 
-    def __init__(
-        self,
-        settings: Callable[[], GatewaySettings],
-        owner: str | None = None,
-        token: str | None = None,
-    ) -> None:
-        """Create a rule book.
+    Args:
+        settings: Returns the current settings.
+        owner: The owner of everything, if the caller is already authenticated.
+        token: The token of callers on this machine if the settings have no keys.
+    """
+    rules = rules_of(settings(), owner, token)
 
-        Args:
-            settings: Returns the current settings.
-            owner: The owner of everything, if the caller is already authenticated.
-            token: The token of callers on this machine if the settings have no keys.
-        """
-        self._token = token
-        self._settings = settings
-        self._owner = owner
-        self._rules: GatewayRules | None = None
+    def current() -> GatewayRules:
+        nonlocal rules
+        now = settings()
+        if rules.settings is not now and rules.settings != now:
+            rules = rules_of(now, owner, token)
+        return rules
 
-    def __call__(self) -> GatewayRules:
-        """Return the rules; the same object until the settings change."""
-        now = self._settings()
-        if self._rules is None or (self._rules.settings is not now and self._rules.settings != now):
-            self._rules = rules_of(now, self._owner, self._token)
-        return self._rules
+    return current
 
 
 def rules_of(
