@@ -1,12 +1,15 @@
 """The base class of the parts of a client: sends requests over its connection."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from thalweg.client.calls import Answer, GatewayRequest
+from thalweg.client.calls import Answer, GatewayRequest, path_of
 
 if TYPE_CHECKING:  # httpx2 is loaded only by a program that makes a client
+    import httpx2
+
     from thalweg.client.connection import Connection
 
 
@@ -19,8 +22,21 @@ class Caller:
     async def _connected(self) -> "Connection":
         raise NotImplementedError
 
-    async def _ask(self, call: GatewayRequest, shape: type[Answer] | TypeAdapter[Answer]) -> Answer:
+    async def _ask(
+        self,
+        shape: type[Answer] | TypeAdapter[Answer],
+        method: str,
+        path: str,
+        *names: object,
+        query: Mapping[str, object] | None = None,
+        body: Mapping[str, Any] | None = None,
+        again: bool = False,
+        wait_s: float | None = None,
+    ) -> Answer:
+        """Send the request of a path with names in it, and return its parsed answer."""
+        place = path_of(path, *names)
+        call = GatewayRequest(method, place, query or {}, body, again=again, wait_s=wait_s)
         return await (await self._connected()).ask(call, shape)
 
-    async def _do(self, call: GatewayRequest) -> None:
-        await (await self._connected()).fetch(call)
+    async def _fetch(self, call: GatewayRequest) -> "httpx2.Response":
+        return await (await self._connected()).fetch(call)

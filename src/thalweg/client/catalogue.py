@@ -1,11 +1,11 @@
 """What there is to work with, what it cost, and whether the gateway is well."""
 
 from thalweg.client.caller import Caller
-from thalweg.client.calls import GatewayRequest, path_of
+from thalweg.client.calls import GatewayRequest
 from thalweg.server.api.catalogue import Health, Model, Models, Skill, Skills
 from thalweg.server.api.usage import OwnerUsage, ThreadUsage
 
-_UNAVAILABLE = frozenset({503})
+_HEALTH = GatewayRequest("GET", "/healthz", takes=frozenset({503}))
 
 
 class CatalogueCalls(Caller):
@@ -13,33 +13,32 @@ class CatalogueCalls(Caller):
 
     async def health(self) -> Health:
         """Return whether the gateway can work, with the reasons if not."""
-        return await self._ask(GatewayRequest("GET", "/healthz", takes=_UNAVAILABLE), Health)
+        return await (await self._connected()).ask(_HEALTH, Health)
 
     async def metrics(self) -> str:
         """Return the gateway's metrics in Prometheus format."""
-        return (await (await self._connected()).fetch(GatewayRequest("GET", "/metrics"))).text
+        return (await self._fetch(GatewayRequest("GET", "/metrics"))).text
 
     async def list_models(self) -> Models:
         """List the models that a run may name, the default first."""
-        return await self._ask(GatewayRequest("GET", "/api/models"), Models)
+        return await self._ask(Models, "GET", "/api/models")
 
     async def get_model(self, name: str) -> Model:
         """Return the metadata of a model."""
-        return await self._ask(GatewayRequest("GET", path_of("/api/models/{}", name)), Model)
+        return await self._ask(Model, "GET", "/api/models/{}", name)
 
     async def list_skills(self) -> Skills:
         """List the skills that agents can load."""
-        return await self._ask(GatewayRequest("GET", "/api/skills"), Skills)
+        return await self._ask(Skills, "GET", "/api/skills")
 
     async def get_skill(self, name: str) -> Skill:
         """Return a skill, with its text."""
-        return await self._ask(GatewayRequest("GET", path_of("/api/skills/{}", name)), Skill)
+        return await self._ask(Skill, "GET", "/api/skills/{}", name)
 
     async def get_usage(self) -> OwnerUsage:
         """Return the usage by thread and by model."""
-        return await self._ask(GatewayRequest("GET", "/api/usage"), OwnerUsage)
+        return await self._ask(OwnerUsage, "GET", "/api/usage")
 
     async def get_thread_usage(self, thread: str) -> ThreadUsage:
         """Return the usage of a thread, and the fill of its window."""
-        call = GatewayRequest("GET", path_of("/api/threads/{}/usage", thread))
-        return await self._ask(call, ThreadUsage)
+        return await self._ask(ThreadUsage, "GET", "/api/threads/{}/usage", thread)

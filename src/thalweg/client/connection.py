@@ -116,7 +116,7 @@ class Connection:
         return self._http.build_request(
             call.method,
             self._bases[self._at] + call.path,
-            params=_query(call.query),
+            params=_given(call.query),
             json=call.body if call.body is None else _given(call.body),
             files=[("files", file) for file in call.files] or None,
             headers=dict(call.headers),
@@ -127,8 +127,7 @@ class Connection:
 class ReconnectAttempts:
     """How often something was tried without getting on, and for how long to pause now."""
 
-    def __init__(self, most: int = TRIES) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._made = 1
 
     def got_on(self) -> None:
@@ -141,7 +140,7 @@ class ReconnectAttempts:
         Args:
             asked_s: The pause that a gateway asked for.
         """
-        if self._made >= self._most:
+        if self._made >= TRIES:
             return False
         longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**self._made)
         # Readers that lost one gateway together should not all come back together.
@@ -168,14 +167,5 @@ def asked_pause(response: httpx2.Response) -> float | None:
     return min(float(asked), _LONGEST_PAUSE_S) if asked.isdigit() else None
 
 
-def _given(body: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in body.items() if value is not None}
-
-
-def _query(given: Mapping[str, object]) -> dict[str, Any]:
-    """Return the query without `None` values, with booleans as in JSON."""
-    return {
-        name: str(value).lower() if isinstance(value, bool) else value
-        for name, value in given.items()
-        if value is not None
-    }
+def _given(values: Mapping[str, object]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

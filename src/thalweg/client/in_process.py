@@ -6,10 +6,12 @@ the next one, and receives a disconnect when the reader closes.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from contextvars import Context
 from typing import Any
 
 import httpx2
+from anyio import BrokenResourceError, ClosedResourceError, create_memory_object_stream
 
 from thalweg.errors import ConfigError
 
@@ -122,41 +124,39 @@ async def _performed(
 
 
 class _Exchange:
-    """One request and its response. Each change wakes all waiters."""
+    """One request and its response, whose parts are sent at the reader's speed."""
 
     def __init__(
         self, request: httpx2.Request, application: Application, state: dict[str, Any]
     ) -> None:
         self._request = request
         self._body = _body_of(request)
-        self._ahead: bytes | None = None
         self._is_read = False
-        self._is_gone = False
         self._is_whole = False
-        self._head: Message | None = None
-        self._part = b""
-        self._changed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._is_over = asyncio.Event()
+        self._head: asyncio.Future[Message | None] = asyncio.get_running_loop().create_future()
+        self._into, self._parts = create_memory_object_stream[bytes](1)
         work = _performed(application, _scope(request, state), self._receive, self._send)
         self.task = asyncio.create_task(work, context=Context())
-        self.task.add_done_callback(lambda _: self._change())
+        self.task.add_done_callback(lambda _: self._end())
 
     async def response(self) -> httpx2.Response:
         """Wait for the head of the answer."""
         try:
-            while self._head is None and not self.task.done():
-                await self._tick()
+            head = await self._head
         except asyncio.CancelledError:
             self.disconnect()
             raise
-        if self._head is None:
+        if head is None:
+            self.disconnect()
             raise self._death("before")
-        headers = self._head.get("headers", [])
-        return httpx2.Response(self._head["status"], headers=headers, stream=_ResponseStream(self))
+        headers = head.get("headers", [])
+        return httpx2.Response(head["status"], headers=headers, stream=_ResponseStream(self))
 
     def disconnect(self) -> None:
         """Notify the application that the reader has disconnected."""
-        self._is_gone = True
-        self._change()
+        self._is_over.set()
+        self._parts.close()
 
     async def parts(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives.
@@ -164,55 +164,46 @@ class _Exchange:
         Raises:
             RemoteProtocolError: The application failed before the end.
         """
-        while True:
-            while not (self._part or self._is_whole or self.task.done()):
-                await self._tick()
-            part, self._part = self._part, b""
-            self._change()
-            if part:
+        with suppress(ClosedResourceError):
+            async for part in self._parts:
                 yield part
-            elif self._is_whole:
-                return
-            else:
-                raise self._death("in")
+        if not self._is_whole:
+            raise self._death("in")
 
     async def _receive(self) -> Message:
-        if not self._is_read and not self._is_gone:
-            # Read one part ahead: only after the next read is it certain which part was the last.
-            part = self._ahead or await anext(self._body, b"")
-            self._ahead = await anext(self._body, None)
-            self._is_read = self._ahead is None
+        if not self._is_read and not self._is_over.is_set():
+            part = await anext(self._body, b"")
+            self._is_read = not part
             return {"type": "http.request", "body": part, "more_body": not self._is_read}
-        while not (self._is_gone or self._is_whole):
-            await self._tick()
+        await self._is_over.wait()
         return {"type": "http.disconnect"}
 
     async def _send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._head = message
-            self._change()
+            self._begin(message)
             return
         part = b"" if self._request.method == "HEAD" else message.get("body", b"")
-        while self._part and not self._is_gone:
-            await self._tick()
-        if not self._is_gone:  # what is sent to nobody is dropped, as servers do
-            self._part = part
-        self._is_whole = not message.get("more_body", False)
-        self._change()
+        if part:
+            with suppress(BrokenResourceError):  # what is sent to nobody is dropped
+                await self._into.send(part)
+        if not message.get("more_body", False):
+            self._is_whole = True
+            self._is_over.set()
+            self._into.close()
+
+    def _begin(self, head: Message | None) -> None:
+        if not self._head.done():
+            self._head.set_result(head)
+
+    def _end(self) -> None:
+        self._begin(None)
+        self._into.close()
 
     def _death(self, when: str) -> httpx2.RemoteProtocolError:
         said = f"the application ended {when} its answer"
         failure = httpx2.RemoteProtocolError(said, request=self._request)
         failure.__cause__ = None if self.task.cancelled() else self.task.exception()
         return failure
-
-    def _change(self) -> None:
-        changed, self._changed = self._changed, self._changed.get_loop().create_future()
-        if not changed.done():
-            changed.set_result(None)
-
-    async def _tick(self) -> None:
-        await asyncio.shield(self._changed)
 
 
 def _scope(request: httpx2.Request, state: dict[str, Any]) -> Message:
@@ -236,7 +227,8 @@ def _scope(request: httpx2.Request, state: dict[str, Any]) -> Message:
 async def _body_of(request: httpx2.Request) -> AsyncIterator[bytes]:
     if isinstance(request.stream, httpx2.AsyncByteStream):
         async for part in request.stream:
-            yield part
+            if part:
+                yield part
 
 
 class _ResponseStream(httpx2.AsyncByteStream):

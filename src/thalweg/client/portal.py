@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
+from functools import cache
 from typing import TypeVar
 from weakref import WeakSet
 
@@ -61,25 +62,21 @@ class Portal:
             if self._portal is None:
                 started = start_blocking_portal(name="thalweg-client")
                 self._portal = self._stack.enter_context(started)
-                _close_at_exit(self)
+                _open.add(self)
+                _close_at_exit()
             return self._portal
 
 
 _open: "WeakSet[Portal]" = WeakSet()
-_is_watched = False
 
 
-def _close_at_exit(portal: Portal) -> None:
+@cache
+def _close_at_exit() -> None:
     """Close what a program forgot to, while threads can still be started to do it."""
-    global _is_watched  # noqa: PLW0603 (once a process)
-    if not _is_watched:
-        _is_watched = True
-        # `atexit` is too late: by then executors accept no work, and closing files needs them.
-        # Hooks that shut executors down are registered at their import, and later hooks run first.
-
-        at_exit = getattr(threading, "_register_atexit", lambda _: None)
-        at_exit(_close_all)
-    _open.add(portal)
+    # `atexit` is too late: by then executors accept no work, and closing files needs them.
+    # Hooks that shut executors down are registered at their import, and later hooks run first.
+    at_exit = getattr(threading, "_register_atexit", lambda _: None)
+    at_exit(_close_all)
 
 
 def _close_all() -> None:

@@ -1,9 +1,8 @@
 """A gateway's answer that is none: the same error that the gateway met, or a `ClientError`."""
 
-from collections.abc import Iterator
-
 from pydantic import ValidationError
 
+from thalweg import errors
 from thalweg.errors import ClientError, ThalwegError
 from thalweg.server.api.problems import Problem
 
@@ -73,15 +72,11 @@ def _sentence(problem: Problem) -> str:
     return f"{said}: {faults}" if faults and faults not in said else said
 
 
-def _kinds(kind: type[ThalwegError]) -> Iterator[type[ThalwegError]]:
-    for child in kind.__subclasses__():
-        yield child
-        yield from _kinds(child)
-
-
-_KINDS = {
+_KINDS: dict[str, type[ThalwegError]] = {
     kind.code: kind
-    for kind in _kinds(ThalwegError)
-    if kind is not ClientError and "code" in vars(kind)
+    for kind in vars(errors).values()
+    if isinstance(kind, type)
+    and issubclass(kind, ThalwegError)
+    and kind not in {ThalwegError, ClientError}
 }
 """By code: errors that a gateway may meet."""

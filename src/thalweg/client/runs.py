@@ -10,13 +10,14 @@ from thalweg.client.caller import Caller
 from thalweg.client.calls import GatewayRequest, path_of
 from thalweg.client.problems import error_of
 from thalweg.errors import ClientError
+from thalweg.memory.facts.values import Mode
 from thalweg.server.api.events import RunCancelled, RunCompleted, RunFailed, RunInterrupted
 from thalweg.server.api.runs import Run, Runs
 
 if TYPE_CHECKING:  # httpx2 is for who makes a client
     from thalweg.client.streams import RunStream
 
-MemoryMode = Literal["on", "read_only", "incognito", "off"]
+MemoryMode = Mode
 IfBusy = Literal["reject", "cancel"]
 Blocks = Sequence[dict[str, JsonValue]]
 """A message's content blocks, as LangChain has them."""
@@ -83,7 +84,9 @@ class RunCalls(Caller):
         from thalweg.client.streams import RunStream  # noqa: PLC0415 (see its import above)
 
         thread, run = thread or _new_id(), run or _new_id()
-        asked = self._asked(text, resume, model, memory, place, if_busy, run)
+        asked = self._asked(
+            text, id=run, resume=resume, model=model, memory=memory, place=place, if_busy=if_busy
+        )
         start = GatewayRequest("POST", path_of(_RUNS + "/stream", thread), body=asked, again=True)
         return RunStream(self._connected, thread, run, start=start)
 
@@ -104,7 +107,7 @@ class RunCalls(Caller):
     ) -> Runs:
         """List the runs of a thread, the newest first."""
         query = {"limit": limit, "before": before}
-        return await self._ask(GatewayRequest("GET", path_of(_RUNS, thread), query), Runs)
+        return await self._ask(Runs, "GET", _RUNS, thread, query=query)
 
     async def start_run(
         self,
@@ -119,52 +122,31 @@ class RunCalls(Caller):
         run: str | None = None,
     ) -> Run:
         """Start a run without waiting for the answer; see `stream` for the arguments."""
-        asked = self._asked(text, resume, model, memory, place, if_busy, run or _new_id())
-        call = GatewayRequest("POST", path_of(_RUNS, thread), body=asked, again=True)
-        return await self._ask(call, Run)
+        run = run or _new_id()
+        asked = self._asked(
+            text, id=run, resume=resume, model=model, memory=memory, place=place, if_busy=if_busy
+        )
+        return await self._ask(Run, "POST", _RUNS, thread, body=asked, again=True)
 
     async def get_run(self, thread: str, run: str) -> Run:
         """Return the state of a run."""
-        return await self._ask(GatewayRequest("GET", path_of(_RUN, thread, run)), Run)
+        return await self._ask(Run, "GET", _RUN, thread, run)
 
     async def wait_run(self, thread: str, run: str, *, timeout_s: float = 60.0) -> Run:
         """Wait until a run has ended or the timeout has passed; return its state then."""
-        call = GatewayRequest(
-            "GET",
-            path_of(_RUN + "/wait", thread, run),
-            {"timeout": timeout_s},
-            wait_s=timeout_s + _SLACK_S,
-        )
-        return await self._ask(call, Run)
+        query, wait_s = {"timeout": timeout_s}, timeout_s + _SLACK_S
+        return await self._ask(Run, "GET", _RUN + "/wait", thread, run, query=query, wait_s=wait_s)
 
     async def cancel_run(self, thread: str, run: str) -> Run:
         """Cancel a run; its thread keeps the state of the last checkpoint."""
-        call = GatewayRequest("POST", path_of(_RUN + "/cancel", thread, run), again=True)
-        return await self._ask(call, Run)
+        return await self._ask(Run, "POST", _RUN + "/cancel", thread, run, again=True)
 
-    def _asked(
-        self,
-        text: str | Blocks | None,
-        resume: JsonValue,
-        model: str | None,
-        memory: MemoryMode,
-        place: str | None,
-        if_busy: IfBusy,
-        run: str,
-    ) -> dict[str, Any]:
+    def _asked(self, text: str | Blocks | None, **given: object) -> dict[str, Any]:
         """Return the body of `thalweg.server.api.runs.NewRun`; the same id twice is one run."""
-        blocks = None if text is None or isinstance(text, str) else list(text)
-        return {
-            "id": run,
-            "message": text if isinstance(text, str) else None,
-            "messages": None if blocks is None else [{"role": "user", "content": blocks}],
-            "resume": resume,
-            "model": model,
-            "memory": memory,
-            "agent": self._agent,
-            "place": place,
-            "if_busy": if_busy,
-        }
+        is_short = text is None or isinstance(text, str)
+        blocks = None if is_short else [{"role": "user", "content": text}]
+        asked = {"message": text if is_short else None, "messages": blocks, "agent": self._agent}
+        return {**asked, **given}
 
 
 def _new_id() -> str:

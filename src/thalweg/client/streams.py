@@ -61,16 +61,13 @@ class RunStream:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def __aiter__(self) -> AsyncGenerator[Numbered]:
-        return self._follow()
-
     async def aclose(self) -> None:
         """Close the stream; the run continues."""
         self._ended.set()
         if self._response is not None:
             await self._response.aclose()
 
-    async def _follow(self) -> AsyncGenerator[Numbered]:
+    async def __aiter__(self) -> AsyncGenerator[Numbered]:
         connection = await self._connect()
         tries = ReconnectAttempts()
         while not self._ended.is_set():

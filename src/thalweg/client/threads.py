@@ -38,21 +38,21 @@ class ThreadCalls(Caller):
             words: Of their titles.
         """
         query = {"limit": limit, "before": before, "q": words}
-        return await self._ask(GatewayRequest("GET", "/api/threads", query), Threads)
+        return await self._ask(Threads, "GET", "/api/threads", query=query)
 
     async def create_thread(self, thread: str | None = None, *, title: str = "") -> Thread:
         """Make a thread, with an id of yours or a new one."""
         body = {"id": thread, "title": title}
-        return await self._ask(GatewayRequest("POST", "/api/threads", body=body), Thread)
+        return await self._ask(Thread, "POST", "/api/threads", body=body)
 
     async def get_thread(self, thread: str) -> Thread:
         """Return the metadata of a thread."""
-        return await self._ask(GatewayRequest("GET", path_of(_THREAD, thread)), Thread)
+        return await self._ask(Thread, "GET", _THREAD, thread)
 
     async def update_thread(self, thread: str, *, title: str) -> Thread:
         """Set the title of a thread."""
-        call = GatewayRequest("PATCH", path_of(_THREAD, thread), body={"title": title}, again=True)
-        return await self._ask(call, Thread)
+        body = {"title": title}
+        return await self._ask(Thread, "PATCH", _THREAD, thread, body=body, again=True)
 
     async def delete_thread(
         self, thread: str, *, memory: Literal["forget"] | None = None
@@ -65,12 +65,12 @@ class ThreadCalls(Caller):
         Raises:
             BusyError: A run of it has not ended.
         """
-        call = GatewayRequest("DELETE", path_of(_THREAD, thread), {"memory": memory})
-        return await self._ask(call, DeletedThread)
+        query = {"memory": memory}
+        return await self._ask(DeletedThread, "DELETE", _THREAD, thread, query=query)
 
     async def get_state(self, thread: str) -> State:
         """Return the state of a thread: todos, files, and pending questions."""
-        return await self._ask(GatewayRequest("GET", path_of(_THREAD + "/state", thread)), State)
+        return await self._ask(State, "GET", _THREAD + "/state", thread)
 
     async def get_history(
         self,
@@ -89,36 +89,29 @@ class ThreadCalls(Caller):
             abandoned: Whether to include messages abandoned by rewinds.
         """
         query = {"limit": limit, "before": before, "abandoned": abandoned}
-        return await self._ask(
-            GatewayRequest("GET", path_of(_THREAD + "/history", thread), query), History
-        )
+        return await self._ask(History, "GET", _THREAD + "/history", thread, query=query)
 
     async def list_turns(self, thread: str, *, edits_only: bool | None = None) -> Turns:
         """List the turns of a thread with what was decided before each, oldest first."""
         query = {"edits_only": edits_only}
-        return await self._ask(
-            GatewayRequest("GET", path_of(_THREAD + "/turns", thread), query), Turns
-        )
+        return await self._ask(Turns, "GET", _THREAD + "/turns", thread, query=query)
 
     async def get_context(self, thread: str, *, turn: int | None = None) -> Context:
         """Return the exact request of a turn; the newest by default."""
-        call = GatewayRequest("GET", path_of(_THREAD + "/context", thread), {"turn": turn})
-        return await self._ask(call, Context)
+        query = {"turn": turn}
+        return await self._ask(Context, "GET", _THREAD + "/context", thread, query=query)
 
     async def compact_thread(self, thread: str) -> Done:
         """Fold what can be folded, now."""
-        call = GatewayRequest("POST", path_of(_THREAD + "/compact", thread), wait_s=_LONG_S)
-        return await self._ask(call, Done)
+        return await self._ask(Done, "POST", _THREAD + "/compact", thread, wait_s=_LONG_S)
 
     async def rewind_thread(self, thread: str, turn: int) -> Done:
         """Restore a thread's state after a turn; later messages are kept aside."""
-        call = GatewayRequest("POST", path_of(_THREAD + "/rewind", thread), body={"turn": turn})
-        return await self._ask(call, Done)
+        return await self._ask(Done, "POST", _THREAD + "/rewind", thread, body={"turn": turn})
 
     async def undo_compaction(self, thread: str, *, turn: int | None = None) -> Done:
         """Take back the compaction of a turn; the newest where none is named."""
-        call = GatewayRequest("POST", path_of(_THREAD + "/undo", thread), {"turn": turn})
-        return await self._ask(call, Done)
+        return await self._ask(Done, "POST", _THREAD + "/undo", thread, query={"turn": turn})
 
     async def branch_thread(
         self, thread: str, branch: str | None = None, *, turn: int | None = None, title: str = ""
@@ -132,24 +125,19 @@ class ThreadCalls(Caller):
             title: The new thread's title.
         """
         body = {"id": branch, "turn": turn, "title": title}
-        call = GatewayRequest("POST", path_of(_THREAD + "/branch", thread), body=body)
-        return await self._ask(call, Thread)
+        return await self._ask(Thread, "POST", _THREAD + "/branch", thread, body=body)
 
     async def pin(self, thread: str, position: int, quote: str) -> Done:
         """Keep words of the user verbatim in every compaction."""
         body = {"position": position, "quote": quote}
-        return await self._ask(
-            GatewayRequest("POST", path_of(_THREAD + "/pin", thread), body=body), Done
-        )
+        return await self._ask(Done, "POST", _THREAD + "/pin", thread, body=body)
 
     async def unpin(self, thread: str, position: int, quote: str) -> Done:
         """Unpin words."""
         body = {"position": position, "quote": quote}
-        return await self._ask(
-            GatewayRequest("POST", path_of(_THREAD + "/unpin", thread), body=body), Done
-        )
+        return await self._ask(Done, "POST", _THREAD + "/unpin", thread, body=body)
 
     async def export_thread(self, thread: str) -> str:
         """Return a thread as JSON lines, as `thalweg thread export` does."""
         call = GatewayRequest("GET", path_of(_THREAD + "/export", thread), wait_s=_LONG_S)
-        return (await (await self._connected()).fetch(call)).text
+        return (await self._fetch(call)).text

@@ -6,7 +6,7 @@ a file or from Python.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NoReturn, Self
 
@@ -111,6 +111,17 @@ def choices(name: str, known: Sequence[str]) -> str:
     return f"{meant}use {', '.join(known)}"
 
 
+def dotted(path: Iterable[str | int], above: str = "") -> str:
+    """Return a path as it is written in errors, below the one above it.
+
+    Example:
+        >>> dotted(("models", 0, "window")), dotted((1,), "models")
+        ('models[0].window', 'models[1]')
+    """
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return f"{above}{''.join(steps)}".removeprefix(".")
+
+
 def in_words(where: str, error: ErrorDetails, *, shown: str | None = None) -> ConfigError:
     """Convert an error of pydantic.
 
@@ -120,10 +131,7 @@ def in_words(where: str, error: ErrorDetails, *, shown: str | None = None) -> Co
         shown: What to quote in place of the value, such as for a secret.
     """
     said = error.get("ctx", {})
-    path = where
-    for step in (*error["loc"], *said.get("key", ())):
-        path += f"[{step}]" if isinstance(step, int) else f".{step}"
-    path = path.removeprefix(".")
+    path = dotted((*error["loc"], *said.get("key", ())), where)
     if error["type"] == "setting":
         return ConfigError(path, said["problem"], said["mend"])
     if error["type"] == "missing":

@@ -1,14 +1,10 @@
 """Files of a thread in the HTTP API."""
 
-from datetime import datetime
-
-from pydantic import BaseModel, ConfigDict
+from thalweg.server.api.shape import Moment, Shape
 
 
-class FileStat(BaseModel):
+class FileStat(Shape):
     """A file of a thread."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     """As the agent sees it: `/uploads/report.pdf`."""
@@ -16,15 +12,13 @@ class FileStat(BaseModel):
     size: int
     """Bytes."""
     media_type: str
-    modified: datetime
+    modified: Moment
     etag: str
     """Changes whenever the content changes; without quotation marks."""
 
 
-class Artifacts(BaseModel):
+class Artifacts(Shape):
     """Files that an agent has made: all that were not uploaded."""
-
-    model_config = ConfigDict(frozen=True)
 
     files: tuple[FileStat, ...]
     """Sorted by path."""
@@ -32,10 +26,8 @@ class Artifacts(BaseModel):
     """Whether there are more than are listed."""
 
 
-class Upload(BaseModel):
+class Upload(Shape):
     """A file that was uploaded to a thread."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     """Stored name; may differ from the name of the upload."""
@@ -48,14 +40,12 @@ class Upload(BaseModel):
     """SHA-256 of the content, in hexadecimal."""
     text_path: str | None = None
     """Path of its text as Markdown, if it is a document that could be converted."""
-    created: datetime
+    created: Moment
     note: str = ""
     """A note for the sender: why there is no text, or that the file was renamed."""
 
 
-class Uploads(BaseModel):
+class Uploads(Shape):
     """Files that were uploaded to a thread, by name."""
-
-    model_config = ConfigDict(frozen=True)
 
     items: tuple[Upload, ...]

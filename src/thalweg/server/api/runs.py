@@ -4,6 +4,7 @@ from typing import Literal, Self
 
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
+from thalweg.memory.facts.values import Mode
 from thalweg.server.api.problems import Problem
 from thalweg.server.api.shape import Identifier, Moment, Shape
 
@@ -42,7 +43,7 @@ class NewRun(Shape):
     """The answer to `State.questions`: LangGraph's `Command(resume=…)`."""
     model: str | None = None
     """A name of `/api/models`; by default the agent's own."""
-    memory: Literal["on", "read_only", "incognito", "off"] = "on"
+    memory: Mode = "on"
     agent: Identifier | None = None
     """The agent whose own memory is used; by default the one that all agents share."""
     place: str | None = Field(default=None, max_length=500)

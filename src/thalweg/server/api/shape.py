@@ -18,7 +18,5 @@ Identifier = Annotated[
 """An id that is safe in a path: letters, digits, `.`, `_` and `-`."""
 Moment = datetime
 """With its offset from UTC."""
-Limit = Annotated[int, Field(ge=1, le=1000)]
-"""Most items to return."""
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
 """Number of a turn, a message or an event; databases fail over larger ones."""

@@ -14,6 +14,7 @@ from thalweg.server.app.memory import TenantMemory
 from thalweg.server.gateway.authentication import OWNER
 from thalweg.server.gateway.budgets import Budgets
 from thalweg.server.gateway.metrics import Metrics
+from thalweg.server.gateway.rules import GatewayRules
 from thalweg.server.gateway.streams import Streams
 
 
@@ -25,8 +26,7 @@ class Gateway:
     streams: Streams
     metrics: Metrics
     budgets: Budgets
-    is_locked: Callable[[], bool]
-    """Whether callers must authenticate."""
+    rules: Callable[[], GatewayRules]
 
 
 async def _gateway(request: Request) -> Gateway:
@@ -67,13 +67,10 @@ Name = Annotated[
 """A name or an id in a path that is not the gateway's own; of printable characters."""
 Many = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of items.")]
 Words = Annotated[str, Query(max_length=2_000, description="Words to search for.")]
-NUMBERS_END = 2**31 - 1
-"""No turn, position or event has a larger number; databases fail over larger ones."""
-Number = Annotated[int, Query(ge=0, le=NUMBERS_END)]
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the documented errors of a route, in addition to those of all routes."""
+    """Return the documented errors of a route, in addition to those of all routes of its kind."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {status: {"description": WHY[status], "content": content} for status in statuses}
 

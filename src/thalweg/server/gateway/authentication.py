@@ -7,37 +7,22 @@ from anything else in a request.
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from ipaddress import ip_address
-from typing import Protocol
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
-from thalweg.server.gateway.problems import GatewayRefusal, refuse
+from thalweg.server.gateway.problems import GatewayRefusal
+from thalweg.server.settings.sections.gateway import is_loopback
 
 LOCAL = "local"
 """The owner of everything if callers need not authenticate."""
 _KEY_HEADER = "x-api-key"
 OWNER = "thalweg.owner"
 """Where in a request's scope its owner is noted."""
-_OPEN = frozenset({"/", "/healthz", "/docs", "/openapi.json", "/favicon.ico"})
-"""Paths that reveal no owner's data."""
 UNKNOWN = "this key is unknown here"
 _CHALLENGE = 'Bearer realm="thalweg"'
-
-
-class TokenReader(Protocol):
-    """Reads bearer tokens."""
-
-    async def owner(self, token: str) -> str:
-        """Return the owner of a token.
-
-        Raises:
-            Refusal: It is not valid.
-        """
-        ...
 
 
 class Keys:
@@ -51,9 +36,6 @@ class Keys:
         """
         self._owners = tuple((_hashed(key), owner) for key, owner in owners)
 
-    def __len__(self) -> int:
-        return len(self._owners)
-
     def owner(self, key: str) -> str | None:
         """Return the owner of a key; all keys are compared, in constant time each."""
         given = _hashed(key)
@@ -64,45 +46,8 @@ class Keys:
         return found
 
 
-class Lock(Protocol):
-    """Decides for one gateway who may come in."""
-
-    async def owner(self, headers: Headers, scope: Scope) -> str:
-        """Return the owner of a request.
-
-        Raises:
-            Refusal: It is not allowed.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class KeyLock:
-    """Lets in who brings a key or a token; who brings two, if both are the same owner's."""
-
-    keys: Keys
-    tokens: TokenReader | None = None
-
-    async def owner(self, headers: Headers, scope: Scope) -> str:
-        """Return the owner of a request; see `Lock.owner`."""
-        del scope
-        given = headers.get(_KEY_HEADER)
-        bearer = _bearer(headers)
-        owners = set()
-        if given is not None:
-            owners.add(self.keys.owner(given))
-        if bearer is not None:
-            owners.add(self.keys.owner(bearer) or await self._of_token(bearer))
-        if not owners:
-            said = "send credentials: Authorization: Bearer KEY"
-            raise unauthorized("auth.missing", said, "")
-        owner = owners.pop()
-        if owner is None or owners:
-            raise unauthorized("auth.unknown", UNKNOWN, "invalid_token")
-        return owner
-
-    async def _of_token(self, bearer: str) -> str | None:
-        return None if self.tokens is None else await self.tokens.owner(bearer)
+Lock = Callable[[Scope], Awaitable[str]]
+"""Returns the owner of a request, or raises the `GatewayRefusal` of one that is not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +61,15 @@ class LoopbackLock:
     origins: frozenset[str] = frozenset()
     """Allowed origins, in addition to the gateway's own."""
 
-    async def owner(self, headers: Headers, scope: Scope) -> str:
-        """Return the owner of a request; see `Lock.owner`."""
+    async def __call__(self, scope: Scope) -> str:
+        """Return the owner of a request; see `Lock`."""
+        headers = Headers(scope=scope)
         client = scope.get("client")
-        if client is not None and not is_this_machine(client[0]):
+        if client is not None and not is_loopback(client[0]):
             said = "without a key, only this machine has access; set gateway.keys"
             raise GatewayRefusal(403, "auth.not_local", said)
         host = headers.get("host", "")
-        if not is_this_machine(_name_of(host)):
+        if not is_loopback(_name_of(host)):
             said = "without a key, this gateway is reached as localhost alone; set gateway.keys"
             raise GatewayRefusal(403, "auth.host", said)
         origin = headers.get("origin")
@@ -142,16 +88,37 @@ class LoopbackLock:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenLock:
-    """Lets in who is on this machine, as `LoopbackLock` does, and brings its token."""
+class KeyLock:
+    """Lets in who brings a key or a token; who brings two, if both are the same owner's."""
 
-    keys: KeyLock
-    machine: LoopbackLock
+    keys: Keys
+    tokens: Callable[[str], Awaitable[str]] | None = None
+    """Returns the owner of a bearer token that is no key, or raises a `GatewayRefusal`."""
+    machine: LoopbackLock | None = None
+    """Who must be let in by it as well."""
 
-    async def owner(self, headers: Headers, scope: Scope) -> str:
-        """Return the owner of a request; see `Lock.owner`."""
-        await self.machine.owner(headers, scope)
-        return await self.keys.owner(headers, scope)
+    async def __call__(self, scope: Scope) -> str:
+        """Return the owner of a request; see `Lock`."""
+        if self.machine is not None:
+            await self.machine(scope)
+        headers = Headers(scope=scope)
+        given = headers.get(_KEY_HEADER)
+        bearer = _bearer(headers)
+        owners = set()
+        if given is not None:
+            owners.add(self.keys.owner(given))
+        if bearer is not None:
+            owners.add(self.keys.owner(bearer) or await self._of_token(bearer))
+        if not owners:
+            said = "send credentials: Authorization: Bearer KEY"
+            raise unauthorized("auth.missing", said, "")
+        owner = owners.pop()
+        if owner is None or owners:
+            raise unauthorized("auth.unknown", UNKNOWN, "invalid_token")
+        return owner
+
+    async def _of_token(self, bearer: str) -> str | None:
+        return None if self.tokens is None else await self.tokens(bearer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,68 +127,9 @@ class OpenLock:
 
     whose: str
 
-    async def owner(self, headers: Headers, scope: Scope) -> str:
-        """Return the owner of a request; see `Lock.owner`."""
-        del headers, scope
+    async def __call__(self, _: Scope) -> str:
+        """Return the owner of a request; see `Lock`."""
         return self.whose
-
-
-class AccessRules(Protocol):
-    """Decides which requests are allowed."""
-
-    @property
-    def lock(self) -> Lock:
-        """Of everything else."""
-        ...
-
-    @property
-    def metrics(self) -> Lock | None:
-        """Of `/metrics`; `None`: everybody may."""
-        ...
-
-
-class AuthenticationMiddleware:
-    """ASGI middleware: notes the owner of a request, or refuses it before its body is read."""
-
-    def __init__(self, application: ASGIApp, rules: Callable[[], AccessRules]) -> None:
-        self._application = application
-        self._rules = rules
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or answer it."""
-        if scope["type"] == "http" and (lock := self._lock_of(scope["path"])) is not None:
-            try:
-                owner = await lock.owner(Headers(scope=scope), scope)
-            except GatewayRefusal as refusal:
-                await refuse(refusal, scope, receive, send)
-                return
-            scope[OWNER] = owner
-        await self._application(scope, receive, send)
-
-    def _lock_of(self, path: str) -> Lock | None:
-        if path == "/metrics":
-            return self._rules().metrics
-        is_open = path in _OPEN or path.startswith("/docs/")
-        return None if is_open else self._rules().lock
-
-
-def is_this_machine(name: str) -> bool:
-    """Return whether a host's name or address is this machine's.
-
-    Example:
-        >>> [is_this_machine(name) for name in ("localhost", "127.0.0.1", "::ffff:127.0.0.1")]
-        [True, True, True]
-        >>> [is_this_machine(name) for name in ("10.0.0.1", "evil.example", "")]
-        [False, False, False]
-    """
-    if name.lower() == "localhost":
-        return True
-    try:
-        address = ip_address(name)
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return address.is_loopback if mapped is None else bool(mapped.is_loopback)
 
 
 def unauthorized(code: str, detail: str, error: str) -> GatewayRefusal:

@@ -14,9 +14,10 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.requests import ClientDisconnect
+from starlette.types import Message, Receive, Scope
 
-from thalweg.server.gateway.problems import GatewayRefusal, refuse
+from thalweg.server.gateway.problems import GatewayRefusal
 from thalweg.server.gateway.structure import JsonBounds, JsonBoundsError, parsed
 
 MIB = 1 << 20
@@ -55,8 +56,12 @@ class BodyLimits:
     """Seconds that may pass until the next part of a body comes."""
 
 
-class ParsedRoute(APIRoute):
-    """A route whose handler takes the JSON that `Bodies` parsed, in place of parsing it again."""
+class GatewayRoute(APIRoute):
+    """An operation with its function's name, which takes the JSON that `bounded_body` parsed."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:  # noqa: ANN401 (as FastAPI has it)
+        operation = given.pop("operation_id", None) or endpoint.__name__
+        super().__init__(path, endpoint, operation_id=operation, **given)
 
     def get_route_handler(self) -> Callable[[Request], Any]:
         """Return the handler of a request; see `APIRoute.get_route_handler`."""
@@ -74,52 +79,37 @@ class _ParsedRequest(Request):
         return self.scope[_PARSED] if _PARSED in self.scope else await super().json()
 
 
-class Bodies:
-    """ASGI middleware that refuses bodies no route should see."""
+async def bounded_body(scope: Scope, receive: Receive, limits: BodyLimits) -> Receive:
+    """Return the `receive` of a request whose body is within its limits.
 
-    def __init__(self, application: ASGIApp, limits: Callable[[], BodyLimits]) -> None:
-        self._application = application
-        self._limits = limits
+    Parsed JSON is stored in the scope.
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Look at the body, where there is one."""
-        if scope["type"] != "http" or scope["method"] in _BODILESS:
-            await self._application(scope, receive, send)
-            return
-        try:
-            bounded = await self._looked_at(scope, receive)
-            await self._application(scope, bounded, send)
-        except GatewayRefusal as refusal:
-            await refuse(refusal, scope, receive, send)
-
-    async def _looked_at(self, scope: Scope, receive: Receive) -> Receive:
-        """Return the application's `receive` function; parsed JSON is stored in the scope.
-
-        Raises:
-            Refusal: The body is not allowed.
-        """
-        headers = Headers(scope=scope)
-        length = headers.get("content-length", "")
-        if length == "0" or not (length or "transfer-encoding" in headers):
-            return receive
-        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        is_json = kind == "application/json" or kind.endswith("+json")
-        if not is_json and kind != "multipart/form-data":
-            told = f"a body of type {kind}" if kind else "a body without a type"
-            mend = "send JSON as application/json, files as multipart/form-data"
-            raise GatewayRefusal(415, "request.media_type", f"{told} is not taken; {mend}")
-        limits = self._limits()
-        bounds = limits.json_of(scope["path"])
-        most = bounds.bytes if is_json else limits.form_bytes
-        if length.isdecimal() and int(length[:20]) > most:
-            raise too_large(most)
-        bounded = _Bounded(receive, most, limits.part_s)
-        if not is_json:
-            return bounded
-        body = await _whole(bounded)
-        if body:
-            scope[_PARSED] = await _parse(body, bounds)
-        return _again(body, bounded)
+    Raises:
+        GatewayRefusal: The body is not allowed.
+    """
+    if scope["method"] in _BODILESS:
+        return receive
+    headers = Headers(scope=scope)
+    length = headers.get("content-length", "")
+    if length == "0" or not (length or "transfer-encoding" in headers):
+        return receive
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_json = kind == "application/json" or kind.endswith("+json")
+    if not is_json and kind != "multipart/form-data":
+        told = f"a body of type {kind}" if kind else "a body without a type"
+        mend = "send JSON as application/json, files as multipart/form-data"
+        raise GatewayRefusal(415, "request.media_type", f"{told} is not taken; {mend}")
+    bounds = limits.json_of(scope["path"])
+    most = bounds.bytes if is_json else limits.form_bytes
+    if length.isdecimal() and int(length[:20]) > most:
+        raise too_large(most)
+    bounded = _Bounded(receive, most, limits.part_s)
+    if not is_json:
+        return bounded
+    body = await _whole(scope, bounded)
+    if body:
+        scope[_PARSED] = await _parse(body, bounds)
+    return _again(body, bounded)
 
 
 def too_large(most: int) -> GatewayRefusal:
@@ -151,16 +141,12 @@ class _Bounded:
         return message
 
 
-async def _whole(receive: Receive) -> bytes:
-    parts = []
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            break  # gone before it was whole: what is there is no JSON
-        parts.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            break
-    return b"".join(parts)
+async def _whole(scope: Scope, receive: Receive) -> bytes:
+    try:
+        return await Request(scope, receive).body()
+    except ClientDisconnect:
+        said = "the body is not JSON: its sender is gone; nothing was done"
+        raise GatewayRefusal(400, "request.malformed", said) from None
 
 
 async def _parse(body: bytes, bounds: JsonBounds) -> object:

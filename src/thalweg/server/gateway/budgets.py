@@ -5,18 +5,16 @@ Rates are token buckets of one gateway; runs at once are counted in the journal,
 
 import math
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from threading import Lock
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-
 from thalweg.server.app.performing.watching import Happened, ModelCalled
-from thalweg.server.gateway.authentication import OWNER
-from thalweg.server.gateway.problems import GatewayRefusal, refuse
+from thalweg.server.gateway.problems import GatewayRefusal
 from thalweg.server.settings.sections.gateway import OwnerLimits
 
 _MOST_OWNERS = 10_000
@@ -87,7 +85,7 @@ class Budgets:
         self._refused = refused
         self._clock = clock
         self._today = today
-        self._owners: OrderedDict[str, _Owner] = OrderedDict()
+        self._of: Callable[[str], _Owner] = lru_cache(_MOST_OWNERS)(lambda _: _Owner())
         self._tokens: Counter[str] = Counter()
         self._day: date = today().date()
         self._lock = Lock()
@@ -159,29 +157,3 @@ class Budgets:
             seconds = max(1, math.ceil(wait_s))
             told = f"your limit is {said}; try again in {seconds} s"
             raise GatewayRefusal(429, f"limit.{limit}", told, {"Retry-After": str(seconds)})
-
-    def _of(self, owner: str) -> _Owner:
-        found = self._owners.pop(owner, None) or _Owner()
-        self._owners[owner] = found
-        if len(self._owners) > _MOST_OWNERS:
-            self._owners.popitem(last=False)
-        return found
-
-
-class RequestBudget:
-    """ASGI middleware that counts the requests of each owner, after authentication."""
-
-    def __init__(self, application: ASGIApp, budgets: Budgets) -> None:
-        self._application = application
-        self._budgets = budgets
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Count one request, or refuse it before its body is read."""
-        owner = scope.get(OWNER) if scope["type"] == "http" else None
-        if owner is not None:
-            try:
-                self._budgets.take_request(owner)
-            except GatewayRefusal as refusal:
-                await refuse(refusal, scope, receive, send)
-                return
-        await self._application(scope, receive, send)

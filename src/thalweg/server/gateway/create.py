@@ -9,9 +9,8 @@ from starlette.middleware import Middleware
 
 from thalweg.server.app import App, open_app
 from thalweg.server.gateway.access import Gateway
-from thalweg.server.gateway.authentication import AuthenticationMiddleware
-from thalweg.server.gateway.bodies import Bodies
-from thalweg.server.gateway.budgets import Budgets, RequestBudget
+from thalweg.server.gateway.admission import Admission
+from thalweg.server.gateway.budgets import Budgets
 from thalweg.server.gateway.document import documents_itself
 from thalweg.server.gateway.metrics import Metrics
 from thalweg.server.gateway.observing import RequestObserver
@@ -24,7 +23,7 @@ from thalweg.server.gateway.routes.memory import memory
 from thalweg.server.gateway.routes.page import shows_its_page
 from thalweg.server.gateway.routes.runs import runs
 from thalweg.server.gateway.routes.threads import threads
-from thalweg.server.gateway.rules import CorsByRules, RuleBook
+from thalweg.server.gateway.rules import CorsByRules, rule_book
 from thalweg.server.gateway.streams import Streams
 from thalweg.server.settings import Settings
 
@@ -47,15 +46,12 @@ def create_app(
             provider; without it every process of the machine has access.
     """
     inside = open_app(app) if not isinstance(app, App) else app
-    rules = RuleBook(lambda: inside.settings.gateway, owner, token)
+    rules = rule_book(lambda: inside.settings.gateway, owner, token)
     metrics = Metrics()
     budgets = Budgets(lambda owner: rules().limits_of(owner), metrics.refused)
     inside.watch(metrics.happened)
     inside.watch(budgets.happened)
     streams = Streams(lambda: inside.settings.gateway.max_streams, metrics.refused)
-
-    def is_locked() -> bool:
-        return rules().is_locked
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -73,15 +69,13 @@ def create_app(
         middleware=[
             Middleware(RequestObserver, metrics),
             Middleware(CorsByRules, rules),
-            Middleware(AuthenticationMiddleware, rules),
-            Middleware(RequestBudget, budgets),
-            Middleware(Bodies, lambda: rules().bodies),
+            Middleware(Admission, rules, budgets),
         ],
     )
-    application.state.gateway = Gateway(inside, streams, metrics, budgets, is_locked)
+    application.state.gateway = Gateway(inside, streams, metrics, budgets, rules)
     answers_problems(application)
     for router in (runs, threads, files, memory, facts, catalogue, health):
         application.include_router(router)
-    documents_itself(application, is_locked)
+    documents_itself(application, lambda: rules().is_locked)
     shows_its_page(application)
     return application

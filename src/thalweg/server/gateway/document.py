@@ -1,50 +1,23 @@
 """The OpenAPI document: what FastAPI makes of the routes, with errors, security and words."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from thalweg.engine.data_files import read_table
 from thalweg.server.api.events import EVENT
-from thalweg.server.api.problems import MEDIA_TYPE, Problem
-from thalweg.server.gateway.access import WHY
+from thalweg.server.api.problems import Problem
+from thalweg.server.gateway.access import problems
 
-TITLE = "Thalweg"
-_ABOUT = """\
-Conversations and tasks of any length inside a model's window, with nothing lost.
-
-**Begin** with `POST /api/threads/{thread}/runs/stream` and a body of `{"message": "Hello"}`:
-the thread is created, an agent answers, and its events stream as they come. To resume
-a stream, send `GET …/runs/{run}/stream` with the header `Last-Event-ID`.
-
-**Errors** are problem details (RFC 9457): `detail` is one sentence with the problem and its fix,
-`code` is stable and dotted, `faults` list the errors of a request.
-"""
-_TAGS = {
-    "runs": "Start, follow and cancel runs of an agent.",
-    "threads": "Conversations: messages, decisions about the context, undo.",
-    "files": "Files sent to an agent, and files that it made.",
-    "memory": "Memory across threads, as a whole.",
-    "facts": "Memory across threads, fact by fact.",
-    "models": "Models that a run may name.",
-    "skills": "Skills that agents load.",
-    "usage": "Tokens and money.",
-    "gateway": "For operators.",
-}
-_BEARER = {
-    "type": "http",
-    "scheme": "bearer",
-    "description": "A key of `gateway.keys`, or a token of the provider in `gateway.oidc`.",
-}
-_KEY = {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same key."}
 _SCHEMA = "#/components/schemas/{model}"
 _EVENT = "The `data` of a run's server-sent events; `event` is its `type`."
-_EVERYWHERE = (422, 500, 503)
+_EVERYWHERE = (403, 422, 500, 503)
 _WITH_A_BODY = (400, 408, 413, 415)
-_LOCKED = (401,)
 
 
 def documents_itself(application: FastAPI, is_locked: Callable[[], bool]) -> None:
@@ -54,25 +27,20 @@ def documents_itself(application: FastAPI, is_locked: Callable[[], bool]) -> Non
         application: The application, with all its routes.
         is_locked: Whether callers must authenticate.
     """
-    made: dict[bool, dict[str, Any]] = {}
-
-    def openapi() -> dict[str, Any]:
-        locked = is_locked()
-        if locked not in made:
-            made[locked] = _document(application, locked=locked)
-        return made[locked]
-
-    application.openapi = openapi  # type: ignore[method-assign]  # as FastAPI's manual has it
+    made = cache(lambda locked: _document(application, locked=locked))
+    # As FastAPI's manual has it.
+    application.openapi = lambda: made(is_locked())  # type: ignore[method-assign]
 
 
 def _document(application: FastAPI, *, locked: bool) -> dict[str, Any]:
+    words = read_table(__package__, "document.toml")
     document = get_openapi(
-        title=TITLE,
+        title=words["title"],
         version=version("thalweg"),
-        summary="A gateway to agents with unlimited conversations.",
-        description=_ABOUT,
+        summary=words["summary"],
+        description=words["description"],
         routes=application.routes,
-        tags=[{"name": name, "description": words} for name, words in _TAGS.items()],
+        tags=[{"name": name, "description": about} for name, about in words["tags"].items()],
     )
     schemas = document["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
@@ -83,37 +51,30 @@ def _document(application: FastAPI, *, locked: bool) -> dict[str, Any]:
     event = EVENT.json_schema(mode="serialization", ref_template=_SCHEMA)
     schemas |= event.pop("$defs") | {"Event": event | {"description": _EVENT}}
     if locked:
-        document["components"]["securitySchemes"] = {"bearer": _BEARER, "key": _KEY}
-    for path, operation in _operations(document):
-        _complete(operation, locked=locked and path != "/healthz")
+        document["components"]["securitySchemes"] = words["security"]
+    for path, item in document["paths"].items():
+        for operation in item.values():
+            if "text/event-stream" in operation["responses"].get("200", {}).get("content", ()):
+                operation["responses"]["200"] = words["event_stream"]
+            _complete(operation, path, locked=locked and path != "/healthz")
     return document
 
 
-def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for path, item in document["paths"].items():
-        for operation in item.values():
-            yield path, operation
-
-
-def _complete(operation: dict[str, Any], *, locked: bool) -> None:
-    """Add the errors that every route may answer, and who may call it."""
+def _complete(operation: dict[str, Any], path: str, *, locked: bool) -> None:
+    """Add the errors that every route of its kind may answer, and who may call it."""
     operation["summary"], operation["description"] = _headed(operation["description"])
-    statuses = [*_EVERYWHERE, 403]
+    statuses = [*_EVERYWHERE]
+    if "{" in path:
+        statuses.append(404)
     if "requestBody" in operation:
         statuses += _WITH_A_BODY
     if locked:
-        statuses += _LOCKED
+        statuses.append(401)
         operation["security"] = [{"bearer": []}, {"key": []}]
-    responses = operation["responses"]
-    for status in statuses:
-        if str(status) != "422" and str(status) in responses:
-            continue
-        schema = {"$ref": "#/components/schemas/Problem"}
-        responses[str(status)] = {
-            "description": WHY[status],
-            "content": {MEDIA_TYPE: {"schema": schema}},
-        }
-    operation["responses"] = dict(sorted(responses.items()))
+    everywhere = {str(status): response for status, response in problems(*statuses).items()}
+    own = operation["responses"]
+    own.pop("422", None)  # FastAPI's own shape
+    operation["responses"] = dict(sorted((everywhere | own).items()))
 
 
 def _headed(words: str) -> tuple[str, str]:

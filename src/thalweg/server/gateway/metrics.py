@@ -19,13 +19,13 @@ class Metrics:
     """Everything that is counted."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        into = self._registry
-        self._requests = Counter(
-            "thalweg_requests",
-            "Requests by operation and status.",
-            ("operation", "status"),
-            registry=into,
+        self._registry = into = CollectorRegistry()
+
+        def counter(name: str, about: str, *labels: str) -> Counter:
+            return Counter(f"thalweg_{name}", about, labels, registry=into)
+
+        self._requests = counter(
+            "requests", "Requests by operation and status.", "operation", "status"
         )
         self._seconds = Histogram(
             "thalweg_request_seconds",
@@ -35,36 +35,18 @@ class Metrics:
             registry=into,
         )
         self._streams = Gauge("thalweg_streams_open", "Event streams open now.", registry=into)
-        self._events = Counter(
-            "thalweg_events_sent", "Events sent by type.", ("type",), registry=into
-        )
-        self._runs = Counter(
-            "thalweg_runs",
-            "Runs that this process completed, by status.",
-            ("status",),
-            registry=into,
-        )
+        self._events = counter("events_sent", "Events sent by type.", "type")
+        self._runs = counter("runs", "Runs that this process completed, by status.", "status")
         self._run_seconds = Histogram(
             "thalweg_run_seconds",
             "Time from a run's start to its end.",
             buckets=_RUN_SECONDS,
             registry=into,
         )
-        self._tokens = Counter(
-            "thalweg_tokens", "Tokens by model and kind.", ("model", "kind"), registry=into
-        )
-        self._cost = Counter(
-            "thalweg_cost",
-            "Cost of models with known prices.",
-            ("model", "currency"),
-            registry=into,
-        )
-        self._refused = Counter(
-            "thalweg_limits_met", "Requests refused with 429, by limit.", ("limit",), registry=into
-        )
-        self._jobs = Counter(
-            "thalweg_memory_jobs", "Jobs of memory by how they ended.", ("result",), registry=into
-        )
+        self._tokens = counter("tokens", "Tokens by model and kind.", "model", "kind")
+        self._cost = counter("cost", "Cost of models with known prices.", "model", "currency")
+        self._refused = counter("limits_met", "Requests refused with 429, by limit.", "limit")
+        self._jobs = counter("memory_jobs", "Jobs of memory by how they ended.", "result")
 
     def text(self, streams_open: int) -> bytes:
         """Write everything as Prometheus reads it."""

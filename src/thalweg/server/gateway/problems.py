@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from thalweg.engine.sections import dotted
 from thalweg.errors import ThalwegError
 from thalweg.server.api.problems import MEDIA_TYPE, Fault, Problem
 from thalweg.server.gateway.statuses import status_of
@@ -49,8 +50,7 @@ def answer(problem: Problem, headers: Mapping[str, str] | None = None) -> Respon
 
 async def refuse(refusal: GatewayRefusal, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer from a middleware, where no handler of FastAPI's sees an exception."""
-    problem = _titled(refusal.status_code, refusal.detail, refusal.code, scope["path"])
-    await answer(problem, refusal.headers)(scope, receive, send)
+    await answer(_refused(refusal, scope["path"]), refusal.headers)(scope, receive, send)
 
 
 def problem_of(error: ThalwegError, instance: str = "") -> Problem:
@@ -69,16 +69,13 @@ def problem_of(error: ThalwegError, instance: str = "") -> Problem:
     status = status_of(error)
     if status >= _SERVERS_OWN:
         return _logged(status, error.code, error)
-    arguments = _told(error.args)
-    return _titled(status, str(error), error.code, instance, arguments=arguments)
+    return _titled(status, str(error), error.code, instance, arguments=_told(error.args))
 
 
 def answers_problems(application: FastAPI) -> None:
     """Let every error of an application be answered with problem details."""
-    application.add_exception_handler(ThalwegError, _of_ours)
-    application.add_exception_handler(HTTPException, _of_http)
-    application.add_exception_handler(RequestValidationError, _of_validation)
-    application.add_exception_handler(Exception, _of_a_bug)
+    for kind in (ThalwegError, HTTPException, RequestValidationError, Exception):
+        application.add_exception_handler(kind, _answer)
 
 
 def faults_of(errors: Sequence[Any]) -> tuple[Fault, ...]:
@@ -89,43 +86,40 @@ def faults_of(errors: Sequence[Any]) -> tuple[Fault, ...]:
         (Fault(where='body.messages[0].role', problem="Input should be 'user'"),)
     """
     return tuple(
-        Fault(where=_place(each["loc"]), problem=str(each["msg"]).removeprefix("Value error, "))
+        Fault(where=dotted(each["loc"]), problem=str(each["msg"]).removeprefix("Value error, "))
         for each in errors
     )
 
 
-async def _of_ours(request: Request, error: Exception) -> Response:
-    assert isinstance(error, ThalwegError)  # noqa: S101 (as it was registered)
-    return answer(problem_of(error, request.url.path))
-
-
-async def _of_http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 (as it was registered)
+async def _answer(request: Request, error: Exception) -> Response:
     path = request.url.path
-    if isinstance(error, GatewayRefusal):
-        code, detail = error.code, error.detail
-    else:
-        code, said = _HTTP.get(error.status_code, ("http", ""))
-        detail = said.format(method=request.method, path=path) or str(error.detail)
-    return answer(_titled(error.status_code, detail, code, path), error.headers)
+    match error:
+        case ThalwegError():
+            return answer(problem_of(error, path))
+        case RequestValidationError():
+            return answer(_invalid(error.errors(), path))
+        case GatewayRefusal():
+            return answer(_refused(error, path), error.headers)
+        case HTTPException():
+            code, said = _HTTP.get(error.status_code, ("http", ""))
+            detail = said.format(method=request.method, path=path) or str(error.detail)
+            return answer(_titled(error.status_code, detail, code, path), error.headers)
+        case _:
+            return answer(_logged(500, "internal", error))
 
 
-async def _of_validation(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101 (as it was registered)
-    found = error.errors()
+def _refused(refusal: GatewayRefusal, path: str) -> Problem:
+    return _titled(refusal.status_code, refusal.detail, refusal.code, path)
+
+
+def _invalid(found: Sequence[Any], path: str) -> Problem:
     faults = faults_of(found[:MOST_FAULTS])
     if any(each["type"] == "json_invalid" for each in found):
         detail = "the body is not JSON; nothing was done"
-        return answer(_titled(400, detail, "request.malformed", request.url.path, faults))
+        return _titled(400, detail, "request.malformed", path, faults)
     words = "; ".join(f"{fault.where}: {fault.problem}" for fault in faults[:3])
     more = f"; and {len(found) - 3:,} more" if len(found) > 3 else ""  # noqa: PLR2004 (enough to read)
-    detail = f"{words}{more}"
-    return answer(_titled(422, detail, "request.invalid", request.url.path, faults))
-
-
-async def _of_a_bug(request: Request, error: Exception) -> Response:
-    del request
-    return answer(_logged(500, "internal", error))
+    return _titled(422, f"{words}{more}", "request.invalid", path, faults)
 
 
 def _logged(status: int, code: str, error: Exception) -> Problem:
@@ -145,9 +139,8 @@ def _titled(
     faults: tuple[Fault, ...] = (),
     arguments: tuple[JsonValue, ...] = (),
 ) -> Problem:
-    title = HTTPStatus(status).phrase
     return Problem(
-        title=title,
+        title=HTTPStatus(status).phrase,
         status=status,
         detail=detail,
         instance=instance,
@@ -168,13 +161,6 @@ def _told(arguments: Sequence[object]) -> tuple[JsonValue, ...]:
         else:
             return ()
     return tuple(told)
-
-
-def _place(steps: Sequence[str | int]) -> str:
-    place = ""
-    for step in steps:
-        place += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return place.removeprefix(".")
 
 
 _HTTP = {

@@ -13,13 +13,14 @@ from thalweg.server.gateway.authentication import (
     Lock,
     LoopbackLock,
     OpenLock,
-    TokenLock,
 )
 from thalweg.server.gateway.bodies import BodyLimits
 from thalweg.server.gateway.tokens import OpenIdProvider, ProviderTokens
 from thalweg.server.settings import GatewaySettings
 from thalweg.server.settings.sections.gateway import OwnerLimits
 
+_OPEN = frozenset({"/", "/healthz", "/docs", "/openapi.json", "/favicon.ico"})
+"""Paths that reveal no owner's data."""
 _FILES_AT_ONCE = 4
 _FORM_BYTES = 1 << 20
 """Bytes of a form in addition to its files."""
@@ -43,40 +44,39 @@ class GatewayRules:
     @property
     def is_locked(self) -> bool:
         """Whether callers must authenticate."""
-        return isinstance(self.lock, KeyLock | TokenLock)
+        return isinstance(self.lock, KeyLock)
+
+    def lock_of(self, path: str) -> Lock | None:
+        """Return the lock of a path; `None` where everybody may come in."""
+        if path == "/metrics":
+            return self.metrics
+        return None if path in _OPEN or path.startswith("/docs/") else self.lock
 
     def limits_of(self, owner: str) -> OwnerLimits:
         """Return what an owner may do at most."""
         return self.owners.get(owner, self.usual)
 
 
-class RuleBook:
-    """Returns the rules of the current settings."""
+def rule_book(
+    settings: Callable[[], GatewaySettings], owner: str | None, token: str | None
+) -> Callable[[], GatewayRules]:
+    """Return a function that returns the rules: the same object until the settings change.
 
-    def __init__(
-        self,
-        settings: Callable[[], GatewaySettings],
-        owner: str | None = None,
-        token: str | None = None,
-    ) -> None:
-        """Create a rule book.
+    Args:
+        settings: Returns the current settings.
+        owner: The owner of everything, if the caller is already authenticated.
+        token: The token of callers on this machine if the settings have no keys.
+    """
+    rules = rules_of(settings(), owner, token)
 
-        Args:
-            settings: Returns the current settings.
-            owner: The owner of everything, if the caller is already authenticated.
-            token: The token of callers on this machine if the settings have no keys.
-        """
-        self._token = token
-        self._settings = settings
-        self._owner = owner
-        self._rules: GatewayRules | None = None
+    def current() -> GatewayRules:
+        nonlocal rules
+        now = settings()
+        if rules.settings is not now and rules.settings != now:
+            rules = rules_of(now, owner, token)
+        return rules
 
-    def __call__(self) -> GatewayRules:
-        """Return the rules; the same object until the settings change."""
-        now = self._settings()
-        if self._rules is None or (self._rules.settings is not now and self._rules.settings != now):
-            self._rules = rules_of(now, self._owner, self._token)
-        return self._rules
+    return current
 
 
 def rules_of(
@@ -88,12 +88,14 @@ def rules_of(
     if owner is not None:
         lock = OpenLock(owner)
     elif settings.is_open and token is not None:
-        lock = TokenLock(KeyLock(Keys([(token, LOCAL)])), LoopbackLock(origins))
+        lock = KeyLock(Keys([(token, LOCAL)]), machine=LoopbackLock(origins))
     elif settings.is_open:
         lock = LoopbackLock(origins)
     else:
         keys = Keys((each.key.get_secret_value(), each.owner) for each in settings.keys)
-        lock = KeyLock(keys, _tokens_of(settings))
+        oidc = settings.oidc
+        tokens = None if oidc is None else ProviderTokens(OpenIdProvider(**dict(oidc))).owner
+        lock = KeyLock(keys, tokens)
     metrics = {"key": lock, "local": LoopbackLock(), "anyone": None}[settings.metrics]
     bodies = BodyLimits(form_bytes=_FILES_AT_ONCE * settings.max_upload_bytes + _FORM_BYTES)
     owners = {each.owner: each.limits for each in settings.keys if each.limits is not None}
@@ -103,19 +105,6 @@ def rules_of(
 
 _UNLIMITED = OwnerLimits(requests_per_minute=None, runs_per_minute=None, runs_at_once=None)
 """Of the only caller of an application in its own process."""
-
-
-def _tokens_of(settings: GatewaySettings) -> ProviderTokens | None:
-    if (oidc := settings.oidc) is None:
-        return None
-    provider = OpenIdProvider(
-        issuer=oidc.issuer,
-        audience=oidc.audience,
-        owner_claim=oidc.owner_claim,
-        owner_prefix=oidc.owner_prefix,
-        jwks_url=oidc.jwks_url,
-    )
-    return ProviderTokens(provider)
 
 
 class CorsByRules(CORSMiddleware):

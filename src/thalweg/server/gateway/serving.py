@@ -85,7 +85,7 @@ def bound(host: str, port: int) -> socket.socket:
     return taken
 
 
-def address_of(taken: socket.socket, scheme: str = "http") -> str:
+def address_of(taken: socket.socket) -> str:
     """Return the URL of a socket for a browser.
 
     Example:
@@ -96,7 +96,7 @@ def address_of(taken: socket.socket, scheme: str = "http") -> str:
     host, port = taken.getsockname()[:2]
     if host in {"0.0.0.0", "::"}:  # noqa: S104 (it is compared, and not bound)
         host = socket.gethostname()
-    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 async def serve(

@@ -44,7 +44,8 @@ class Streams:
         self._most = most
         self._refused = refused
         self._open: Counter[str] = Counter()
-        self._closing = asyncio.Event()
+        self.closing = asyncio.Event()
+        """Set when the gateway shuts down: streams end, and clients connect to another gateway."""
         self.keep_alive_s = keep_alive_s
 
     @property
@@ -52,18 +53,13 @@ class Streams:
         """How many are open."""
         return self._open.total()
 
-    @property
-    def closing(self) -> asyncio.Event:
-        """Set when the gateway shuts down: streams end, and clients connect to another gateway."""
-        return self._closing
-
     def check(self, owner: str) -> None:
         """Refuse a stream before any work for it has begun.
 
         Raises:
             Refusal: The owner has the maximum of open streams, or the gateway shuts down.
         """
-        if self._closing.is_set():
+        if self.closing.is_set():
             said = "this gateway is closing; connect again"
             raise GatewayRefusal(503, "stream.closing", said, {"Retry-After": "1"})
         most = self._most()

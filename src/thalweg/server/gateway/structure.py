@@ -6,12 +6,10 @@ of the signs outside of strings costs a tenth of that and stops at the limit.
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 from pydantic_core import from_json
 
 _SIGNS = re.compile(rb'[\[{]|[\]}]|,|"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-_OPENING, _CLOSING, _COMMA = b"[{", b"]}", b","
 _LARGE = re.compile(rb"[eE]\+?[0-9]{3}")
 """What a number that is read as infinite has in it."""
 
@@ -63,36 +61,21 @@ def check_bounds(text: bytes, bounds: JsonBounds) -> None:
         JsonBoundsError: There are too many values.
         ValueError: It is too deep.
     """
-    if _most_nodes(text) <= bounds.nodes and _most_depth(text) <= bounds.depth:
+    openings = text.count(b"[") + text.count(b"{")
+    # Signs inside strings count as well: there are no more values than this.
+    if 1 + openings + text.count(b",") <= bounds.nodes and openings <= bounds.depth:
         return
     nodes, depth = 1, 0
     for match in _SIGNS.finditer(text):
-        sign = _kind(text[match.start()])
-        depth += {"open": 1, "close": -1}.get(sign, 0)
-        nodes += sign in {"open", "comma"}
+        sign = text[match.start()]
+        depth += (sign in b"[{") - (sign in b"]}")
+        nodes += sign in b"[{,"
         if depth > bounds.depth:
             problem = f"it is more than {bounds.depth} lists and objects deep"
             raise ValueError(problem)
         if nodes > bounds.nodes:
             problem = f"it has more than {bounds.nodes:,} values"
             raise JsonBoundsError(problem)
-
-
-def _most_nodes(text: bytes) -> int:
-    """Return a number that the values are no more than: signs inside strings count as well."""
-    return 1 + _most_depth(text) + text.count(b",")
-
-
-def _most_depth(text: bytes) -> int:
-    return text.count(b"[") + text.count(b"{")
-
-
-def _kind(sign: int) -> Literal["open", "close", "comma", "string"]:
-    if sign in _OPENING:
-        return "open"
-    if sign in _CLOSING:
-        return "close"
-    return "comma" if sign in _COMMA else "string"
 
 
 def _check_numbers(value: object) -> None:

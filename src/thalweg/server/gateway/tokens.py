@@ -21,13 +21,9 @@ from thalweg.server.gateway.authentication import LOCAL, UNKNOWN, unauthorized
 from thalweg.server.gateway.problems import GatewayRefusal
 from thalweg.server.settings.parts import is_owner
 
+_RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _FAMILIES = {
-    "RS256": ("RSA", None),
-    "RS384": ("RSA", None),
-    "RS512": ("RSA", None),
-    "PS256": ("RSA", None),
-    "PS384": ("RSA", None),
-    "PS512": ("RSA", None),
+    **dict.fromkeys(_RSA, ("RSA", None)),
     "ES256": ("EC", "P-256"),
     "ES384": ("EC", "P-384"),
     "ES512": ("EC", "P-521"),
@@ -45,6 +41,9 @@ _PAUSE_S = 10.0
 _TIMEOUT_S = 5.0
 _MOST_BYTES = 1 << 20
 _LOG = logging.getLogger("thalweg.gateway")
+
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, HTTPException, jwt.PyJWTError)
+"""What the answer of a provider that is down or out of order raises."""
 
 Fetch = Callable[[str], bytes]
 
@@ -76,7 +75,11 @@ class ProviderTokens:
         self._keys = _KeySet(provider, fetch or _fetched)
 
     async def owner(self, token: str) -> str:
-        """Return the owner of a token; see `TokenReader.owner`."""
+        """Return the owner of a token.
+
+        Raises:
+            GatewayRefusal: It is not valid.
+        """
         try:
             head = jwt.get_unverified_header(token)
         except jwt.InvalidTokenError:
@@ -177,14 +180,7 @@ class _KeySet:
             try:
                 self._keys = await asyncio.to_thread(self._read)
                 self._fetched_at = time.monotonic()
-            except (
-                OSError,
-                ValueError,
-                KeyError,
-                TypeError,
-                HTTPException,
-                jwt.PyJWTError,
-            ) as error:
+            except _UNREADABLE as error:
                 _LOG.warning("keys of %s cannot be fetched: %s", self._provider.issuer, error)
 
     def _read(self) -> dict[str | None, _Key]:

@@ -8,11 +8,12 @@ from functools import lru_cache
 from itertools import pairwise
 from textwrap import dedent
 from types import NoneType, UnionType
-from typing import Annotated, Literal, Union, get_args, get_origin
-
-from pydantic_core import PydanticUndefined
+from typing import Annotated, Literal, TypeGuard, Union, get_args, get_origin
 
 from thalweg.engine.sections import SettingsSection
+
+Holds = Literal["one", "list", "mapping"]
+_NO_SECTION: tuple[None, Holds] = (None, "one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Field:
     """Its values, or those of its items, where they are few words."""
     section: type[SettingsSection] | None
     """The section that it is, or that its parts are."""
-    holds: Literal["one", "list", "mapping"]
+    holds: Holds
     """How many of that section it holds."""
 
 
@@ -39,11 +40,12 @@ def described(section: type[SettingsSection]) -> tuple[Field, ...]:
     told = _docstrings(section)
     fields = []
     for name, info in section.model_fields.items():
-        inner, holds = _section_of(info.annotation)
-        needed = info.default is PydanticUndefined and info.default_factory is None
+        parts = list(_parts(info.annotation))
+        inner, holds = next(((kind, n) for kind, n in parts if _is_section(kind)), _NO_SECTION)
+        needed = info.is_required()
         words = told.get(name) or (about(inner) if inner else "")
         default = None if needed else info.get_default(call_default_factory=True)
-        choices = () if inner else tuple(_choices(info.annotation))
+        choices = () if inner else tuple(word for word, _ in parts if isinstance(word, str))
         fields.append(Field(name, default, words, needed, choices, inner, holds))
     return tuple(fields)
 
@@ -79,35 +81,21 @@ def _as_yaml(text: str) -> str:
     return text
 
 
-def _alternatives(annotation: object) -> Iterator[object]:
-    """Yield the types of a union, without annotations."""
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        yield from _alternatives(get_args(annotation)[0])
-    elif origin in {Union, UnionType}:
-        for each in get_args(annotation):
-            yield from _alternatives(each)
+def _is_section(kind: object) -> TypeGuard[type[SettingsSection]]:
+    return isinstance(kind, type) and issubclass(kind, SettingsSection)
+
+
+def _parts(annotation: object, holds: Holds = "one") -> Iterator[tuple[object, Holds]]:
+    """Yield the types and the words of a setting, with how many of each it holds."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin in {Union, UnionType, Literal}:
+        for each in inner:
+            yield from _parts(each, holds)
+    elif origin is Annotated:
+        yield from _parts(inner[0], holds)
+    elif origin is Mapping:
+        yield from _parts(inner[1], "mapping")
+    elif origin is tuple:
+        yield from _parts(inner[0], "list")
     elif annotation is not NoneType:
-        yield annotation
-
-
-def _section_of(
-    annotation: object,
-) -> tuple[type[SettingsSection] | None, Literal["one", "list", "mapping"]]:
-    for each in _alternatives(annotation):
-        if isinstance(each, type) and issubclass(each, SettingsSection):
-            return each, "one"
-        inner = [kind for arg in get_args(each) for kind in _alternatives(arg)]
-        for kind in inner:
-            if isinstance(kind, type) and issubclass(kind, SettingsSection):
-                is_mapping = get_origin(each) in {Mapping, dict}
-                return kind, "mapping" if is_mapping else "list"
-    return None, "one"
-
-
-def _choices(annotation: object) -> Iterator[str]:
-    for each in _alternatives(annotation):
-        if get_origin(each) is Literal:
-            yield from map(str, get_args(each))
-        elif get_origin(each) is tuple:
-            yield from (choice for inner in get_args(each)[:1] for choice in _choices(inner))
+        yield annotation, holds

@@ -1,7 +1,7 @@
 """Keys and values that no section describes: frozen, with secrets in them."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, NoReturn, TypeVar
 
 from pydantic import AfterValidator, SecretStr
@@ -70,28 +70,23 @@ def hides_all(name: str) -> bool:
     return bool(_SECRET_BELOW.search(name.lower()))
 
 
+def mapped(given: object, change: Callable[[object], object]) -> object:
+    """Return plain mappings and lists with every other value changed."""
+    if isinstance(given, Mapping):
+        return {name: mapped(value, change) for name, value in given.items()}
+    if isinstance(given, list | tuple):
+        return [mapped(each, change) for each in given]
+    return change(given)
+
+
 def thawed(given: object) -> object:
     """Return plain mappings and lists with the values of secrets, for constructors."""
-    if isinstance(given, Mapping):
-        return {name: thawed(value) for name, value in given.items()}
-    if isinstance(given, tuple):
-        return [thawed(each) for each in given]
-    return given.get_secret_value() if isinstance(given, SecretStr) else given
+    return mapped(given, lambda v: v.get_secret_value() if isinstance(v, SecretStr) else v)
 
 
-def _fixed(given: Mapping[str, object]) -> Mapping[str, object]:
-    return FrozenMapping(
-        (name, fix(given[name], secret=is_secret(name) or hides_all(name))) for name in given
-    )
-
-
-def _all_secret(given: Mapping[str, SecretStr]) -> Mapping[str, SecretStr]:
-    return FrozenMapping(given)
-
-
-Options = Annotated[Mapping[str, object], AfterValidator(_fixed)]
+Options = Annotated[Mapping[str, object], AfterValidator(fix)]
 """Any keys and values. A text under a name such as `api_key` is a `SecretStr`."""
-Secrets = Annotated[Mapping[str, SecretStr], AfterValidator(_all_secret)]
+Secrets = Annotated[Mapping[str, SecretStr], AfterValidator(FrozenMapping)]
 """Names and values, every value a secret."""
 
 

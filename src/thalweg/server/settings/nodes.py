@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from thalweg.engine.sections import KeyPath, dotted
 from thalweg.errors import SettingsError
 
 Step = str | int
-Path = tuple[Step, ...]
+Path = KeyPath
 """Keys and indices, from the top of the file."""
 
 
@@ -22,9 +23,7 @@ class NodePosition:
 
     def below(self, step: Step) -> str:
         """Return the path of a part of the value."""
-        if isinstance(step, int):
-            return f"{self.key}[{step}]"
-        return f"{self.key}.{step}" if self.key else step
+        return dotted((step,), self.key)
 
     def error(self, problem: str, mend: str) -> SettingsError:
         """Return the error of a value at this position."""

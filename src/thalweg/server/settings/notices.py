@@ -16,20 +16,6 @@ class SettingNotice:
     told: str
     kind: Literal["no effect", "taken as", "warning"]
 
-    def __str__(self) -> str:
-        """Format it as one line."""
-        return f"{self.place}: {self.place.key}: {self.told}"
-
-
-def no_effect(node: Node, why: str = "") -> SettingNotice:
-    """Return the notice of a setting that does nothing here."""
-    return SettingNotice(node.place, f"has no effect here{why and f': {why}'}", "no effect")
-
-
-def taken_as(node: Node, what: str) -> SettingNotice:
-    """Return the notice of a setting that is read as another one."""
-    return SettingNotice(node.place, f"is taken as {what}", "taken as")
-
 
 def doubts(root: Node, settings: Settings | None) -> Iterator[SettingNotice]:
     """Yield a notice for each valid setting that is perhaps not what was meant.

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from thalweg.engine.data_files import read_table
 from thalweg.errors import SettingsError
 from thalweg.server.settings.nodes import Node, NodePosition
 
 MOST_NODES = 50_000
 """Values of one file; aliases that multiply make more of a small one."""
 _TAG = "tag:yaml.org,2002:"
+_USUAL_REMEDY = "check this line and those above"
 
 
 def read(text: bytes, file: str) -> tuple[Node, tuple[SettingsError, ...]]:
@@ -147,24 +149,6 @@ def _line(given: Any) -> int:  # noqa: ANN401
     return int(given.start_mark.line) + 1
 
 
-_MENDS = (
-    ("'\\t'", "indent with spaces, not with tabs"),
-    (
-        "mapping values are not allowed",
-        "put a text with a colon in quotes, or mend the indentation",
-    ),
-    ("could not find expected ':'", "write `key: value`, with a space behind the colon"),
-    ("expected <block end>", "give lines of one section the same indentation"),
-    ("unexpected end of stream", "close the quote"),
-    ("found unexpected ':'", "put a text with a colon in quotes"),
-    ("cannot start any token", "put a text that begins with such a character in quotes"),
-    ("undefined alias", "define it with &name first, or put a text that begins with * in quotes"),
-    ("expected a single document", "leave out `---`: one file is one configuration"),
-    ("expected ',' or", "close the bracket, or put a comma"),
-    ("unknown escape character", "use single quotes around a text with backslashes"),
-)
-
-
 def _in_words(error: Exception, top: NodePosition) -> SettingsError:
     """Return the error of a text that is not YAML, with a remedy for the usual causes."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
@@ -173,7 +157,8 @@ def _in_words(error: Exception, top: NodePosition) -> SettingsError:
     said = f"{context}: {found}" if context else str(found)
     # What looks like a name may be the beginning of a password.
     said = re.sub(r"(alias|anchor|tag|tag handle) ('[^']*'|\"[^\"]*\")", r"\1", said)
-    mend = next((mend for sign, mend in _MENDS if sign in said), "check this line and those above")
+    remedies = read_table(__package__, "yaml_errors.toml")
+    mend = next((remedies[sign] for sign in remedies if sign in said), _USUAL_REMEDY)
     if mark is None:
         return top.error(f"it is not YAML: {said}", mend)
     where = f"line {mark.line + 1}, column {mark.column + 1}"

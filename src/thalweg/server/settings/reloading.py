@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from threading import Lock
@@ -26,7 +25,7 @@ class _Seen:
     """Time of change, size, inode; `None` where it was not there."""
     is_settled: bool
     """Whether it had not changed for a while: then the next change has another time."""
-    digest: bytes = b""
+    text: bytes | None = None
 
 
 class SettingsFile:
@@ -113,8 +112,8 @@ class SettingsFile:
             self._seen = _Seen(None, is_settled=False)
             return examine(self._file, environ=self._environ)
         is_settled = stat is not None and time.time_ns() - stat[0] > _FRESH_NS
-        self._seen = _Seen(stat, is_settled, sha256(text).digest())
-        if self._seen.digest == before.digest:
+        self._seen = _Seen(stat, is_settled, text)
+        if text == before.text:
             return None
         return examine_text(text, self._file, self._environ)
 

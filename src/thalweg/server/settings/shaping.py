@@ -11,7 +11,7 @@ from thalweg.engine.sections import SettingsSection
 from thalweg.errors import SettingsError
 from thalweg.server.settings.fixed import nearly
 from thalweg.server.settings.nodes import Node, Path
-from thalweg.server.settings.notices import SettingNotice, no_effect, taken_as
+from thalweg.server.settings.notices import SettingNotice
 from thalweg.server.settings.sections.agents import GENERAL_PURPOSE, SubagentSettings
 from thalweg.server.settings.whole import Settings
 
@@ -35,11 +35,9 @@ class DeerFlow:
         """Return whether a value names something in DeerFlow's own packages."""
         return name is not None and str(name.value).startswith(self.packages)
 
-    def idle(self, node: Node, section: str, key: str) -> SettingNotice:
-        """Return the notice of a key that has no effect, with what happens in its place."""
-        path = f"{section}.{key}"
-        why = (why for start, why in self.instead.items() if path.startswith(start))
-        return no_effect(node, next(why, ""))
+    def why_idle(self, path: str) -> str:
+        """Return what happens in place of a key that has no effect; empty if nothing does."""
+        return next((why for start, why in self.instead.items() if path.startswith(start)), "")
 
 
 @cache
@@ -82,9 +80,20 @@ class FileShaper:
         problem = f"{other.place.key} in line {other.place.line} has the same meaning"
         self.problems.append(one.place.error(problem, "remove one of the two"))
 
+    def idle(self, node: Node, why: str = "") -> None:
+        """Report a key that has no effect."""
+        told = f"has no effect here{why and f': {why}'}"
+        self.notices.append(SettingNotice(node.place, told, "no effect"))
+
+    def taken_as(self, node: Node, what: str) -> None:
+        """Report a key that is read as another one."""
+        self.notices.append(SettingNotice(node.place, f"is taken as {what}", "taken as"))
+
     def drop(self, node: Node, keys: Collection[str]) -> Node:
         """Return a mapping without keys that have no effect, with a notice for each."""
-        self.notices += [no_effect(each) for key, each in node.keys.items() if key in keys]
+        for key, each in node.keys.items():
+            if key in keys:
+                self.idle(each)
         return node.lacking(*keys)
 
     def foreign_keys(self, node: Node, known: Collection[str]) -> list[str]:
@@ -99,17 +108,21 @@ class FileShaper:
 def shaped(root: Node) -> FileShaper:
     """Bring a file into shape."""
     theirs = deerflow()
-    known = {*Settings.model_fields, *theirs.absent, *theirs.moved_from, *_CHANGES}
+    known = {*Settings.model_fields, *theirs.absent, *theirs.moved_from}
+    known |= {*_CHANGES, *_ALSO_AT_THE_TOP}
     empty = [key for key, node in root.keys.items() if node.value is None and key in known]
     is_deerflows = not theirs.absent.keys().isdisjoint(root.keys)
     shaping = FileShaper(root.lacking(*empty), is_deerflows)
+    for key in _ALSO_AT_THE_TOP:
+        if (node := shaping.take(key)) is not None:
+            shaping.put(node, "summarization", key)
     for section, change in _CHANGES.items():
         if section in shaping.root.keys:
             change(shaping)
     for old, new in theirs.moved.items():
         if (node := shaping.take(*old.split("."))) is not None:
             shaping.put(node, *new.split("."))
-            shaping.notices.append(taken_as(node, new))
+            shaping.taken_as(node, new)
     _drop_foreign(shaping, theirs, known)
     return shaping
 
@@ -120,26 +133,19 @@ def _drop_foreign(shaping: FileShaper, theirs: DeerFlow, known: Collection[str])
         node = shaping.root.keys.get(section, Node({}, shaping.root.place))
         for key in shaping.foreign_keys(node, _fields_of(section)):
             shaping.root = shaping.root.put((section, key), None)
-            shaping.notices.append(theirs.idle(node.keys[key], section, key))
+            shaping.idle(node.keys[key], theirs.why_idle(f"{section}.{key}"))
     shaping.root = shaping.root.lacking(*theirs.moved_from)
     for key, node in shaping.root.keys.items():
         is_strange = key not in known and not nearly(key, Settings.model_fields)
         if key in theirs.absent or (shaping.is_deerflows and is_strange):
             shaping.root = shaping.root.lacking(key)
-            shaping.notices.append(no_effect(node, theirs.absent.get(key, "")))
+            shaping.idle(node, theirs.absent.get(key, ""))
 
 
 def _fields_of(section: str) -> Collection[str]:
     field = Settings.model_fields.get(section)
     kind = field and field.annotation
     return kind.model_fields if isinstance(kind, type) and issubclass(kind, SettingsSection) else ()
-
-
-def _offload(shaping: FileShaper) -> None:
-    """`offload` and `pricing` may be at the top of the file or in `summarization`."""
-    for key in ("offload", "pricing"):
-        if (node := shaping.take(key)) is not None:
-            shaping.put(node, "summarization", key)
 
 
 def _checkpointer(shaping: FileShaper) -> None:
@@ -149,10 +155,10 @@ def _checkpointer(shaping: FileShaper) -> None:
         return
     address, kind = node.keys.get("connection_string"), node.keys.get("type")
     if address is None or kind is None or kind.value != "postgres":
-        shaping.notices.append(no_effect(node, "see storage"))
+        shaping.idle(node, "see storage")
     elif shaping.root.find(("database", "postgres_url")) is None:
         shaping.put(address, "storage", "url")
-        shaping.notices.append(taken_as(address, "storage.url"))
+        shaping.taken_as(address, "storage.url")
 
 
 def _database(shaping: FileShaper) -> None:
@@ -161,11 +167,11 @@ def _database(shaping: FileShaper) -> None:
         return
     if backend.value == "memory":
         told = "everything is stored in a file in storage.home"
-        shaping.notices.append(no_effect(backend, told))
+        shaping.idle(backend, told)
     unused = {"sqlite": "postgres_url", "postgres": "sqlite_dir"}.get(str(backend.value))
     left = shaping.take("database", unused) if unused else None
     if left is not None:
-        shaping.notices.append(no_effect(left, f"the backend is {backend.value}"))
+        shaping.idle(left, f"the backend is {backend.value}")
 
 
 def _memory(shaping: FileShaper) -> None:
@@ -182,11 +188,11 @@ def _memory(shaping: FileShaper) -> None:
     # Without a `storage`, DeerFlow reads it as a document, or as a folder of documents.
     if str(path.value).endswith(".json"):
         shaping.put(Node("json", path.place), "memory", "storage")
-        shaping.notices.append(taken_as(path, "the document of memory.storage: json"))
+        shaping.taken_as(path, "the document of memory.storage: json")
     else:
         shaping.take("memory", "storage_path")
         why = "import its documents with `thalweg memory import FILE`"
-        shaping.notices.append(no_effect(path, why))
+        shaping.idle(path, why)
 
 
 def _commands(shaping: FileShaper) -> None:
@@ -194,13 +200,11 @@ def _commands(shaping: FileShaper) -> None:
     for path in (("agent", "shell"), ("sandbox", "allow_host_bash")):
         node = shaping.take(*path)
         if node is not None and node.value is not False:
-            shaping.notices.append(
-                no_effect(node, "commands are disabled until sandbox.use names a sandbox")
-            )
+            shaping.idle(node, "commands are disabled until sandbox.use names a sandbox")
     use = shaping.root.find(("sandbox", "use"))
     if use is not None and deerflow().owns(use):
         shaping.take("sandbox", "use")
-        shaping.notices.append(no_effect(use, "use bubblewrap, docker or podman"))
+        shaping.idle(use, "use bubblewrap, docker or podman")
 
 
 def _skills(shaping: FileShaper) -> None:
@@ -220,7 +224,7 @@ def _subagents(shaping: FileShaper) -> None:
         places.append(node.place)
         for name, spec in node.keys.items():
             if key == "agents" and name != GENERAL_PURPOSE and "description" not in spec.keys:
-                shaping.notices.append(no_effect(spec, f"there is no subagent {name!r}"))
+                shaping.idle(spec, f"there is no subagent {name!r}")
             elif isinstance(spec.value, Mapping):
                 listed.append(_subagent(shaping, spec.put(("name",), Node(name, spec.place))))
             else:
@@ -259,7 +263,7 @@ def _model(shaping: FileShaper, node: Node) -> Node:
     made_of = deerflow().classes.get(str(use.value).rpartition(":")[2]) if use is not None else None
     if use is not None and made_of and deerflow().owns(use):
         node = node.put(("use",), replace(use, value=made_of))
-        shaping.notices.append(taken_as(use, made_of))
+        shaping.taken_as(use, made_of)
     if "pricing" in keys:
         node = node.lacking("pricing")
         _prices(shaping, node, keys["pricing"])
@@ -271,7 +275,7 @@ def _prices(shaping: FileShaper, model: Node, prices: Node) -> None:
     named = model.keys.get("model") or model.keys.get("name")
     base = prices.keys.get("input_per_million")
     if named is None or base is None or not isinstance(base.value, int | float) or base.value <= 0:
-        shaping.notices.append(no_effect(prices, "it has no input_per_million above 0"))
+        shaping.idle(prices, "it has no input_per_million above 0")
         return
     told: dict[str, Node] = {}
     for ours, theirs in (("output", "output_per_million"), ("read", "input_cache_hit_per_million")):
@@ -287,7 +291,7 @@ def _prices(shaping: FileShaper, model: Node, prices: Node) -> None:
         shaping.contradict(prices, other)
         return
     shaping.root = shaping.root.put(path, Node(told, prices.place))
-    shaping.notices.append(taken_as(prices, f"pricing.models[{named.value!r}]"))
+    shaping.taken_as(prices, f"pricing.models[{named.value!r}]")
 
 
 def _tools(shaping: FileShaper) -> None:
@@ -297,21 +301,21 @@ def _tools(shaping: FileShaper) -> None:
         name = node.keys.get("name")
         built_in = deerflow().built_in.get(str(name.value)) if name is not None else None
         if built_in:
-            shaping.notices.append(taken_as(node, f"the agent's own {built_in}"))
+            shaping.taken_as(node, f"the agent's own {built_in}")
         else:
             why = f"{node.keys['use'].value} is DeerFlow's own; name another module:attribute"
-            shaping.notices.append(no_effect(node, why))
+            shaping.idle(node, why)
     if theirs:
         kept = tuple(node for node in tools.items if node not in theirs)
         shaping.root = shaping.root.put(("tools",), replace(tools, value=kept))
 
 
+_ALSO_AT_THE_TOP = ("offload", "pricing")
+"""Keys of `summarization` that may be at the top of the file as well."""
 _CHANGES = {
     "checkpointer": _checkpointer,
     "database": _database,
     "memory": _memory,
-    "offload": _offload,
-    "pricing": _offload,
     "skills": _skills,
     "subagents": _subagents,
     "agent": _commands,

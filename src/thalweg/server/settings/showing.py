@@ -3,16 +3,17 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pydantic import SecretStr
 
 from thalweg.engine.compaction.thresholds import Threshold
-from thalweg.engine.sections import SettingsSection
+from thalweg.engine.sections import SettingsSection, dotted
 from thalweg.server.settings.fixed import is_secret
 from thalweg.server.settings.nodes import Node, Path
 from thalweg.server.settings.parts import MASK, Open
 from thalweg.server.settings.whole import Settings
-from thalweg.server.settings.writing import Reference, inline, plain
+from thalweg.server.settings.writing import Reference, inline
 
 _ONE_VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
@@ -38,8 +39,7 @@ class ShownSetting:
     @property
     def key(self) -> str:
         """The path in words: `models[0].window`."""
-        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
-        return "".join(steps).removeprefix(".")
+        return dotted(self.path)
 
 
 def shown(settings: Settings, root: Node) -> Iterator[ShownSetting]:
@@ -53,27 +53,26 @@ def shown(settings: Settings, root: Node) -> Iterator[ShownSetting]:
 
 
 def _below(value: object, path: Path, root: Node) -> Iterator[ShownSetting]:
-    if isinstance(value, SettingsSection) and not isinstance(value, Threshold):
-        for name in type(value).model_fields:
-            each = getattr(value, name)
-            if isinstance(value, Open) and name == "options":
-                yield from _options(each, path, root)
-            else:
-                yield from _below(each, (*path, name), root)
-    elif isinstance(value, Mapping) and any(
-        isinstance(each, SettingsSection) for each in value.values()
-    ):
-        for name, each in value.items():
-            yield from _below(each, (*path, str(name)), root)
-    elif isinstance(value, tuple) and any(_is_part(each) for each in value):
-        for index, each in enumerate(value):
-            yield from _below(each, (*path, index), root)
-    else:
+    parts = _parts(value)
+    for step, each in parts.items():
+        if isinstance(value, Open) and step == "options":
+            yield from _options(each, path, root)
+        else:
+            yield from _below(each, (*path, step), root)
+    if not parts:
         yield _leaf(value, path, root)
 
 
-def _is_part(value: object) -> bool:
-    return isinstance(value, SettingsSection) and not isinstance(value, Threshold)
+def _parts(value: object) -> Mapping[str | int, Any]:
+    """Return what is shown one by one: the settings of a section, or a collection of sections."""
+    match value:
+        case SettingsSection() if not isinstance(value, Threshold):
+            return {name: getattr(value, name) for name in type(value).model_fields}
+        case Mapping() | tuple():
+            inner = value if isinstance(value, Mapping) else dict(enumerate(value))
+            return inner if any(map(_parts, inner.values())) else {}
+        case _:
+            return {}
 
 
 def _options(options: Mapping[str, object], path: Path, root: Node) -> Iterator[ShownSetting]:
@@ -87,9 +86,9 @@ def _options(options: Mapping[str, object], path: Path, root: Node) -> Iterator[
 
 def _leaf(value: object, path: Path, root: Node) -> ShownSetting:
     node = root.find(path)
+    told = _told(value, node)
     if node is None:
-        return ShownSetting(path, _bare(_thresholds(value)), _DEFAULT, is_given=False)
-    told = _told(_thresholds(value), node)
+        return ShownSetting(path, told, _DEFAULT, is_given=False)
     variables = sorted({variable for _, each in node.walk() for variable in each.variables})
     unset = {variable for _, each in node.walk() for variable in each.unset}
     named = [f"${v}{' (not set)' if v in unset else ''}" for v in variables]
@@ -97,27 +96,14 @@ def _leaf(value: object, path: Path, root: Node) -> ShownSetting:
     return ShownSetting(path, told, ", ".join((*at, *named)), is_given=True)
 
 
-def _thresholds(value: object) -> object:
-    """Write thresholds with both of their keys."""
-    if isinstance(value, Threshold):
-        return {"type": value.type, "value": value.value}
-    if isinstance(value, tuple):
-        return [_thresholds(each) for each in value]
-    return value
-
-
 def _told(value: object, node: Node | None) -> object:
-    """Return a value as it may be shown, with a variable in place of a secret.
-
-    Args:
-        value: The value.
-        node: Its node in the file, if it has one.
-    """
+    """Return a value as it may be shown, with the variable of its node in place of a secret."""
+    if isinstance(value, Threshold):
+        value = {"type": value.type, "value": value.value}
     if isinstance(value, Mapping):
         return {k: _told(each, node and node.child(k)) for k, each in value.items()}
     if isinstance(value, list | tuple):
-        items = [_told(each, node and node.child(k)) for k, each in enumerate(value)]
-        return _arguments(items)
+        return _arguments([_told(each, node and node.child(k)) for k, each in enumerate(value)])
     if node is not None and node.variables:
         is_hidden = isinstance(value, SecretStr) or any(map(is_secret, node.variables))
         if is_hidden or node.unset:
@@ -127,19 +113,13 @@ def _told(value: object, node: Node | None) -> object:
 
 
 def _bare(value: object) -> object:
-    """Mask secrets, and those inside addresses."""
-    if isinstance(value, str):
-        return _SECRET_OF_ADDRESS.sub(rf"\1{MASK}", _USER_OF_ADDRESS.sub(MASK, value))
-    if isinstance(value, SecretStr):
-        text = value.get_secret_value()
-        return _bare(text) if text.startswith("postgres") and "://" in text else MASK
-    if isinstance(value, SettingsSection):
-        return plain(value)
-    if isinstance(value, Mapping):
-        return {name: _bare(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return _arguments([_bare(each) for each in value])
-    return value
+    """Mask a secret, and those inside an address."""
+    text = value.get_secret_value() if isinstance(value, SecretStr) else value
+    if not isinstance(text, str):
+        return text
+    if isinstance(value, SecretStr) and not (text.startswith("postgres") and "://" in text):
+        return MASK
+    return _SECRET_OF_ADDRESS.sub(rf"\1{MASK}", _USER_OF_ADDRESS.sub(MASK, text))
 
 
 def _arguments(items: list[object]) -> list[object]:

@@ -1,43 +1,18 @@
 """The files that a user starts with: three decisions, or every setting with its default."""
 
 from collections.abc import Iterator
+from functools import cache
 from textwrap import wrap
+from typing import Any
 
 from thalweg.engine.compaction.thresholds import Threshold
+from thalweg.engine.data_files import read_table
 from thalweg.engine.sections import SettingsSection
 from thalweg.server.settings.fields import Field, described
-from thalweg.server.settings.sections.agents import SubagentSettings
-from thalweg.server.settings.sections.gateway import GatewayKey, OidcSettings
-from thalweg.server.settings.sections.models import ModelSettings
-from thalweg.server.settings.sections.tools import McpServer, ToolGroup, ToolSettings
 from thalweg.server.settings.whole import Settings
 from thalweg.server.settings.writing import inline, plain
 
 WIDTH = 100
-_HEAD = """\
-# Settings of Thalweg. All are optional: each comment below shows the default, or an example if the
-# default is an empty list. Remove the # in front of a line to change it.
-#
-# $NAME, ${NAME} and ${NAME:-default} stand for variables of the environment, $$ for a dollar.
-# `thalweg config check` lists errors, `thalweg config show` the effective values.
-"""
-_EXAMPLES: dict[type[SettingsSection], dict[str, str]] = {
-    ModelSettings: {
-        "name": "gpt",
-        "provider": "openai",
-        "model": "gpt-5",
-        "api_key": "$OPENAI_API_KEY",
-    },
-    SubagentSettings: {
-        "name": "reader",
-        "description": "Reads long files and reports what matters.",
-    },
-    ToolSettings: {"name": "word_count", "use": "my_tools:word_count"},
-    ToolGroup: {"name": "text"},
-    McpServer: {"command": "npx", "args": "[-y, '@modelcontextprotocol/server-everything']"},
-    GatewayKey: {"key": "$THALWEG_KEY", "owner": "ada"},
-    OidcSettings: {"issuer": "https://id.example.com", "audience": "thalweg"},
-}
 _INLINE = (Threshold,)
 """Sections that are written on one line."""
 _NAME = "everything"
@@ -48,16 +23,9 @@ _REPEATED = ("pricing.models", "pricing.tiers")
 """Sections whose keys are just above: they have no example."""
 
 
-_SHORT = """\
-# Settings of Thalweg. Check them: thalweg config check; see what works: thalweg doctor
-agent:
-  model: {model}
-sandbox:
-  use: {sandbox}  # where commands of the agent run: {places}
-memory:
-  enabled: {memory}
-# Every setting with its default: thalweg config init --all everything.yaml
-"""
+@cache
+def _texts() -> dict[str, Any]:
+    return read_table(__package__, "starting.toml")
 
 
 def short_file(*, model: str, sandbox: str, memory: bool) -> str:
@@ -68,7 +36,8 @@ def short_file(*, model: str, sandbox: str, memory: bool) -> str:
         sandbox: Where commands run; one of `SANDBOXES`.
         memory: Whether facts are remembered.
     """
-    return _SHORT.format(
+    short: str = _texts()["short"]
+    return short.format(
         model=inline(model),
         sandbox=sandbox,
         places=", ".join(SANDBOXES),
@@ -78,7 +47,7 @@ def short_file(*, model: str, sandbox: str, memory: bool) -> str:
 
 def starting_file() -> str:
     """Write it."""
-    return "\n".join((_HEAD, *_blocks())).rstrip("\n") + "\n"
+    return "\n".join((_texts()["head"], *_blocks())).rstrip("\n") + "\n"
 
 
 def _blocks() -> Iterator[str]:
@@ -111,7 +80,7 @@ def _field(field: Field, indent: str, above: str) -> Iterator[str]:
 def _section(
     section: type[SettingsSection], indent: str, path: str, *, told_first: bool = True
 ) -> Iterator[str]:
-    examples = _EXAMPLES.get(section, {})
+    examples = _texts()["examples"].get(section.__name__, {})
     for number, field in enumerate(described(section)):
         if number or told_first:
             choices = f" One of {', '.join(field.choices)}." if field.choices else ""

@@ -21,7 +21,13 @@ def used_models(settings: Settings) -> frozenset[str]:
 
 def wanting(settings: Settings) -> Iterator[SettingsError]:
     """Yield an error for each variable that is used and not set."""
-    yield from (unset_error(each) for part in _used(settings) for each in part.unset)
+    names = used_models(settings)
+    used: tuple[Deferred, ...] = (
+        *(model for model in settings.models if model.name in names),
+        *settings.tools,
+        *(server for server in settings.mcp_servers.values() if server.enabled),
+    )
+    yield from (unset_error(each) for part in used for each in part.unset)
 
 
 def unused_and_wanting(settings: Settings) -> Iterator[SettingsError]:
@@ -29,10 +35,3 @@ def unused_and_wanting(settings: Settings) -> Iterator[SettingsError]:
     names = used_models(settings)
     others = (model for model in settings.models if model.name not in names)
     yield from (unset_error(each) for model in others for each in model.unset)
-
-
-def _used(settings: Settings) -> Iterator[Deferred]:
-    names = used_models(settings)
-    yield from (model for model in settings.models if model.name in names)
-    yield from settings.tools
-    yield from (server for server in settings.mcp_servers.values() if server.enabled)

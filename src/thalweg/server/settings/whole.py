@@ -21,10 +21,6 @@ from thalweg.server.settings.sections.tools import McpServer, ToolGroup, ToolSet
 _WITH_PROVIDER = re.compile(r"[a-z][\w-]*:.+")
 
 
-def _fixed(given: Mapping[str, McpServer]) -> Mapping[str, McpServer]:
-    return FrozenMapping(given)
-
-
 class Settings(SettingsSection):
     """All settings. They never change.
 
@@ -52,8 +48,8 @@ class Settings(SettingsSection):
     """Tools besides the agent's own."""
     tool_groups: Distinct[ToolGroup] = ()
     """Groups that tools belong to."""
-    mcp_servers: Annotated[Mapping[str, McpServer], AfterValidator(_fixed)] = Field(
-        default_factory=dict[str, McpServer], validate_default=True
+    mcp_servers: Annotated[Mapping[str, McpServer], AfterValidator(FrozenMapping)] = Field(
+        default=FrozenMapping[McpServer]()
     )
     """Servers of the Model Context Protocol, by name."""
     storage: StorageSettings = Field(default_factory=StorageSettings)

@@ -1,11 +1,11 @@
 """Values as YAML that is read back as what they are."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic import SecretStr
 
 from thalweg.engine.sections import SettingsSection
+from thalweg.server.settings.fixed import mapped
 from thalweg.server.settings.parts import MASK
 from thalweg.server.settings.variables import escaped
 
@@ -14,15 +14,13 @@ _WIDE = 10_000
 
 def plain(value: object) -> object:
     """Return a value as JSON has it: the keys of a section that were set, a mask for a secret."""
-    if isinstance(value, SecretStr):
-        return MASK
+    return mapped(value, _plain)
+
+
+def _plain(value: object) -> object:
     if isinstance(value, SettingsSection):
         return {name: plain(getattr(value, name)) for name in sorted(value.model_fields_set)}
-    if isinstance(value, Mapping):
-        return {name: plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    return value
+    return MASK if isinstance(value, SecretStr) else value
 
 
 class Reference(str):
@@ -35,7 +33,7 @@ def inline(value: object) -> str:
     """Write a plain value in one line of YAML."""
     import yaml  # type: ignore[import-untyped]  # noqa: PLC0415 (slow; only texts need it)
 
-    given = _escaped(value)
+    given = mapped(value, _escaped)
     dumped: Any = yaml.safe_dump(
         given, default_flow_style=True, allow_unicode=True, width=_WIDE, sort_keys=False
     )
@@ -49,10 +47,4 @@ def inline(value: object) -> str:
 def _escaped(value: object) -> object:
     if isinstance(value, Reference):
         return str(value)
-    if isinstance(value, str):
-        return escaped(value)
-    if isinstance(value, Mapping):
-        return {name: _escaped(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_escaped(each) for each in value]
-    return value
+    return escaped(value) if isinstance(value, str) else value

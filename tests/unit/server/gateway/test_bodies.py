@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,12 +11,21 @@ from hypothesis import strategies as st
 from starlette.types import Message
 from tests.unit.server.gateway.asking import Answered, ask, echo
 
-from thalweg.server.gateway.bodies import Bodies, BodyLimits
+from thalweg.server.gateway.admission import Admission
+from thalweg.server.gateway.bodies import BodyLimits
+from thalweg.server.gateway.budgets import Budgets
+from thalweg.server.gateway.rules import rules_of
 from thalweg.server.gateway.structure import JsonBounds
+from thalweg.server.settings import GatewaySettings
 
 LIMITS = BodyLimits(json_of=lambda _: JsonBounds(bytes=2_000, nodes=500), form_bytes=5_000)
 JSON = {"content-type": "application/json"}
 FORM = {"content-type": "multipart/form-data; boundary=x"}
+
+
+def admission(limits: BodyLimits = LIMITS) -> Admission:
+    rules = replace(rules_of(GatewaySettings(), "ada"), bodies=limits)
+    return Admission(echo, lambda: rules, Budgets(rules.limits_of))
 
 
 def post(*parts: bytes, headers: dict[str, str], is_length_told: bool = True) -> Answered:
@@ -24,8 +34,7 @@ def post(*parts: bytes, headers: dict[str, str], is_length_told: bool = True) ->
         if is_length_told
         else {"transfer-encoding": "chunked"}
     )
-    application = Bodies(echo, lambda: LIMITS)
-    return ask(application, method="POST", headers={**headers, **told}, parts=parts)
+    return ask(admission(), method="POST", headers={**headers, **told}, parts=parts)
 
 
 JSONS = st.recursive(
@@ -94,7 +103,7 @@ def test_a_body_may_have_so_many_bytes_and_no_more(headers: dict[str, str], most
 def test_a_large_body_is_refused_before_it_is_read() -> None:
     headers = {**JSON, "content-length": "2001"}
 
-    answered = ask(Bodies(echo, lambda: LIMITS), method="POST", headers=headers, parts=[b"x"] * 3)
+    answered = ask(admission(), method="POST", headers=headers, parts=[b"x"] * 3)
 
     assert answered.status == 413
     assert answered.headers["connection"] == "close"
@@ -110,7 +119,7 @@ def test_other_types_are_not_taken(kind: str) -> None:
 
 def test_a_request_without_a_body_needs_no_type() -> None:
     assert post(headers={}).status == 200
-    assert ask(Bodies(echo, lambda: LIMITS), method="POST").status == 200
+    assert ask(admission(), method="POST").status == 200
 
 
 def test_who_sends_nothing_for_too_long_is_let_go() -> None:
@@ -130,7 +139,7 @@ def test_who_sends_nothing_for_too_long_is_let_go() -> None:
         "path": "/api/threads",
         "headers": [(b"content-type", b"application/json"), (b"content-length", b"10")],
     }
-    asyncio.run(Bodies(echo, lambda: limits)(scope, never, send))
+    asyncio.run(admission(limits)(scope, never, send))
 
     assert sent[0]["status"] == 408
 
@@ -156,6 +165,6 @@ def test_who_goes_away_in_the_middle_has_sent_no_json() -> None:
         "path": "/api/threads",
         "headers": [(b"content-type", b"application/json"), (b"content-length", b"10")],
     }
-    asyncio.run(Bodies(echo, lambda: LIMITS)(scope, receive, send))
+    asyncio.run(admission()(scope, receive, send))
 
     assert sent[0]["status"] == 400

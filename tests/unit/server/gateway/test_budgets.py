@@ -10,8 +10,8 @@ from tests.unit.server.gateway.asking import ask, echo
 
 from thalweg.server.api.usage import Usage
 from thalweg.server.app.performing.watching import ModelCalled
-from thalweg.server.gateway.authentication import AuthenticationMiddleware, KeyLock, Keys
-from thalweg.server.gateway.budgets import Budgets, Rate, RequestBudget
+from thalweg.server.gateway.admission import Admission
+from thalweg.server.gateway.budgets import Budgets, Rate
 from thalweg.server.gateway.problems import GatewayRefusal
 from thalweg.server.gateway.rules import rules_of
 from thalweg.server.settings import GatewaySettings
@@ -144,19 +144,14 @@ def test_a_key_may_have_limits_of_its_own() -> None:
 
 def test_a_request_over_the_rate_is_answered_before_its_body_is_read() -> None:
     budgets = budgets_of(Clock(), requests_per_minute=1)
-    lock = KeyLock(Keys([("k", "ada")]))
-
-    class Rules:
-        lock: KeyLock
-        metrics = None
-
-    rules = Rules()
-    rules.lock = lock
-    application = AuthenticationMiddleware(RequestBudget(echo, budgets), lambda: rules)
-    headers = {"authorization": "Bearer k", "content-type": "application/json"}
+    rules = rules_of(GatewaySettings.from_mapping({"keys": [{"key": "k", "owner": "ada"}]}))
+    application = Admission(echo, lambda: rules, budgets)
+    json = {"content-type": "application/json", "content-length": "2"}
+    headers = {"authorization": "Bearer k", **json}
 
     assert ask(application, method="POST", headers=headers, parts=[b"{}"]).status == 200
-    answered = ask(application, method="POST", headers=headers, parts=[b"{}"])
+    too_large = {**headers, "content-length": str(1 << 40)}
+    answered = ask(application, method="POST", headers=too_large, parts=[b"{}"])
     assert answered.status == 429
     assert answered.problem.code == "limit.requests"
     assert answered.headers["retry-after"] == "60"

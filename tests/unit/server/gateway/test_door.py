@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.server.gateway.asking import Answered, ask, echo
 
-from thalweg.server.gateway.authentication import OWNER, AuthenticationMiddleware, Keys
+from thalweg.server.gateway.admission import Admission
+from thalweg.server.gateway.authentication import OWNER, Keys
+from thalweg.server.gateway.budgets import Budgets
 from thalweg.server.gateway.rules import rules_of
 from thalweg.server.settings import GatewaySettings
 
@@ -19,7 +21,8 @@ OPEN = GatewaySettings(cors_origins=("https://studio.example",))
 
 def knock(settings: GatewaySettings, *, owner: str | None = None, **given: object) -> Answered:
     rules = rules_of(settings, owner)
-    return ask(AuthenticationMiddleware(echo, lambda: rules), **given)  # type: ignore[arg-type]  # as `ask` takes them
+    application = Admission(echo, lambda: rules, Budgets(rules.limits_of))
+    return ask(application, **given)  # type: ignore[arg-type]  # as `ask` takes them
 
 
 def owner_of(answered: Answered) -> object:

@@ -132,8 +132,8 @@ def test_a_file_of_the_seeds_loads_as_it_is() -> None:
     )
     assert settings.summarization.trim_tokens_to_summarize == 4000
     assert settings.memory.max_facts == 100
-    assert [str(notice) for notice in report.notices] == [
-        "c:22: memory.storage_path: is taken as the document of memory.storage: json"
+    assert [(str(n.place), n.place.key, n.told) for n in report.notices] == [
+        ("c:22", "memory.storage_path", "is taken as the document of memory.storage: json")
     ]
     assert settings.memory.storage == "json"
 

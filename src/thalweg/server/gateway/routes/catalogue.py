@@ -6,20 +6,19 @@ from fastapi import APIRouter, Path
 
 from thalweg.server.api.catalogue import Model, Models, Skill, Skills
 from thalweg.server.api.usage import OwnerUsage, ThreadUsage
-from thalweg.server.gateway.access import Mine, Name, ThreadId, problems
+from thalweg.server.gateway.access import Mine, Name, ThreadId
+from thalweg.server.gateway.bodies import GatewayRoute
 
-catalogue = APIRouter()
+catalogue = APIRouter(route_class=GatewayRoute)
 
 
-@catalogue.get("/api/models", operation_id="list_models", tags=["models"])
+@catalogue.get("/api/models", tags=["models"])
 async def list_models(mine: Mine) -> Models:
     """List the models that a run may name, the default first."""
     return await mine.models.list()
 
 
-@catalogue.get(
-    "/api/models/{name:path}", operation_id="get_model", tags=["models"], responses=problems(404)
-)
+@catalogue.get("/api/models/{name:path}", tags=["models"])
 async def get_model(
     mine: Mine, name: Annotated[Name, Path(description="As it is listed.", examples=["small"])]
 ) -> Model:
@@ -27,15 +26,13 @@ async def get_model(
     return await mine.models.get(name)
 
 
-@catalogue.get("/api/skills", operation_id="list_skills", tags=["skills"])
+@catalogue.get("/api/skills", tags=["skills"])
 async def list_skills(mine: Mine) -> Skills:
     """List the skills that agents can load."""
     return await mine.skills.list()
 
 
-@catalogue.get(
-    "/api/skills/{name}", operation_id="get_skill", tags=["skills"], responses=problems(404)
-)
+@catalogue.get("/api/skills/{name}", tags=["skills"])
 async def get_skill(
     mine: Mine, name: Annotated[Name, Path(description="As it is listed.", examples=["pdf"])]
 ) -> Skill:
@@ -43,18 +40,13 @@ async def get_skill(
     return await mine.skills.get(name)
 
 
-@catalogue.get("/api/usage", operation_id="get_usage", tags=["usage"])
+@catalogue.get("/api/usage", tags=["usage"])
 async def get_usage(mine: Mine) -> OwnerUsage:
     """Return the usage of all threads, each and in total, and by model."""
     return await mine.usage.owner()
 
 
-@catalogue.get(
-    "/api/threads/{thread}/usage",
-    operation_id="get_thread_usage",
-    tags=["usage"],
-    responses=problems(404),
-)
+@catalogue.get("/api/threads/{thread}/usage", tags=["usage"])
 async def get_thread_usage(mine: Mine, thread: ThreadId) -> ThreadUsage:
     """Return a thread's usage, by caller of the model, and the fill of its window."""
     return await mine.usage.thread(thread)

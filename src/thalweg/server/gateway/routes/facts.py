@@ -7,13 +7,13 @@ from fastapi import APIRouter, Body, Path, Query
 from thalweg.memory.facts.values import Status
 from thalweg.server.api.memory import Commit, FactChange, Facts, FactView, NewFact, Review
 from thalweg.server.gateway.access import Known, Name, problems
-from thalweg.server.gateway.bodies import ParsedRoute
+from thalweg.server.gateway.bodies import GatewayRoute
 
-facts = APIRouter(prefix="/api/memory/facts", tags=["facts"], route_class=ParsedRoute)
+facts = APIRouter(prefix="/api/memory/facts", tags=["facts"], route_class=GatewayRoute)
 FactId = Annotated[Name, Path(description="The fact's id, as it is listed.", examples=["fact_1"])]
 
 
-@facts.get("", operation_id="list_facts")
+@facts.get("")
 async def list_facts(
     known: Known,
     status: Annotated[Status | None, Query(description="Default: the active ones.")] = None,
@@ -22,7 +22,7 @@ async def list_facts(
     return await known.facts(status)
 
 
-@facts.post("", operation_id="add_fact", status_code=201, responses=problems(403, 409))
+@facts.post("", status_code=201, responses=problems(403, 409))
 async def add_fact(
     known: Known,
     new: Annotated[
@@ -33,13 +33,13 @@ async def add_fact(
     return await known.add(new)
 
 
-@facts.get("/{fact}", operation_id="get_fact", responses=problems(404))
+@facts.get("/{fact}")
 async def get_fact(known: Known, fact: FactId) -> FactView:
     """Return one fact with its evidence, valid or not."""
     return await known.fact(fact)
 
 
-@facts.patch("/{fact}", operation_id="edit_fact", responses=problems(403, 404, 409))
+@facts.patch("/{fact}", responses=problems(403, 409))
 async def edit_fact(
     known: Known,
     fact: FactId,
@@ -49,13 +49,13 @@ async def edit_fact(
     return await known.edit(fact, change)
 
 
-@facts.delete("/{fact}", operation_id="delete_fact", responses=problems(403, 404, 409))
+@facts.delete("/{fact}", responses=problems(403, 409))
 async def delete_fact(known: Known, fact: FactId) -> Commit:
     """Take a fact out; it can be undone. `forget_memory` deletes for good."""
     return await known.delete(fact)
 
 
-@facts.post("/{fact}/review", operation_id="review_fact", responses=problems(403, 404, 409))
+@facts.post("/{fact}/review", responses=problems(403, 409))
 async def review_fact(
     known: Known, fact: FactId, review: Annotated[Review, Body(examples=[{"accept": True}])]
 ) -> FactView:

@@ -12,23 +12,21 @@ from thalweg.server.api.files import Artifacts, Uploads
 from thalweg.server.api.threads import NewThread
 from thalweg.server.app import Tenant
 from thalweg.server.gateway.access import Mine, Name, ThreadId, problems
+from thalweg.server.gateway.bodies import GatewayRoute
 from thalweg.server.gateway.problems import GatewayRefusal
 from thalweg.server.uploads.serving import ByteRange, answer_for
 
-files = APIRouter(prefix="/api/threads/{thread}", tags=["files"])
+files = APIRouter(prefix="/api/threads/{thread}", tags=["files"], route_class=GatewayRoute)
 _STEP = 1 << 20
-_BYTES = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+_BYTES = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
 _DOWNLOADS: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The file.", "content": {"*/*": _BYTES["application/octet-stream"]}},
-    206: {
-        "description": "The part asked for.",
-        "content": {"*/*": _BYTES["application/octet-stream"]},
-    },
+    200: {"description": "The file.", "content": _BYTES},
+    206: {"description": "The part asked for.", "content": _BYTES},
     304: {"description": "Not modified."},
 }
 
 
-@files.post("/uploads", operation_id="upload_file", status_code=201, responses=problems(404, 409))
+@files.post("/uploads", status_code=201, responses=problems(409))
 async def upload_file(
     mine: Mine,
     thread: ThreadId,
@@ -52,16 +50,14 @@ async def upload_file(
     return Uploads(items=tuple(made))
 
 
-@files.get("/uploads", operation_id="list_uploads", responses=problems(404))
+@files.get("/uploads")
 async def list_uploads(mine: Mine, thread: ThreadId) -> Uploads:
     """List files that were sent to a thread."""
     await mine.threads.get(thread)
     return Uploads(items=await mine.files.uploads(thread))
 
 
-@files.delete(
-    "/uploads/{name}", operation_id="delete_upload", status_code=204, responses=problems(404)
-)
+@files.delete("/uploads/{name}", status_code=204)
 async def delete_upload(
     mine: Mine, thread: ThreadId, name: Annotated[Name, Path(description="As it is listed.")]
 ) -> None:
@@ -69,7 +65,7 @@ async def delete_upload(
     await mine.files.delete_upload(thread, name)
 
 
-@files.get("/artifacts", operation_id="list_artifacts", responses=problems(404))
+@files.get("/artifacts")
 async def list_artifacts(mine: Mine, thread: ThreadId) -> Artifacts:
     """List files that the agent of a thread made."""
     await mine.threads.get(thread)
@@ -78,9 +74,8 @@ async def list_artifacts(mine: Mine, thread: ThreadId) -> Artifacts:
 
 @files.get(
     "/artifacts/{path:path}",
-    operation_id="download_artifact",
     response_class=StreamingResponse,
-    responses={**_DOWNLOADS, **problems(404, 416)},
+    responses={**_DOWNLOADS, **problems(416)},
 )
 async def download_artifact(
     mine: Mine,

@@ -5,11 +5,12 @@ import logging
 from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 
-from thalweg.server.api.catalogue import Check, Health
+from thalweg.server.api.catalogue import Health
 from thalweg.server.gateway.access import Shared, problems
+from thalweg.server.gateway.bodies import GatewayRoute
 from thalweg.server.gateway.metrics import CONTENT_TYPE
 
-health = APIRouter(tags=["gateway"])
+health = APIRouter(tags=["gateway"], route_class=GatewayRoute)
 _LOG = logging.getLogger("thalweg.gateway")
 _TEXT = {"text/plain": {"schema": {"type": "string"}}}
 
@@ -24,8 +25,9 @@ async def healthz(shared: Shared, response: Response) -> Health:
     found = await shared.app.health()
     if found.status != "ok":
         response.status_code = 503
-        _LOG.error("not well: %s", "; ".join(f"{c.name}: {c.detail}" for c in _failed(found)))
-    if not shared.is_locked():
+        failed = [check for check in found.checks if check.status == "failed"]
+        _LOG.error("not well: %s", "; ".join(f"{c.name}: {c.detail}" for c in failed))
+    if not shared.rules().is_locked:
         return found
     # Anonymous callers are allowed: the response names the failed part; details are only in the
     # log.
@@ -33,13 +35,8 @@ async def healthz(shared: Shared, response: Response) -> Health:
     return found.model_copy(update={"checks": checks})
 
 
-def _failed(found: Health) -> tuple[Check, ...]:
-    return tuple(check for check in found.checks if check.status == "failed")
-
-
 @health.get(
     "/metrics",
-    operation_id="metrics",
     response_class=PlainTextResponse,
     responses={200: {"description": "As Prometheus reads it.", "content": _TEXT}, **problems(403)},
 )

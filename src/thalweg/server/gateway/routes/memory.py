@@ -6,11 +6,11 @@ from fastapi import APIRouter, Body, Path, Query
 
 from thalweg.memory.facts.values import Mode
 from thalweg.server.api.memory import Commit, Commits, Forget, Forgotten, MemoryDocument, Recall
-from thalweg.server.api.shape import Shape
-from thalweg.server.gateway.access import NUMBERS_END, Known, Many, ThreadId, problems
-from thalweg.server.gateway.bodies import ParsedRoute
+from thalweg.server.api.shape import Number, Shape
+from thalweg.server.gateway.access import Known, Many, ThreadId, problems
+from thalweg.server.gateway.bodies import GatewayRoute
 
-memory = APIRouter(tags=["memory"], route_class=ParsedRoute)
+memory = APIRouter(tags=["memory"], route_class=GatewayRoute)
 Query_ = Annotated[str, Query(min_length=1, max_length=2_000, description="What it is about.")]
 
 
@@ -20,37 +20,37 @@ class MemoryMode(Shape):
     mode: Mode
 
 
-@memory.get("/api/memory", operation_id="get_memory")
+@memory.get("/api/memory")
 async def get_memory(known: Known) -> MemoryDocument:
     """Return the memory: profile, history and facts."""
     return await known.document()
 
 
-@memory.delete("/api/memory", operation_id="clear_memory", responses=problems(403))
+@memory.delete("/api/memory", responses=problems(403))
 async def clear_memory(known: Known) -> Commit | None:
     """Take out everything; it can be undone. `null` where there was nothing."""
     return await known.clear()
 
 
-@memory.post("/api/memory/reload", operation_id="reload_memory")
+@memory.post("/api/memory/reload")
 async def reload_memory(known: Known) -> MemoryDocument:
     """Take in what was edited by hand in `memory.json`, where memory is kept in one."""
     return await known.reload()
 
 
-@memory.get("/api/memory/config", operation_id="get_memory_config")
+@memory.get("/api/memory/config")
 async def get_memory_config(known: Known) -> dict[str, Any]:
     """Return the settings of memory."""
     return await known.config()
 
 
-@memory.get("/api/memory/status", operation_id="get_memory_status")
+@memory.get("/api/memory/status")
 async def get_memory_status(known: Known) -> dict[str, Any]:
     """Return settings and document together."""
     return await known.status()
 
 
-@memory.get("/api/memory/export", operation_id="export_memory")
+@memory.get("/api/memory/export")
 async def export_memory(
     known: Known,
     shape: Annotated[
@@ -62,7 +62,7 @@ async def export_memory(
     return await known.export(shape)
 
 
-@memory.post("/api/memory/import", operation_id="import_memory", responses=problems(403, 409))
+@memory.post("/api/memory/import", responses=problems(403, 409))
 async def import_memory(
     known: Known,
     document: Annotated[
@@ -83,40 +83,34 @@ async def import_memory(
     return await known.import_(document)
 
 
-@memory.get("/api/memory/search", operation_id="search_memory")
+@memory.get("/api/memory/search")
 async def search_memory(known: Known, q: Query_) -> Recall:
     """Return what a run about these words would be shown."""
     return await known.search(q)
 
 
-@memory.get("/api/memory/explain", operation_id="explain_memory")
+@memory.get("/api/memory/explain")
 async def explain_memory(known: Known, q: Query_) -> Recall:
     """Return all candidates for these words, and why each would be shown or not."""
     return await known.explain(q)
 
 
-@memory.get("/api/memory/history", operation_id="memory_history")
+@memory.get("/api/memory/history")
 async def memory_history(known: Known, limit: Many = 50) -> Commits:
     """List changes, newest first; each can be undone."""
     return await known.history(limit)
 
 
-@memory.post(
-    "/api/memory/history/{operation}/undo",
-    operation_id="undo_memory",
-    responses=problems(403, 404, 409),
-)
+@memory.post("/api/memory/history/{operation}/undo", responses=problems(403, 409))
 async def undo_memory(
     known: Known,
-    operation: Annotated[
-        int, Path(ge=0, le=NUMBERS_END, description="Its number, as the history lists it.")
-    ],
+    operation: Annotated[Number, Path(description="Its number, as the history lists it.")],
 ) -> Commit:
     """Put back what one change replaced."""
     return await known.undo(operation)
 
 
-@memory.post("/api/memory/forget", operation_id="forget_memory", responses=problems(404, 409))
+@memory.post("/api/memory/forget", responses=problems(404, 409))
 async def forget_memory(
     known: Known, what: Annotated[Forget, Body(examples=[{"words": "the old project"}])]
 ) -> Forgotten:
@@ -124,7 +118,7 @@ async def forget_memory(
     return await known.forget(what)
 
 
-@memory.put("/api/threads/{thread}/memory", operation_id="set_memory_mode", responses=problems(404))
+@memory.put("/api/threads/{thread}/memory")
 async def set_memory_mode(
     known: Known, thread: ThreadId, mode: Annotated[MemoryMode, Body(examples=[{"mode": "off"}])]
 ) -> MemoryMode:

@@ -4,51 +4,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
-from thalweg.server.gateway.document import TITLE
-
 page = APIRouter(include_in_schema=False)
-_PAGE = """\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title} API</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="{root}/docs/assets/swagger-ui.css">
-<link rel="stylesheet" href="{root}/docs/look.css">
-</head>
-<body>
-<div id="api"></div>
-<script src="{root}/docs/assets/swagger-ui-bundle.js"></script>
-<script src="{root}/docs/start.js"></script>
-</body>
-</html>
-"""
-_START = """\
-SwaggerUIBundle({
-  url: "../openapi.json".replace("../", location.pathname.replace(/docs\\/?$/, "")),
-  dom_id: "#api",
-  deepLinking: true,
-  displayRequestDuration: true,
-  docExpansion: "list",
-  defaultModelsExpandDepth: 0,
-  persistAuthorization: true,
-  tryItOutEnabled: true,
-  requestSnippetsEnabled: true,
-  syntaxHighlight: { theme: "nord" },
-});
-"""
-_LOOK = """\
-body { margin: 0; }
-.swagger-ui .topbar { display: none; }
-.swagger-ui .info { margin: 28px 0 12px; }
-.swagger-ui .info .title { font-weight: 600; }
-.swagger-ui .info hgroup.main > a, .swagger-ui .servers-title { display: none; }
-"""
+_FILES = Path(__file__).with_name("docs_page")
+"""The page; its script is a file of its own, so that the page needs no inline script."""
 _POLICY = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -58,22 +19,9 @@ _POLICY = {
 
 
 @page.get("/docs")
-async def docs(request: Request) -> HTMLResponse:
+async def docs() -> FileResponse:
     """Return the page."""
-    root = request.scope.get("root_path", "")
-    return HTMLResponse(_PAGE.format(title=TITLE, root=root), headers=_POLICY)
-
-
-@page.get("/docs/start.js")
-async def start() -> Response:
-    """Return its start script: a separate file, so that the page needs no inline script."""
-    return Response(_START, media_type="text/javascript")
-
-
-@page.get("/docs/look.css")
-async def look() -> Response:
-    """Return its stylesheet."""
-    return Response(_LOOK, media_type="text/css")
+    return FileResponse(_FILES / "page.html", headers=_POLICY)
 
 
 @page.get("/")
@@ -90,3 +38,4 @@ def shows_its_page(application: FastAPI) -> None:
     assert spec.origin is not None  # noqa: S101
     assets = StaticFiles(directory=Path(spec.origin).parent / "static")
     application.mount("/docs/assets", assets)
+    application.mount("/docs", StaticFiles(directory=_FILES))

@@ -1,18 +1,18 @@
 """`…/runs`: asking an agent, following what comes of it, and ending it."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Header, Query, Request, Response
 
 from thalweg.server.api.runs import NewRun, Run, Runs
-from thalweg.server.api.shape import Identifier
+from thalweg.server.api.shape import Identifier, Number
 from thalweg.server.app import Tenant
-from thalweg.server.gateway.access import NUMBERS_END, Many, Mine, RunId, Shared, ThreadId, problems
-from thalweg.server.gateway.bodies import ParsedRoute
+from thalweg.server.gateway.access import Many, Mine, RunId, Shared, ThreadId, problems
+from thalweg.server.gateway.bodies import GatewayRoute
 from thalweg.server.gateway.streams import EventStream
 
-runs = APIRouter(prefix="/api/threads/{thread}/runs", tags=["runs"], route_class=ParsedRoute)
+runs = APIRouter(prefix="/api/threads/{thread}/runs", tags=["runs"], route_class=GatewayRoute)
 Asked = Annotated[
     NewRun,
     Body(
@@ -23,39 +23,9 @@ Asked = Annotated[
         }
     ),
 ]
-_EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": (
-            "The run's events as they come: `id` is the event's number in the run, `event` its "
-            "type, `data` the JSON of an `Event`. After the event that ends the run the stream "
-            "closes. `Last-Event-ID` resumes a stream that ended earlier."
-        ),
-        "content": {
-            "text/event-stream": {
-                "schema": {
-                    "type": "object",
-                    "properties": {
-                        "id": {"type": "string"},
-                        "event": {"type": "string"},
-                        "data": {
-                            "type": "string",
-                            "contentMediaType": "application/json",
-                            "contentSchema": {"$ref": "#/components/schemas/Event"},
-                        },
-                        "retry": {"type": "integer", "minimum": 0},
-                    },
-                },
-                "example": (
-                    'id: 1\nevent: run.started\ndata: {"type":"run.started","run":"r1",'
-                    '"thread":"t1","model":"small"}\n\n'
-                ),
-            }
-        },
-    }
-}
 
 
-@runs.get("", operation_id="list_runs", responses=problems(404))
+@runs.get("")
 async def list_runs(
     mine: Mine,
     thread: ThreadId,
@@ -68,7 +38,7 @@ async def list_runs(
     return await mine.runs.list(thread, limit=limit, before=before)
 
 
-@runs.post("", operation_id="start_run", status_code=202, responses=problems(404, 409, 429))
+@runs.post("", status_code=202, responses=problems(409, 429))
 async def start_run(
     mine: Mine, shared: Shared, thread: ThreadId, new: Asked, request: Request, response: Response
 ) -> Run:
@@ -83,13 +53,7 @@ async def start_run(
     return run
 
 
-@runs.post(
-    "/stream",
-    operation_id="stream",
-    status_code=200,
-    response_class=EventStream,
-    responses={**_EVENTS, **problems(404, 409, 429)},
-)
+@runs.post("/stream", status_code=200, response_class=EventStream, responses=problems(409, 429))
 async def stream(
     mine: Mine, shared: Shared, thread: ThreadId, new: Asked, request: Request
 ) -> EventStream:
@@ -104,30 +68,21 @@ async def stream(
     return _stream(mine, shared, run, 0, {"Location": place, "Content-Location": place})
 
 
-@runs.get("/{run}", operation_id="get_run", responses=problems(404))
+@runs.get("/{run}")
 async def get_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
     """Return one run."""
     return await mine.runs.get(thread, run)
 
 
-@runs.get(
-    "/{run}/stream",
-    operation_id="join_run",
-    status_code=200,
-    response_class=EventStream,
-    responses={**_EVENTS, **problems(404, 429)},
-)
+@runs.get("/{run}/stream", status_code=200, response_class=EventStream, responses=problems(429))
 async def join_run(
     mine: Mine,
     shared: Shared,
     thread: ThreadId,
     run: RunId,
-    after: Annotated[
-        int, Query(ge=0, le=NUMBERS_END, description="The number of the last event you have.")
-    ] = 0,
+    after: Annotated[Number, Query(description="The number of the last event you have.")] = 0,
     last_event_id: Annotated[
-        int | None,
-        Header(ge=0, le=NUMBERS_END, description="The same, as browsers send it; it comes first."),
+        Number | None, Header(description="The same, as browsers send it; it comes first.")
     ] = None,
 ) -> EventStream:
     """Stream a run from any event on, on any gateway; also one that has ended."""
@@ -136,7 +91,7 @@ async def join_run(
     return _stream(mine, shared, found, after if last_event_id is None else last_event_id)
 
 
-@runs.get("/{run}/wait", operation_id="wait_run", responses=problems(404))
+@runs.get("/{run}/wait")
 async def wait_run(
     mine: Mine,
     shared: Shared,
@@ -160,7 +115,7 @@ async def wait_run(
         closing.cancel()
 
 
-@runs.post("/{run}/cancel", operation_id="cancel_run", responses=problems(404))
+@runs.post("/{run}/cancel")
 async def cancel_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
     """Cancel a run; the thread keeps the state of its last step. No effect on an ended one."""
     return await mine.runs.cancel(thread, run)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Body, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from thalweg.server.api.shape import Number
 from thalweg.server.api.threads import (
     Branch,
     Context,
@@ -21,14 +22,14 @@ from thalweg.server.api.threads import (
     Threads,
     Turns,
 )
-from thalweg.server.gateway.access import Many, Mine, Number, ThreadId, Words, problems
-from thalweg.server.gateway.bodies import ParsedRoute
+from thalweg.server.gateway.access import Many, Mine, ThreadId, Words, problems
+from thalweg.server.gateway.bodies import GatewayRoute
 
-threads = APIRouter(prefix="/api/threads", tags=["threads"], route_class=ParsedRoute)
+threads = APIRouter(prefix="/api/threads", tags=["threads"], route_class=GatewayRoute)
 Before = Annotated[str | None, Query(max_length=400, description="`before` of the last answer.")]
 
 
-@threads.get("", operation_id="list_threads")
+@threads.get("")
 async def list_threads(
     mine: Mine, limit: Many = 50, before: Before = None, q: Words = ""
 ) -> Threads:
@@ -36,7 +37,7 @@ async def list_threads(
     return await mine.threads.list(limit=limit, before=before, q=q)
 
 
-@threads.post("", operation_id="create_thread", status_code=201, responses=problems(409))
+@threads.post("", status_code=201, responses=problems(409))
 async def create_thread(
     mine: Mine,
     request: Request,
@@ -49,13 +50,13 @@ async def create_thread(
     return made
 
 
-@threads.get("/{thread}", operation_id="get_thread", responses=problems(404))
+@threads.get("/{thread}")
 async def get_thread(mine: Mine, thread: ThreadId) -> Thread:
     """Return the metadata of a thread."""
     return await mine.threads.get(thread)
 
 
-@threads.patch("/{thread}", operation_id="update_thread", responses=problems(404))
+@threads.patch("/{thread}")
 async def update_thread(
     mine: Mine, thread: ThreadId, change: Annotated[ThreadChange, Body(examples=[{"title": "New"}])]
 ) -> Thread:
@@ -63,7 +64,7 @@ async def update_thread(
     return await mine.threads.update(thread, change)
 
 
-@threads.delete("/{thread}", operation_id="delete_thread", responses=problems(404, 409))
+@threads.delete("/{thread}", responses=problems(409))
 async def delete_thread(
     mine: Mine,
     thread: ThreadId,
@@ -80,13 +81,13 @@ async def delete_thread(
     return await mine.threads.delete(thread, forget=memory == "forget")
 
 
-@threads.get("/{thread}/state", operation_id="get_state", responses=problems(404))
+@threads.get("/{thread}/state")
 async def get_state(mine: Mine, thread: ThreadId) -> State:
     """Return the state of a thread: its plan, its files, its pending questions."""
     return await mine.threads.state(thread)
 
 
-@threads.get("/{thread}/history", operation_id="get_history", responses=problems(404))
+@threads.get("/{thread}/history")
 async def get_history(
     mine: Mine,
     thread: ThreadId,
@@ -100,7 +101,7 @@ async def get_history(
     return await mine.threads.history(thread, limit=limit, before=before, abandoned=abandoned)
 
 
-@threads.get("/{thread}/turns", operation_id="list_turns", responses=problems(404))
+@threads.get("/{thread}/turns")
 async def list_turns(
     mine: Mine,
     thread: ThreadId,
@@ -110,19 +111,19 @@ async def list_turns(
     return await mine.threads.turns(thread, edits_only=edits_only)
 
 
-@threads.get("/{thread}/context", operation_id="get_context", responses=problems(404))
+@threads.get("/{thread}/context")
 async def get_context(mine: Mine, thread: ThreadId, turn: Number | None = None) -> Context:
     """Return the exact request of a turn, as the model received it; the newest by default."""
     return await mine.threads.context(thread, turn)
 
 
-@threads.post("/{thread}/compact", operation_id="compact_thread", responses=problems(404, 409, 502))
+@threads.post("/{thread}/compact", responses=problems(409, 502))
 async def compact_thread(mine: Mine, thread: ThreadId) -> Done:
     """Compact now what can be; nothing is lost, and it can be undone."""
     return await mine.threads.compact(thread)
 
 
-@threads.post("/{thread}/rewind", operation_id="rewind_thread", responses=problems(404, 409))
+@threads.post("/{thread}/rewind", responses=problems(409))
 async def rewind_thread(
     mine: Mine, thread: ThreadId, to: Annotated[Rewind, Body(examples=[{"turn": 3}])]
 ) -> Done:
@@ -130,15 +131,13 @@ async def rewind_thread(
     return await mine.threads.rewind(thread, to)
 
 
-@threads.post("/{thread}/undo", operation_id="undo_compaction", responses=problems(404, 409))
+@threads.post("/{thread}/undo", responses=problems(409))
 async def undo_compaction(mine: Mine, thread: ThreadId, turn: Number | None = None) -> Done:
     """Undo a compaction; the newest where no turn is named."""
     return await mine.threads.undo(thread, turn)
 
 
-@threads.post(
-    "/{thread}/branch", operation_id="branch_thread", status_code=201, responses=problems(404, 409)
-)
+@threads.post("/{thread}/branch", status_code=201, responses=problems(409))
 async def branch_thread(
     mine: Mine, thread: ThreadId, branch: Annotated[Branch, Body(examples=[{"turn": 3}])]
 ) -> Thread:
@@ -149,13 +148,13 @@ async def branch_thread(
 _WORDS = Body(examples=[{"position": 0, "quote": "never touch the production database"}])
 
 
-@threads.post("/{thread}/pin", operation_id="pin", responses=problems(404, 409))
+@threads.post("/{thread}/pin", responses=problems(409))
 async def pin(mine: Mine, thread: ThreadId, words: Annotated[Pinned, _WORDS]) -> Done:
     """Keep words of the user verbatim in every context to come."""
     return await mine.threads.pin(thread, words)
 
 
-@threads.post("/{thread}/unpin", operation_id="unpin", responses=problems(404, 409))
+@threads.post("/{thread}/unpin", responses=problems(409))
 async def unpin(mine: Mine, thread: ThreadId, words: Annotated[Pinned, _WORDS]) -> Done:
     """Let go of words that were pinned."""
     return await mine.threads.unpin(thread, words)
@@ -166,9 +165,8 @@ _LINES = {"application/jsonl": {"schema": {"type": "string"}}}
 
 @threads.get(
     "/{thread}/export",
-    operation_id="export_thread",
     response_class=StreamingResponse,
-    responses={200: {"description": "One object a line.", "content": _LINES}, **problems(404)},
+    responses={200: {"description": "One object a line.", "content": _LINES}},
 )
 async def export_thread(mine: Mine, thread: ThreadId) -> StreamingResponse:
     """Write the whole thread as lines of JSON, as `thalweg thread export` does."""
@@ -176,17 +174,14 @@ async def export_thread(mine: Mine, thread: ThreadId) -> StreamingResponse:
     # Requested before the response begins, so that a missing thread is answered with a 404.
     first = await anext(lines, "")
     name = f'attachment; filename="{thread}.jsonl"'
-    body = _encoded(first, lines)
     return StreamingResponse(
-        body, media_type="application/jsonl", headers={"Content-Disposition": name}
+        _chained(first, lines),
+        media_type="application/jsonl",
+        headers={"Content-Disposition": name},
     )
 
 
-async def _encoded(first: str, rest: AsyncIterator[str]) -> AsyncIterator[bytes]:
-    yield _line(first)
+async def _chained(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:
+    yield first
     async for line in rest:
-        yield _line(line)
-
-
-def _line(text: str) -> bytes:
-    return text.encode() if text.endswith("\n") or not text else f"{text}\n".encode()
+        yield line

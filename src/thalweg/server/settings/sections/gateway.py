@@ -145,12 +145,15 @@ def is_loopback(host: str) -> bool:
     """Return whether only this machine reaches an address.
 
     Example:
-        >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "web")]
-        [True, True, True, False, False]
+        >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "::ffff:127.0.0.1")]
+        [True, True, True, True]
+        >>> [is_loopback(host) for host in ("0.0.0.0", "10.0.0.1", "evil.example", "")]
+        [False, False, False, False]
     """
-    if host == "localhost":
+    if host.lower() == "localhost":
         return True
     try:
-        return ip_address(host).is_loopback
+        address = ip_address(host)
     except ValueError:
         return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
