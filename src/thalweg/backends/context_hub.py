@@ -10,7 +10,7 @@ from langsmith.schemas import Entry, FileEntry
 from langsmith.utils import LangSmithConflictError, LangSmithError, LangSmithNotFoundError
 
 from thalweg.backends.file_data import create_file_data
-from thalweg.backends.paths import files_under, validate_path
+from thalweg.backends.paths import ROOT_IS_KEPT, files_under, validate_path
 from thalweg.backends.protocol import (
     BackendProtocol,
     DeleteResult,
@@ -36,6 +36,7 @@ _TRIES: Final = 4
 """How often a change is committed when others commit at the same time."""
 _COMMIT: Final = re.compile(r"[/:]([0-9a-f]{8,64})(?:\?|$)")
 """The commit's hash at the end of the address that a commit returns."""
+_ROOT_IS_KEPT: Final = f"Error: {ROOT_IS_KEPT}"
 
 Changes = Mapping[str, str | None]
 """New contents by path; `None` deletes."""
@@ -243,7 +244,7 @@ class ContextHubBackend(BackendProtocol):
 
         def plan(files: Mapping[str, FileData]) -> Changes:
             if not path:
-                raise _whole()
+                raise _RefusedChangeError(_ROOT_IS_KEPT)
             if not (doomed := files_under(files, path)):
                 raise _missing(file_path)
             return dict.fromkeys(doomed)
@@ -291,10 +292,6 @@ class ContextHubBackend(BackendProtocol):
             else FileDownloadResponse(path, error="file_not_found")
             for path in paths
         ]
-
-
-def _whole() -> _RefusedChangeError:
-    return _RefusedChangeError("Error: the root directory cannot be deleted; delete what is in it")
 
 
 def _missing(path: str) -> _RefusedChangeError:

@@ -21,7 +21,7 @@ from thalweg.backends.local.disk import (
     write_bytes,
 )
 from thalweg.backends.local.places import CAN_WALK, OUTSIDE, FolderPath, anywhere, beneath, resolved
-from thalweg.backends.paths import refuse_unwritable, validate_path
+from thalweg.backends.paths import ROOT_IS_KEPT, refuse_unwritable, validate_path
 from thalweg.backends.protocol import (
     DEFAULT_GREP_TIMEOUT,
     FILE_NOT_FOUND,
@@ -197,10 +197,7 @@ class FilesystemBackend(BackendProtocol):
         try:
             with self._at(file_path, follow=False) as place:
                 if self._holds_root(place):
-                    return DeleteResult(
-                        error=f"Error deleting '{file_path}': the root directory cannot be "
-                        "deleted; delete what is in it"
-                    )
+                    return DeleteResult(error=f"Error deleting '{file_path}': {ROOT_IS_KEPT}")
                 with turn(place):
                     remove(place)
         except (FileNotFoundError, NotADirectoryError):

@@ -18,6 +18,9 @@ MAX_NAME_BYTES: Final = 255
 MAX_PATH_BYTES: Final = 4096
 """Bytes of a whole path."""
 
+ROOT_IS_KEPT: Final = "the root directory cannot be deleted; delete what is in it"
+"""Why `/` is not deleted."""
+
 _MAX_ID_BYTES = 128
 _DRIVE = re.compile(r"[a-zA-Z]:")
 

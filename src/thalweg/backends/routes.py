@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from thalweg.backends.protocol import BackendProtocol, FileInfo, GrepMatch
+from thalweg.backends.protocol import BackendProtocol
 from thalweg.backends.searches.globs import compile_grep_include_glob
 from thalweg.errors import ConfigError
 
@@ -24,14 +24,6 @@ class RoutedPath:
     def outer(self, path: str) -> str:
         """Return the outer path of a path of that backend."""
         return path if self.prefix is None else self.prefix + path.lstrip("/")
-
-    def outer_info(self, info: FileInfo) -> FileInfo:
-        """Return the outer path of a path of that backend; see `outer`."""
-        return {**info, "path": self.outer(info["path"])}
-
-    def outer_match(self, match: GrepMatch) -> GrepMatch:
-        """Return the outer path of a path of that backend; see `outer`."""
-        return {**match, "path": self.outer(match["path"])}
 
     def outer_words(self, error: str | None) -> str | None:
         """Replace the path in an error by the requested one; a model has seen no other."""
