@@ -1,8 +1,6 @@
 """Files in the state of an agent: they live and are checkpointed with its thread."""
 
 from base64 import standard_b64decode
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 
 from langgraph.config import get_config
 
@@ -22,7 +20,6 @@ from thalweg.backends.protocol import (
     EditResult,
     FileData,
     FileDownloadResponse,
-    FileInfo,
     FileOperationError,
     FileUploadResponse,
     GlobResult,
@@ -62,11 +59,11 @@ class StateBackend(BackendProtocol):
         if (refused := _refused(path)) is not None:
             return LsResult(error=refused)
         folder = path if path.endswith("/") else f"{path}/"
-        return LsResult(entries=entries_of(_files(), folder, _info))
+        return LsResult(entries=entries_of(_here().files(), folder))
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
-        data = _get(_here(), file_path)
+        data = _here().get_file(file_path)
         if (refused := _refused(file_path)) is not None:
             return ReadResult(error=refused)
         if data is None:
@@ -84,16 +81,11 @@ class StateBackend(BackendProtocol):
         max_count: int | None = None,
     ) -> GrepResult:
         """Find the lines that contain a text; see `BackendProtocol.grep`."""
-        return grep_matches_from_files(_files(), pattern, path, glob, max_count=max_count)
+        return grep_matches_from_files(_here().files(), pattern, path, glob, max_count=max_count)
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """Find files, and never folders, by their paths; see `BackendProtocol.glob`."""
-        files = _files()
-        found = glob_matches_from_files(files, pattern, path)
-        if found.matches is None:
-            return found
-        infos = [_info(match["path"], files[match["path"]]) for match in found.matches]
-        return GlobResult(matches=infos)
+        return glob_matches_from_files(_here().files(), pattern, path)
 
     def write(self, file_path: str, content: str) -> WriteResult:
         """Write or replace a file, and create missing folders.
@@ -101,13 +93,13 @@ class StateBackend(BackendProtocol):
         See `BackendProtocol.write`.
         """
         at = _here()
-        with _held(at):
+        with at.held():
             if (problem := _refused(file_path) or _ended(at, file_path)) is not None:
                 return WriteResult(error=problem)
-            held = _get(at, file_path)
+            held = at.get_file(file_path)
             made = create_file_data(content) if held is None else update_file_data(held, content)
             made["encoding"] = "utf-8"
-            _put(at, {file_path: made})
+            at.put_file(file_path, made)
         return WriteResult(path=file_path)
 
     def edit(
@@ -119,29 +111,30 @@ class StateBackend(BackendProtocol):
     ) -> EditResult:
         """See `BackendProtocol.edit`; applies to what the file is at this moment."""
         at = _here()
-        with _held(at):
+        with at.held():
             if (problem := _refused(file_path) or _ended(at, file_path)) is not None:
                 return EditResult(error=problem)
-            held = _get(at, file_path)
+            held = at.get_file(file_path)
             if held is None:
                 return EditResult(error=f"Error: File '{file_path}' not found")
             edited = edit_file_data(held, old_string, new_string, replace_all=replace_all)
             if isinstance(edited, str):
                 return EditResult(error=edited)
-            _put(at, {file_path: edited[0]})
+            at.put_file(file_path, edited[0])
         return EditResult(path=file_path, occurrences=edited[1])
 
     def delete(self, file_path: str) -> DeleteResult:
         """Delete a file, or a folder and everything in it; see `BackendProtocol.delete`."""
         at = _here()
         path = file_path.rstrip("/")
-        with _held(at):
+        with at.held():
             if (problem := _refused(file_path) or _ended(at, file_path)) is not None:
                 return DeleteResult(error=problem)
-            gone = [p for p in _all(at) if p == path or p.startswith(f"{path}/")]
+            gone = [p for p in at.files() if p == path or p.startswith(f"{path}/")]
             if not gone:
                 return DeleteResult(error=f"Error: File '{file_path}' not found")
-            _put(at, dict.fromkeys(gone))
+            for each in gone:
+                at.put_file(each, None)
         return DeleteResult(path=file_path)
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
@@ -150,16 +143,17 @@ class StateBackend(BackendProtocol):
         See `BackendProtocol.upload_files`.
         """
         at = _here()
-        with _held(at):
+        with at.held():
             if (problem := _ended(at, "")) is not None:
                 return [FileUploadResponse(path=path, error=problem) for path, _ in files]
-            made: dict[str, FileData | None] = {}
+            made: dict[str, FileData] = {}
             for path, content in files:
                 if _refused(path) is not None:
                     continue
-                held = made.get(path) or _get(at, path)
+                held = made.get(path) or at.get_file(path)
                 made[path] = file_data_from_bytes(content, held.get("created_at") if held else None)
-            _put(at, made)
+            for path, data in made.items():
+                at.put_file(path, data)
         return [
             FileUploadResponse(path=path, error=None if path in made else "invalid_path")
             for path, _ in files
@@ -171,7 +165,7 @@ class StateBackend(BackendProtocol):
         See `BackendProtocol.download_files`.
         """
         at = _here()
-        return [_download(path, _get(at, path)) for path in paths]
+        return [_download(path, at.get_file(path)) for path in paths]
 
 
 def _here() -> RunContext:
@@ -198,22 +192,6 @@ _NO_STEP = (
 )
 
 
-def _files() -> Mapping[str, FileData]:
-    return _all(_here())
-
-
-def _all(at: RunContext) -> Mapping[str, FileData]:
-    return at.live.files() if at.live is not None else at.channel or {}
-
-
-def _get(at: RunContext, path: str) -> FileData | None:
-    return at.live.get(path) if at.live is not None else (at.channel or {}).get(path)
-
-
-def _held(at: RunContext) -> AbstractContextManager[object]:
-    return at.live.lock if at.live is not None else nullcontext()
-
-
 def _refused(path: str) -> str | None:
     """Return why a path is invalid; a valid one is used unchanged, as the key in the state."""
     try:
@@ -225,22 +203,9 @@ def _refused(path: str) -> str | None:
 
 def _ended(at: RunContext, path: str) -> str | None:
     """Refuse calls of an agent that was stopped: its thread may continue for a while."""
-    if at.author is None or not at.author.ended:
+    if at.mine is None or not at.mine.author.ended:
         return None
     return prompt("files_ended").render(path=path)
-
-
-def _put(at: RunContext, changes: Mapping[str, FileData | None]) -> None:
-    for path, data in changes.items():
-        if at.live is None or at.author is None:
-            at.send_file(path, data, None)
-        else:
-            at.send_file(path, data, at.live.put(at.author, path, data))
-
-
-def _info(path: str, data: FileData) -> FileInfo:
-    size = len(file_data_to_string(data).encode())
-    return FileInfo(path=path, is_dir=False, size=size, modified_at=data.get("modified_at", ""))
 
 
 def _download(path: str, data: FileData | None) -> FileDownloadResponse:
@@ -248,7 +213,5 @@ def _download(path: str, data: FileData | None) -> FileDownloadResponse:
         error: FileOperationError = "file_not_found" if _refused(path) is None else "invalid_path"
         return FileDownloadResponse(path=path, content=None, error=error)
     text = file_data_to_string(data)
-    is_text = data.get("encoding", "utf-8") == "utf-8"
-    return FileDownloadResponse(
-        path=path, content=text.encode() if is_text else standard_b64decode(text)
-    )
+    is_bytes = data.get("encoding") == "base64"
+    return FileDownloadResponse(path, standard_b64decode(text) if is_bytes else text.encode())

@@ -93,7 +93,6 @@ class FileVersions:
         path: str,
         *,
         digest: str = "",
-        whole: bool = False,
     ) -> None:
         """Record that an author changed a path.
 
@@ -101,12 +100,11 @@ class FileVersions:
             author: The author.
             call: Its call.
             path: The path.
-            digest: Digest of the whole content if available, or `GONE`.
-            whole: The former content was replaced entirely, so the author has seen all of the
-                current one.
+            digest: Digest of the content if it was replaced entirely, so that the author has
+                seen all of the current one, or `GONE`.
         """
         with self._lock:
-            informed = whole or self._unseen(author, path) is None
+            informed = bool(digest) or self._unseen(author, path) is None
             self._n += 1
             last, other = self._changes.get(path, (None, None))
             if last is not None and last.author is not author:
@@ -165,8 +163,7 @@ class FileVersions:
         """Record the end of an author; return and remove its pending notices."""
         with self._lock:
             author.ended = True
-            told, author.unheard = author.unheard, []
-        return told
+        return self.heard(author)
 
     def _unseen(self, author: FileClient, path: str) -> PathChange | None:
         change = self._by_another(author, path)
