@@ -107,16 +107,12 @@ class FlowBackend(OperationBackend):
 
     def _flow(self, operation: BackendOperation[Answer]) -> Flow[Answer]:
         """Return the flow that performs an operation."""
-        flow = getattr(self, f"_{operation.method}", None)
-        if flow is None:
-            raise NotImplementedError(operation.method)
-        values, named = operation.arguments()
         try:
-            return cast("Answer", (yield from flow(*values, **named)))
+            return cast("Answer", (yield from operation.on(self)))
         except InvalidGlobPatternError as refused:
             return cast("Answer", operation.result(error=str(refused)))
         except (PathError, UnicodeEncodeError) as refused:
-            path = refused.path if isinstance(refused, PathError) else values[0]
+            path = refused.path if isinstance(refused, PathError) else operation.arguments()[0][0]
             failed = _FAILED.get(operation.method, "Path")
             return cast("Answer", operation.result(error=f"{failed} '{path}': {refused}"))
 

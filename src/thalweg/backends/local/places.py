@@ -50,14 +50,6 @@ class FolderPath:
         """Rights of a new file here, less what the umask takes away."""
         return FILE_MODE if self.is_private else 0o644
 
-    def status(self) -> os.stat_result:
-        """Look at what is here, a link itself if it is one.
-
-        Raises:
-            OSError: Nothing is here, or it cannot be looked at.
-        """
-        return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
-
 
 @contextmanager
 def beneath(
@@ -185,9 +177,7 @@ def anywhere(
         OSError: A folder cannot be made.
     """
     whole = Path(root, path)
-    if not Path(path).is_absolute():
-        whole = Path(os.path.realpath(whole)) if follow else whole
     real = Path(os.path.realpath(whole)) if follow else whole
     if make:
         real.parent.mkdir(parents=True, exist_ok=True)
-    yield FolderPath(None, str(real), str(whole))
+    yield FolderPath(None, str(real), str(whole if Path(path).is_absolute() else real))
