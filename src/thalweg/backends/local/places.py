@@ -79,7 +79,7 @@ def beneath(
             if name == "..":
                 # `..` is the folder that this walk came from, even if it was moved since.
                 todo += [*done[:-1][::-1]] if done else _refuse(path)
-                done, at = [], _moved(at, os.open(root, _FOLDER))
+                done, at = [], moved(at, os.open(root, _FOLDER))
                 continue
             target = _link(name, at) if todo or follow else None
             if target is not None:
@@ -88,14 +88,14 @@ def beneath(
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
                 if target.startswith("/"):
                     todo += _names(_below(root, target, path))[::-1]
-                    done, at = [], _moved(at, os.open(root, _FOLDER))
+                    done, at = [], moved(at, os.open(root, _FOLDER))
                 else:
                     todo += _names(target)[::-1]
                 continue
             if not todo:
                 yield FolderPath(at, name, "/" + "/".join([*done, name]), is_private)
                 return
-            at = _moved(at, _enter(name, at, make=make, mode=mode))
+            at = moved(at, _enter(name, at, make=make, mode=mode))
             done.append(name)
         yield FolderPath(at, ".", "/" + "/".join(done), is_private)
     finally:
@@ -110,7 +110,8 @@ def _refuse(path: str) -> list[str]:
     raise PathError(path, OUTSIDE)
 
 
-def _moved(old: int, new: int) -> int:
+def moved(old: int, new: int) -> int:
+    """Close an open folder in favour of another, and return that one."""
     os.close(old)
     return new
 
