@@ -13,6 +13,7 @@ from thalweg.backends.local.commands import Shell
 from thalweg.backends.local.control_groups import ProcessGroups, find_process_groups, ulimit_binds
 from thalweg.backends.local.process_limits import ProcessLimits
 from thalweg.backends.local_shell import DEFAULT_EXECUTE_TIMEOUT, LocalShellBackend
+from thalweg.backends.paths import is_under
 from thalweg.errors import ConfigError
 
 WORKSPACE: Final = "/workspace"
@@ -105,7 +106,7 @@ class BubblewrapBackend(LocalShellBackend):
         self._read_only = tuple(os.path.realpath(each) for each in read_only)
         self._hidden = tuple(os.path.realpath(each) for each in hidden)
         for path in self._read_only:
-            if any(_is_in(path, folder) for folder in self._hidden):
+            if any(is_under(path, folder) for folder in self._hidden):
                 what, problem = f"sandbox.read_only: {path}", "commands must not see what is in it"
                 raise ConfigError(what, problem, "leave it out")
         self._sandbox_id = f"bubblewrap-{self.cwd.name}"
@@ -152,7 +153,7 @@ class BubblewrapBackend(LocalShellBackend):
         for path in self._read_only:
             yield from ("--ro-bind", path, path)
         for path in self._hidden:
-            if any(_is_in(path, visible) for visible in ("/usr", *self._read_only)):
+            if any(is_under(path, visible) for visible in ("/usr", *self._read_only)):
                 yield from ("--tmpfs", path)
         yield from ("--dir", HOME, "--bind", str(self.cwd), WORKSPACE)
         yield from self._links()
@@ -210,10 +211,6 @@ def _as_on_this_machine(path: str) -> tuple[str, ...]:
     if os.path.islink(path):  # noqa: PTH114 (a name of the system)
         return ("--symlink", os.readlink(path), path)  # noqa: PTH115 (the same)
     return ("--ro-bind-try", path, path)
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def find_bubblewrap() -> str:

@@ -1,12 +1,14 @@
 """Several backends as one: each below its prefix, and a default for every other path."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar, cast
 
-from thalweg.backends.calls.flows import BackendStep, Errors, Flow, FlowBackend, Result
+from thalweg.backends.calls.flows import Flow, FlowBackend, ask
 from thalweg.backends.calls.foreign import as_backend
 from thalweg.backends.calls.operations import (
+    Answer,
+    BackendOperation,
     Delete,
     DownloadFiles,
     EditOperation,
@@ -22,7 +24,6 @@ from thalweg.backends.calls.operations import (
 from thalweg.backends.protocol import (
     BackendProtocol,
     DeleteResult,
-    EditResult,
     ExecuteResponse,
     FileDownloadResponse,
     FileInfo,
@@ -32,16 +33,15 @@ from thalweg.backends.protocol import (
     GrepMatch,
     GrepResult,
     LsResult,
-    ReadResult,
     SandboxBackendProtocol,
-    WriteResult,
     cap_matches,
 )
 from thalweg.backends.routes import RoutedPath, Routes, inner_globs
 from thalweg.backends.searches.matches import folder_info
-from thalweg.errors import InvalidGlobPatternError
 
+_FileOperation = ReadOperation | WriteOperation | EditOperation
 Found = TypeVar("Found", FileInfo, GrepMatch)
+Response = TypeVar("Response", FileUploadResponse, FileDownloadResponse)
 
 
 class CompositeBackend(FlowBackend):
@@ -60,8 +60,6 @@ class CompositeBackend(FlowBackend):
         ConfigError: A prefix cannot be one, or an object is no backend.
     """
 
-    step_errors: ClassVar[Errors] = (NotImplementedError,)
-
     def __init__(
         self,
         default: BackendProtocol,
@@ -79,18 +77,28 @@ class CompositeBackend(FlowBackend):
         """Find the backend that answers for a path, and what it calls that path."""
         return self._routes.place(path)
 
+    def _flow(self, operation: BackendOperation[Answer]) -> Flow[Answer]:
+        if isinstance(operation, _FileOperation):
+            return self._of_file(operation)
+        return super()._flow(operation)
+
+    def _of_file(self, operation: _FileOperation) -> Flow[Any]:
+        place = self.place(operation.file_path)
+        inner: BackendOperation[Any] = replace(operation, file_path=place.path)
+        return _outer((yield from _answered(place, inner)), place, operation.file_path)
+
     def _ls(self, path: str) -> Flow[LsResult]:
         # Folders that lead to a backend are among the entries.
         place = self.place(path)
-        listed = _as_ls((yield BackendStep(place.backend, Ls(place.path))))
+        listed = yield from _answered(place, Ls(place.path))
         mounted = self._routes.folders_in(path)
         if listed.entries is None:
             # A folder may be there only because a backend is below it.
             if not mounted or place.path == "/":
-                return replace(listed, error=place.outer_words(listed.error))
+                return _outer(listed, place, path)
             listed = LsResult(entries=[])
         entries = {folder: folder_info(folder) for folder in mounted}
-        for info in self._own(place, listed.entries or (), place.outer_info):
+        for info in self._own(place, listed.entries or ()):
             is_folder = info.get("is_dir", False)
             key = f"{info['path'].rstrip('/')}/" if is_folder else info["path"]
             entries.setdefault(key, info)
@@ -98,22 +106,6 @@ class CompositeBackend(FlowBackend):
             error=place.outer_words(listed.error),
             entries=sorted(entries.values(), key=lambda info: info["path"]),
         )
-
-    def _read(self, path: str, offset: int, limit: int) -> Flow[ReadResult]:
-        place = self.place(path)
-        result = yield BackendStep(place.backend, ReadOperation(place.path, offset, limit))
-        read = _expect(ReadResult, result)
-        return replace(read, error=place.outer_words(read.error)) if read.error else read
-
-    def _write(self, path: str, content: str) -> Flow[WriteResult]:
-        place = self.place(path)
-        result = yield BackendStep(place.backend, WriteOperation(place.path, content))
-        return _outer(_expect(WriteResult, result), place, path)
-
-    def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
-        place = self.place(path)
-        result = yield BackendStep(place.backend, EditOperation(place.path, old, new, replace_all))
-        return _outer(_expect(EditResult, result), place, path)
 
     def _delete(self, path: str) -> Flow[DeleteResult]:
         place = self.place(path)
@@ -125,10 +117,9 @@ class CompositeBackend(FlowBackend):
                 f"is mounted at {mounts}. Delete the files in it one by one."
             )
         try:
-            result = yield BackendStep(place.backend, Delete(place.path))
+            return _outer((yield from _answered(place, Delete(place.path))), place, path)
         except NotImplementedError:
             return DeleteResult(error=f"Error: deletion is not supported for '{path}'.")
-        return _outer(_expect(DeleteResult, result), place, path)
 
     def _grep(
         self, pattern: str, path: str | None, glob: str | None, max_count: int | None
@@ -136,11 +127,7 @@ class CompositeBackend(FlowBackend):
         found: dict[tuple[str, int], GrepMatch] = {}
         errors: list[str] = []
         truncated = False
-        try:
-            searches = self._searches(path, glob)
-        except InvalidGlobPatternError as refused:
-            return GrepResult(error=str(refused))
-        for search in searches:
+        for search in self._searches(path, glob):
             left = None if max_count is None else max_count - len(found)
             if left == 0 and truncated:
                 break
@@ -166,13 +153,12 @@ class CompositeBackend(FlowBackend):
         wanted = None if left is None else max(left, 1)
         enough = wanted
         while True:
-            grep = Grep(pattern, search.path, search.glob, wanted)
-            raw = _as_grep((yield BackendStep(place.backend, grep)))
+            raw = yield from _answered(place, Grep(pattern, search.path, search.glob, wanted))
             if raw.matches is None:
                 return replace(raw, error=place.outer_words(raw.error))
             raw = cap_matches(raw, wanted)
             matches = raw.matches or []
-            own = self._own(place, matches, place.outer_match)
+            own = self._own(place, matches)
             hidden = len(matches) - len(own)
             # Hidden matches took the place of visible ones.
             if wanted is None or enough is None or not (raw.truncated and hidden):
@@ -186,15 +172,9 @@ class CompositeBackend(FlowBackend):
         found: dict[str, FileInfo] = {}
         errors: list[str] = []
         reasons: list[GlobTruncationReason | None] = []
-        try:
-            searches = self._searches(path, pattern)
-        except InvalidGlobPatternError as refused:
-            return GlobResult(error=str(refused))
-        for search in searches:
+        for search in self._searches(path, pattern):
             place = search.place
-            result = _as_glob(
-                (yield BackendStep(place.backend, Glob(search.glob or "", search.path)))
-            )
+            result = yield from _answered(place, Glob(search.glob or "", search.path))
             error = place.outer_words(result.error)
             if result.matches is None:
                 return replace(result, error=error)
@@ -202,7 +182,7 @@ class CompositeBackend(FlowBackend):
                 errors.append(error)
             if result.truncated:
                 reasons.append(result.truncation_reason)
-            own = self._own(place, result.matches, place.outer_info)
+            own = self._own(place, result.matches)
             found.update({info["path"]: info for info in own})
         return GlobResult(
             error="\n".join(errors) or None,
@@ -223,11 +203,9 @@ class CompositeBackend(FlowBackend):
             searches += [_Search(self._routes.root(prefix), "/", each) for each in inner]
         return searches
 
-    def _own(
-        self, place: RoutedPath, items: Iterable[Found], outer: Callable[[Found], Found]
-    ) -> list[Found]:
+    def _own(self, place: RoutedPath, items: Iterable[Found]) -> list[Found]:
         """Return a backend's items with outer paths, without those that longer prefixes hide."""
-        named = map(outer, items)
+        named: list[Found] = [{**item, "path": place.outer(item["path"])} for item in items]
         return [item for item in named if self._routes.owns(place, item["path"])]
 
     execute = OperationSandbox.execute
@@ -236,38 +214,36 @@ class CompositeBackend(FlowBackend):
     def _execute(self, command: str, timeout: int | None) -> Flow[ExecuteResponse]:
         if not isinstance(self.default, SandboxBackendProtocol):
             raise NotImplementedError(_NO_SHELL)
-        result = yield BackendStep(self.default, Execute(command, timeout))
-        return _expect(ExecuteResponse, result)
+        return ask(self.default, Execute(command, timeout))
 
     def _upload_files(self, files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
-        answers = [FileUploadResponse(path, error=_NO_ANSWER) for path, _ in files]
-        for batch in self._batches([path for path, _ in files]):
-            inner = [(place.path, files[at][1]) for at, place in batch.items]
-            told = _expect_list(
-                FileUploadResponse, (yield BackendStep(batch.backend, UploadFiles(inner)))
-            )
-            for (at, _), answer in zip(batch.items, told, strict=False):
-                answers[at] = replace(answer, path=files[at][0])
-        return answers
+        return self._batched(
+            [path for path, _ in files],
+            lambda inner: UploadFiles([(path, files[at][1]) for at, path in inner.items()]),
+        )
 
     def _download_files(self, paths: list[str]) -> Flow[list[FileDownloadResponse]]:
-        answers = [FileDownloadResponse(path, error=_NO_ANSWER) for path in paths]
-        for batch in self._batches(paths):
-            inner = [place.path for _, place in batch.items]
-            told = _expect_list(
-                FileDownloadResponse, (yield BackendStep(batch.backend, DownloadFiles(inner)))
-            )
-            for (at, _), answer in zip(batch.items, told, strict=False):
-                answers[at] = replace(answer, path=paths[at])
-        return answers
+        return self._batched(paths, lambda inner: DownloadFiles([*inner.values()]))
 
-    def _batches(self, paths: list[str]) -> list["_BackendBatch"]:
-        batches: dict[int, _BackendBatch] = {}
+    def _batched(
+        self,
+        paths: list[str],
+        operation_of: Callable[[dict[int, str]], BackendOperation[list[Response]]],
+    ) -> Flow[list[Response]]:
+        """Perform one operation on each backend; it is made of inner paths by position."""
+        batches: dict[int, dict[int, RoutedPath]] = {}
         for at, path in enumerate(paths):
             place = self.place(path)
-            batch = batches.setdefault(id(place.backend), _BackendBatch(place.backend))
-            batch.items.append((at, place))
-        return list(batches.values())
+            batches.setdefault(id(place.backend), {})[at] = place
+        found: dict[int, Response] = {}
+        for batch in batches.values():
+            operation = operation_of({at: place.path for at, place in batch.items()})
+            told = yield from ask(next(iter(batch.values())).backend, operation)
+            for at, answer in zip(batch, told, strict=False):
+                found[at] = replace(answer, path=paths[at])
+            for at in batch:
+                found.setdefault(at, operation.result(paths[at], error=_NO_ANSWER))
+        return [found[at] for at in range(len(paths))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,14 +255,6 @@ class _Search:
     glob: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _BackendBatch:
-    """The items for one backend, with their positions in the whole batch."""
-
-    backend: BackendProtocol
-    items: list[tuple[int, RoutedPath]] = field(default_factory=list[tuple[int, RoutedPath]])
-
-
 _NO_ANSWER: Final = "the backend returned nothing for this file"
 _NO_SHELL: Final = (
     "Default backend doesn't support command execution (SandboxBackendProtocol). "
@@ -294,41 +262,30 @@ _NO_SHELL: Final = (
 )
 
 
-def _expect(kind: type[Result], result: object) -> Result:
-    if not isinstance(result, kind):
-        message = f"a backend returned {type(result).__name__}, not {kind.__name__}"
-        raise TypeError(message)
-    return result
+def _answered(place: RoutedPath, operation: BackendOperation[Answer]) -> Flow[Answer]:
+    """Have a backend answer. Older ones return bare lists, and an error as a text.
+
+    Raises:
+        TypeError: The answer is of another kind.
+    """
+    answer: Any = yield from ask(place.backend, operation)
+    kind = operation.result
+    match answer:
+        case str():
+            answer = kind(error=answer)
+        case list():
+            answer = kind(None, answer)
+        case _ if not isinstance(answer, kind):
+            message = f"a backend returned {type(answer).__name__}, not {kind.__name__}"
+            raise TypeError(message)
+    return cast("Answer", answer)
 
 
-def _expect_list(kind: type[Result], result: object) -> list[Result]:
-    return [_expect(kind, item) for item in _expect(list, result)]
-
-
-# Older backends return bare lists, and an error as a text.
-
-
-def _as_ls(result: object) -> LsResult:
-    return LsResult(entries=result) if isinstance(result, list) else _expect(LsResult, result)
-
-
-def _as_glob(result: object) -> GlobResult:
-    return GlobResult(matches=result) if isinstance(result, list) else _expect(GlobResult, result)
-
-
-def _as_grep(result: object) -> GrepResult:
-    if isinstance(result, str):
-        return GrepResult(error=result)
-    return GrepResult(matches=result) if isinstance(result, list) else _expect(GrepResult, result)
-
-
-Changed = TypeVar("Changed", WriteResult, EditResult, DeleteResult)
-
-
-def _outer(result: Changed, place: RoutedPath, path: str) -> Changed:
-    """Name the changed path as it was asked for."""
-    outer = None if result.path is None else path
-    return replace(result, path=outer, error=place.outer_words(result.error))
+def _outer(result: Answer, place: RoutedPath, path: str) -> Answer:
+    """Name a path in a result as it was asked for."""
+    inner: Any = result
+    outer = {"path": path} if getattr(inner, "path", None) is not None else {}
+    return cast("Answer", replace(inner, error=place.outer_words(inner.error), **outer))
 
 
 def _worst(reasons: list[GlobTruncationReason | None]) -> GlobTruncationReason | None:

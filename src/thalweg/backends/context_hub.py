@@ -3,16 +3,18 @@
 import re
 from collections.abc import Callable, Mapping
 from threading import RLock
-from typing import Any, Final, TypeVar
+from typing import Any, Final, cast
 
 from langsmith import Client
 from langsmith.schemas import Entry, FileEntry
 from langsmith.utils import LangSmithConflictError, LangSmithError, LangSmithNotFoundError
 
+from thalweg.backends.calls.operations import Answer, BackendOperation, BlockingBackend
 from thalweg.backends.file_data import create_file_data
-from thalweg.backends.paths import files_under, validate_path
+from thalweg.backends.paths import ROOT_IS_KEPT, files_under, validate_path
 from thalweg.backends.protocol import (
-    BackendProtocol,
+    FILE_NOT_FOUND,
+    INVALID_PATH,
     DeleteResult,
     EditResult,
     FileData,
@@ -36,19 +38,17 @@ _TRIES: Final = 4
 """How often a change is committed when others commit at the same time."""
 _COMMIT: Final = re.compile(r"[/:]([0-9a-f]{8,64})(?:\?|$)")
 """The commit's hash at the end of the address that a commit returns."""
+_ROOT_IS_KEPT: Final = f"Error: {ROOT_IS_KEPT}"
 
 Changes = Mapping[str, str | None]
 """New contents by path; `None` deletes."""
-_Result = TypeVar(
-    "_Result", DeleteResult, EditResult, GlobResult, GrepResult, LsResult, ReadResult, WriteResult
-)
 
 
 class _RefusedChangeError(Exception):
     """A change does not apply to the files as they are."""
 
 
-class ContextHubBackend(BackendProtocol):
+class ContextHubBackend(BlockingBackend):
     """Text files in a repository of Context Hub; each change is a commit.
 
     The repository is read at the first use and kept in memory. A commit with a conflict is retried
@@ -156,145 +156,97 @@ class ContextHubBackend(BackendProtocol):
             message = "the commit succeeded but its hash could not be resolved"
             raise RuntimeError(message)
 
-    def ls(self, path: str) -> LsResult:
-        """List the entries of a folder, not of folders in it; see `BackendProtocol.ls`."""
-        folder = path.rstrip("/") + "/"
+    def _perform(self, operation: BackendOperation[Answer]) -> Answer:
+        try:
+            return super()._perform(operation)
+        except _FAILURES as problem:
+            return cast("Answer", operation.result(error=_told(problem)))
 
-        def listed() -> LsResult:
-            entries = entries_of(self._load(), folder)
-            return LsResult(
-                entries=[{**info, "path": info["path"].rstrip("/")} for info in entries]
-            )
+    def _ls(self, path: str) -> LsResult:
+        entries = entries_of(self._load(), path.rstrip("/") + "/")
+        return LsResult(entries=[{**info, "path": info["path"].rstrip("/")} for info in entries])
 
-        return _told(LsResult, listed)
+    def _read(self, path: str, offset: int, limit: int) -> ReadResult:
+        data = self._load().get(path)
+        if data is None:
+            return ReadResult(error=f"File '{path}' not found")
+        return slice_read_response(data, offset, limit)
 
-    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
-
-        def window() -> ReadResult:
-            data = self._load().get(file_path)
-            if data is None:
-                return ReadResult(error=f"File '{file_path}' not found")
-            return slice_read_response(data, offset, limit)
-
-        return _told(ReadResult, window)
-
-    def grep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
+    def _grep(
+        self, pattern: str, path: str | None, glob: str | None, max_count: int | None
     ) -> GrepResult:
-        """Find the lines that contain a text; see `BackendProtocol.grep`."""
-        return _told(
-            GrepResult,
-            lambda: grep_matches_from_files(self._load(), pattern, path, glob, max_count=max_count),
-        )
+        return grep_matches_from_files(self._load(), pattern, path, glob, max_count=max_count)
 
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """Find files, and never folders, by their paths; see `BackendProtocol.glob`."""
-        return _told(GlobResult, lambda: glob_matches_from_files(self._load(), pattern, path))
+    def _glob(self, pattern: str, path: str | None) -> GlobResult:
+        return glob_matches_from_files(self._load(), pattern, path)
 
-    def write(self, file_path: str, content: str) -> WriteResult:
-        """Write or replace a file, and create missing folders.
+    def _write(self, file_path: str, content: str) -> WriteResult:
+        path = validate_path(file_path)
+        self._commit(lambda _: {path: content})
+        return WriteResult(path=path)
 
-        See `BackendProtocol.write`.
-        """
-
-        def written() -> WriteResult:
-            path = validate_path(file_path)
-            self._commit(lambda _: {path: content})
-            return WriteResult(path=path)
-
-        return _told(WriteResult, written)
-
-    def edit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the protocol's
-    ) -> EditResult:
-        """See `BackendProtocol.edit`; applies to the file as it is when the commit is made."""
+    def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> EditResult:
         count = 0
 
         def plan(files: Mapping[str, FileData]) -> Changes:
             nonlocal count
-            if file_path not in files:
-                raise _missing(file_path)
-            content = files[file_path]["content"]
-            edited = perform_string_replacement(content, old_string, new_string, replace_all)
+            if path not in files:
+                raise _missing(path)
+            edited = perform_string_replacement(files[path]["content"], old, new, replace_all)
             if isinstance(edited, str):
                 raise _RefusedChangeError(edited)
             count = edited[1]
-            return {file_path: edited[0]}
+            return {path: edited[0]}
 
-        def done() -> EditResult:
-            self._commit(plan)
-            return EditResult(path=file_path, occurrences=count)
+        self._commit(plan)
+        return EditResult(path=path, occurrences=count)
 
-        return _told(EditResult, done)
-
-    def delete(self, file_path: str) -> DeleteResult:
-        """Delete a file, or a folder and everything in it; see `BackendProtocol.delete`."""
+    def _delete(self, file_path: str) -> DeleteResult:
         path = file_path.rstrip("/")
 
         def plan(files: Mapping[str, FileData]) -> Changes:
             if not path:
-                raise _whole()
+                raise _RefusedChangeError(_ROOT_IS_KEPT)
             if not (doomed := files_under(files, path)):
                 raise _missing(file_path)
             return dict.fromkeys(doomed)
 
-        def done() -> DeleteResult:
-            self._commit(plan)
-            return DeleteResult(path=file_path)
+        self._commit(plan)
+        return DeleteResult(path=file_path)
 
-        return _told(DeleteResult, done)
-
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """See `BackendProtocol.upload_files`; texts only, in one commit."""
+    def _upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        # Texts only, in one commit.
         changes: dict[str, str] = {}
         errors: list[str | None] = []
         for path, raw in files:
             try:
                 changes[validate_path(path)] = raw.decode()
             except (UnicodeDecodeError, PathError):
-                errors.append("invalid_path")
+                errors.append(INVALID_PATH)
             else:
                 errors.append(None)
-        done = _told(WriteResult, lambda: self._uploaded(changes))
+        failure = None
+        try:
+            if changes:
+                self._commit(lambda _: changes)
+        except _FAILURES as problem:
+            failure = _told(problem)
         return [
-            FileUploadResponse(path, error or done.error)
+            FileUploadResponse(path, error or failure)
             for (path, _), error in zip(files, errors, strict=True)
         ]
 
-    def _uploaded(self, changes: Changes) -> WriteResult:
-        if changes:
-            self._commit(lambda _: changes)
-        return WriteResult()
-
-    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """Return the bytes of many files; one result for each, in their order.
-
-        See `BackendProtocol.download_files`.
-        """
-        loaded = _told(LsResult, lambda: LsResult(entries=[]) if self._load() else LsResult())
-        if loaded.error:
-            return [FileDownloadResponse(path, error=loaded.error) for path in paths]
-        files = self._load()
+    def _download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        try:
+            files = self._load()
+        except LangSmithError as problem:
+            return [FileDownloadResponse(path, error=_told(problem)) for path in paths]
         return [
             FileDownloadResponse(path, content=files[path]["content"].encode())
             if path in files
-            else FileDownloadResponse(path, error="file_not_found")
+            else FileDownloadResponse(path, error=FILE_NOT_FOUND)
             for path in paths
         ]
-
-
-def _whole() -> _RefusedChangeError:
-    return _RefusedChangeError("Error: the root directory cannot be deleted; delete what is in it")
 
 
 def _missing(path: str) -> _RefusedChangeError:
@@ -305,11 +257,9 @@ def _stays(path: str, changes: Changes) -> bool:
     return changes.get(path, "") is not None
 
 
-def _told(kind: type[_Result], make: Callable[[], _Result]) -> _Result:
-    """Return a result; what a model can act on is its error, and never raised."""
-    try:
-        return make()
-    except LangSmithError as problem:
-        return kind(error=f"Hub unavailable: {problem}")
-    except (_RefusedChangeError, PathError) as refused:
-        return kind(error=str(refused))
+_FAILURES: Final = (LangSmithError, _RefusedChangeError, PathError)
+"""What a model can act on: the error of a result, and never raised."""
+
+
+def _told(problem: Exception) -> str:
+    return f"Hub unavailable: {problem}" if isinstance(problem, LangSmithError) else str(problem)

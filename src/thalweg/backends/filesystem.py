@@ -6,7 +6,6 @@ import time
 from base64 import b64encode
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +20,7 @@ from thalweg.backends.local.disk import (
     write_bytes,
 )
 from thalweg.backends.local.places import CAN_WALK, OUTSIDE, FolderPath, anywhere, beneath, resolved
-from thalweg.backends.paths import refuse_unwritable, validate_path
+from thalweg.backends.paths import ROOT_IS_KEPT, refuse_unwritable, validate_path
 from thalweg.backends.protocol import (
     DEFAULT_GREP_TIMEOUT,
     FILE_NOT_FOUND,
@@ -41,7 +40,7 @@ from thalweg.backends.protocol import (
     LsResult,
     ReadResult,
     WriteResult,
-    in_time,
+    search_twin,
 )
 from thalweg.backends.searches.folder import FolderSearch, said
 from thalweg.backends.searches.globs import compile_grep_include_glob
@@ -197,10 +196,7 @@ class FilesystemBackend(BackendProtocol):
         try:
             with self._at(file_path, follow=False) as place:
                 if self._holds_root(place):
-                    return DeleteResult(
-                        error=f"Error deleting '{file_path}': the root directory cannot be "
-                        "deleted; delete what is in it"
-                    )
+                    return DeleteResult(error=f"Error deleting '{file_path}': {ROOT_IS_KEPT}")
                 with turn(place):
                     remove(place)
         except (FileNotFoundError, NotADirectoryError):
@@ -253,25 +249,7 @@ class FilesystemBackend(BackendProtocol):
             return GrepResult(error=f"Error searching path '{where}': {said(problem)}", matches=[])
         return GrepResult(search.error, result.matches, result.truncated or search.is_late)
 
-    async def agrep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-        context_lines: int = 0,
-    ) -> GrepResult:
-        """See `grep`.
-
-        Raises:
-            ValueError: `context_lines` is negative.
-        """
-        _refuse_negative(context_lines)
-        search = partial(self.grep, pattern, path, glob, max_count=max_count)
-        return await in_time(
-            partial(search, context_lines=context_lines) if context_lines else search
-        )
+    agrep = search_twin(grep)
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """See `BackendProtocol.glob`. Links to files are found, links to folders not entered."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from thalweg.backends.filesystem import FilesystemBackend
-from thalweg.backends.local.commands import CommandOutput, Shell
+from thalweg.backends.local.commands import CommandOutput, Shell, finished
 from thalweg.backends.protocol import ExecuteResponse, SandboxBackendProtocol
 
 DEFAULT_EXECUTE_TIMEOUT: Final = 120
@@ -80,14 +80,7 @@ class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
         Raises:
             ValueError: `timeout` is not above zero.
         """
-        if not _is_command(command):
-            return _no_command()
-        seconds = self._seconds(timeout)
-        try:
-            printed = self._shell().run(command, seconds)
-        except (OSError, ValueError) as error:
-            return _failed(error)
-        return self._told(printed, seconds, is_custom=timeout is not None)
+        return finished(self.aexecute(command, timeout=timeout))
 
     async def aexecute(
         self,
@@ -96,24 +89,21 @@ class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
         timeout: float | None = None,  # noqa: ASYNC109  # the protocol's
     ) -> ExecuteResponse:
         """See `execute`; takes no thread, and a cancelled task kills its command."""
-        if not _is_command(command):
-            return _no_command()
-        seconds = self._seconds(timeout)
+        if not (command and isinstance(command, str)):  # what a model passes is not validated
+            return ExecuteResponse(output="Error: Command must be a non-empty string.", exit_code=1)
+        seconds = self._default_timeout if timeout is None else timeout
+        _refuse_unless_positive(seconds)
         try:
-            printed = await self._shell().arun(command, seconds)
+            printed = await self._shell().run(command, seconds)
         except (OSError, ValueError) as error:
-            return _failed(error)
+            problem = f"Error executing command ({type(error).__name__}): {error}"
+            return ExecuteResponse(output=problem, exit_code=1)
         return self._told(printed, seconds, is_custom=timeout is not None)
 
     def _shell(self) -> Shell:
         # One byte more than the limit, so that output of exactly this size is not reported as
         # truncated.
         return Shell(folder=str(self.cwd), environment=self._env, room=self._max_output_bytes + 1)
-
-    def _seconds(self, timeout: float | None) -> float:
-        seconds = self._default_timeout if timeout is None else timeout
-        _refuse_unless_positive(seconds)
-        return seconds
 
     def _told(self, printed: CommandOutput, seconds: float, *, is_custom: bool) -> ExecuteResponse:
         output, is_cut = _bounded(_combined(printed), self._max_output_bytes)
@@ -130,15 +120,6 @@ class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
         if printed.exit_code != 0:
             output = f"{output.rstrip()}\n\nExit code: {printed.exit_code}"
         return ExecuteResponse(output=output, exit_code=printed.exit_code, truncated=is_cut)
-
-
-def _no_command() -> ExecuteResponse:
-    return ExecuteResponse(output="Error: Command must be a non-empty string.", exit_code=1)
-
-
-def _is_command(command: object) -> bool:
-    """Return whether a model passed text to run; its arguments are not validated before."""
-    return isinstance(command, str) and bool(command)
 
 
 def _refuse_unless_positive(seconds: float) -> None:
@@ -170,14 +151,6 @@ def _too_late(seconds: float, *, is_custom: bool) -> str:
     return (
         f"Error: Command timed out after {seconds} seconds. "
         "For long-running commands, re-run using the timeout parameter."
-    )
-
-
-def _failed(error: OSError | ValueError) -> ExecuteResponse:
-    return ExecuteResponse(
-        output=f"Error executing command ({type(error).__name__}): {error}",
-        exit_code=1,
-        truncated=False,
     )
 
 

@@ -18,6 +18,9 @@ MAX_NAME_BYTES: Final = 255
 MAX_PATH_BYTES: Final = 4096
 """Bytes of a whole path."""
 
+ROOT_IS_KEPT: Final = "the root directory cannot be deleted; delete what is in it"
+"""Why `/` is not deleted."""
+
 _MAX_ID_BYTES = 128
 _DRIVE = re.compile(r"[a-zA-Z]:")
 
@@ -56,15 +59,19 @@ def validate_path(path: str, *, allowed_prefixes: Sequence[str] | None = None) -
         )
     refuse_unwritable(path)
     normalized = "/" + "/".join(name for name in names if name not in {"", "."})
-    if allowed_prefixes is not None and not any(_under(normalized, p) for p in allowed_prefixes):
+    if allowed_prefixes is not None and not any(is_under(normalized, p) for p in allowed_prefixes):
         raise PathError(path, f"Path must start with one of {allowed_prefixes}")
     return normalized
 
 
-def _under(path: str, prefix: str) -> bool:
-    if prefix.endswith("/"):
-        return path.startswith(prefix)
-    return path == prefix or path.startswith(f"{prefix}/")
+def is_under(path: str, folder: str) -> bool:
+    """Return whether a path is that of a folder, or of something in it.
+
+    Example:
+        >>> is_under("/notes/a.md", "/notes"), is_under("/notes-old/a.md", "/notes")
+        (True, False)
+    """
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def refuse_unwritable(path: str) -> None:

@@ -95,6 +95,27 @@ def _twin(
     return twin
 
 
+def search_twin(
+    method: Callable[Concatenate[Any, _P], GrepResult],
+) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, GrepResult]]:
+    """Make the awaited twin of a `grep`, which waits `ASYNC_GREP_TIMEOUT` seconds at most.
+
+    `max_count` holds for a backend whose own `grep` does not know it, too.
+    """
+
+    @wraps(method)
+    async def twin(self: "BackendProtocol", /, *args: _P.args, **kwargs: _P.kwargs) -> GrepResult:
+        options: dict[str, Any] = dict(kwargs)
+        most = options.get("max_count")
+        if not accepts_max_count(type(self), "grep"):
+            options.pop("max_count", None)
+        own: Callable[..., GrepResult] = self.grep
+        return cap_matches(await in_time(partial(own, *args, **options)), most)
+
+    twin.__name__ = "agrep"
+    return twin
+
+
 class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
     """Files by path.
 
@@ -148,22 +169,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         """
         raise NotImplementedError
 
-    async def agrep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
-    ) -> GrepResult:
-        """See `grep`; waits `ASYNC_GREP_TIMEOUT` seconds at most.
-
-        `max_count` holds for a backend whose `grep` does not know it, too.
-        """
-        search = partial(self.grep, pattern, path=path, glob=glob)
-        if accepts_max_count(type(self), "grep"):
-            search = partial(search, max_count=max_count)
-        return cap_matches(await in_time(search), max_count)
+    agrep = search_twin(grep)
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """Find files, and never folders, by their paths.

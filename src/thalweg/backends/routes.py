@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
-from thalweg.backends.protocol import BackendProtocol, FileInfo, GrepMatch
-from thalweg.backends.searches.globs import compile_grep_include_glob
+from thalweg.backends.protocol import BackendProtocol
+from thalweg.backends.searches.globs import alternatives, compile_grep_include_glob
 from thalweg.errors import ConfigError
-
-_MAX_ALTERNATIVES: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +21,6 @@ class RoutedPath:
     def outer(self, path: str) -> str:
         """Return the outer path of a path of that backend."""
         return path if self.prefix is None else self.prefix + path.lstrip("/")
-
-    def outer_info(self, info: FileInfo) -> FileInfo:
-        """Return the outer path of a path of that backend; see `outer`."""
-        return {**info, "path": self.outer(info["path"])}
-
-    def outer_match(self, match: GrepMatch) -> GrepMatch:
-        """Return the outer path of a path of that backend; see `outer`."""
-        return {**match, "path": self.outer(match["path"])}
 
     def outer_words(self, error: str | None) -> str | None:
         """Replace the path in an error by the requested one; a model has seen no other."""
@@ -135,19 +124,10 @@ def inner_globs(pattern: str, names: list[str]) -> list[str]:
     if "/" not in pattern:
         return [pattern]
     rests: dict[str, None] = {}
-    for alternative in _alternatives(pattern):
+    for alternative in alternatives(pattern):
         segments = [segment for segment in alternative.split("/") if segment]
         rests.update({f"/{'/'.join(rest)}": None for rest in _after(segments, names) if rest})
     return list(rests)
-
-
-def _alternatives(pattern: str) -> list[str]:
-    if "{" not in pattern:
-        return [pattern]
-    # Comes with wcmatch, which is slow to import and rarely needed.
-    import bracex  # noqa: PLC0415
-
-    return bracex.expand(pattern, keep_escapes=True, limit=_MAX_ALTERNATIVES)
 
 
 def _after(segments: list[str], names: list[str]) -> Iterator[list[str]]:

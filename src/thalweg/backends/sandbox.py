@@ -7,10 +7,10 @@ import shlex
 from abc import ABC, abstractmethod
 from typing import Final, cast
 
-from thalweg.backends.calls.flows import BackendStep, Flow, FlowBackend
+from thalweg.backends.calls.flows import Flow, FlowBackend, ask
 from thalweg.backends.calls.operations import Answer, BackendOperation, Execute, UploadFiles
 from thalweg.backends.file_data import read_file_type
-from thalweg.backends.paths import validate_path
+from thalweg.backends.paths import ROOT_IS_KEPT, validate_path
 from thalweg.backends.protocol import (
     ASYNC_GLOB_TIMEOUT,
     ASYNC_GREP_TIMEOUT,
@@ -43,7 +43,6 @@ from thalweg.backends.remote.results import (
     is_answer,
 )
 from thalweg.backends.text import EMPTY_OLD_STRING_ERROR, normalize_read_bounds
-from thalweg.errors import InvalidGlobPatternError, PathError
 
 __all__ = ["MAX_BINARY_BYTES", "MAX_OUTPUT_BYTES", "TRUNCATION_MSG", "BaseSandbox"]
 
@@ -138,57 +137,40 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
     def _ls(self, path: str) -> Flow[LsResult]:
-        try:
-            there = self.inside(path)
-        except PathError as refused:
-            return LsResult(error=f"Cannot list '{path}': {refused}")
-        answer = yield from _run(self, errand(self.python, "ls", there))
+        answer = yield from _errand(self, "ls", self.inside(path))
         return as_ls(answer, path, self._outside)
 
     def _read(self, path: str, offset: int, limit: int) -> Flow[ReadResult]:
-        try:
-            there = self.inside(path)
-        except PathError as refused:
-            return ReadResult(error=f"Error reading file '{path}': {refused}")
         kind = "text" if read_file_type(path) == "text" else "bytes"
         offset, limit = normalize_read_bounds(offset, limit)
         # JSON and base64 need space, too.
         room = min(MAX_BINARY_BYTES, self.max_output_bytes * 3 // 5)
         window = (str(offset), str(limit), str(room))
-        answer = yield from _run(self, errand(self.python, "read", there, kind, *window))
+        answer = yield from _errand(self, "read", self.inside(path), kind, *window)
         return as_read(answer, path)
 
     def _write(self, path: str, content: str) -> Flow[WriteResult]:
-        try:
-            there, raw = self.inside(path), content.encode()
-        except (PathError, UnicodeEncodeError) as refused:
-            return WriteResult(error=f"Error writing file '{path}': {refused}")
+        there, raw = self.inside(path), content.encode()
         made = yield from _run(self, _make_room(there))
         if made.exit_code != 0 or "Error:" in made.output:
             return WriteResult(error=made.output.strip() or f"Failed to write file '{path}'")
-        answers = yield BackendStep(self, UploadFiles([(path, raw)]))
-        error = answers[0].error if answers else "upload returned no response"
-        if error:
-            return WriteResult(error=f"Failed to write file '{path}': {error}")
+        if problem := (yield from _upload(self, [(path, raw)])):
+            return WriteResult(error=f"Failed to write file '{path}': {problem}")
         return WriteResult(path=path)
 
     def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
         if not old:
             return EditResult(error=EMPTY_OLD_STRING_ERROR)
-        try:
-            there, raw_old, raw_new = self.inside(path), old.encode(), new.encode()
-        except (PathError, UnicodeEncodeError) as refused:
-            return EditResult(error=f"Error editing file '{path}': {refused}")
+        there, raw_old, raw_new = self.inside(path), old.encode(), new.encode()
         scope = "all" if replace_all else "one"
         if len(raw_old) + len(raw_new) <= _EDIT_INLINE_MAX_BYTES:
-            answer = yield from _run(self, errand(self.python, "edit", there, old, new, scope))
+            answer = yield from _errand(self, "edit", there, old, new, scope)
             return as_edit(answer, path, old)
-        brought = [(f"{self._scratch()}_{name}", raw) for name, raw in _named(raw_old, raw_new)]
-        answers = yield BackendStep(self, UploadFiles(brought))
-        if problem := _problem(answers, len(brought)):
+        brought = [(f"{self._scratch()}_old", raw_old), (f"{self._scratch()}_new", raw_new)]
+        if problem := (yield from _upload(self, brought)):
             return EditResult(error=f"Error editing file '{path}': {problem}")
         places = [self.inside(name) for name, _ in brought]
-        answer = yield from _run(self, errand(self.python, "edit_with", there, *places, scope))
+        answer = yield from _errand(self, "edit_with", there, *places, scope)
         if not is_answer(answer):
             # The program removes them itself, if it gets that far.
             yield from _run(self, f"rm -f {shlex.join(places)}")
@@ -199,16 +181,9 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         return f"{folder}/.thalweg_edit_{secrets.token_hex(8)}"
 
     def _delete(self, path: str) -> Flow[DeleteResult]:
-        try:
-            there = self.inside(path)
-        except PathError as refused:
-            return DeleteResult(error=f"Error deleting '{path}': {refused}")
+        name = shlex.quote(self.inside(path))
         if validate_path(path) == "/":
-            return DeleteResult(
-                error=f"Error deleting '{path}': the root directory cannot be deleted; "
-                "delete what is in it"
-            )
-        name = shlex.quote(there)
+            return DeleteResult(error=f"Error deleting '{path}': {ROOT_IS_KEPT}")
         gone = yield from _run(
             self, f"[ -e {name} ] || [ -L {name} ] || exit 1; rm -rf -- {name} 2>&1"
         )
@@ -222,14 +197,8 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
     def _grep(
         self, pattern: str, path: str | None, glob: str | None, max_count: int | None
     ) -> Flow[GrepResult]:
-        where = path or "."
-        try:
-            there = self._searched(path)
-            names = included(glob) if glob else ""
-        except InvalidGlobPatternError as refused:
-            return GrepResult(error=str(refused))
-        except PathError as refused:
-            return GrepResult(error=f"Path '{where}': {refused}")
+        where, there = path or ".", self._searched(path)
+        names = included(glob) if glob else ""
         base = posixpath.basename(there.rstrip("/"))
         excluded = "\0".join(name for name in self.grep_exclude_dirs if name != base)
         room = str(self.max_output_bytes // 2)
@@ -242,12 +211,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
 
     def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]:
         where = path or "/"
-        try:
-            command = errand(self.python, "glob", self._searched(path), included(pattern))
-        except InvalidGlobPatternError as refused:
-            return GlobResult(error=str(refused))
-        except PathError as refused:
-            return GlobResult(error=f"Path '{where}': {refused}")
+        command = errand(self.python, "glob", self._searched(path), included(pattern))
         if len(command) > _MAX_COMMAND:
             return GlobResult(error=f"Path '{where}': pattern_too_broad")
         answer = yield from _run(self, command)
@@ -336,11 +300,19 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
 
 
 def _run(sandbox: BaseSandbox, command: str, timeout_s: int | None = None) -> Flow[ExecuteResponse]:
-    response = yield BackendStep(sandbox, Execute(command, timeout_s))
-    if not isinstance(response, ExecuteResponse):
-        message = f"execute returned {type(response).__name__}, not ExecuteResponse"
-        raise TypeError(message)
-    return response
+    return ask(sandbox, Execute(command, timeout_s))
+
+
+def _errand(sandbox: BaseSandbox, task: str, *arguments: str) -> Flow[ExecuteResponse]:
+    return _run(sandbox, errand(sandbox.python, task, *arguments))
+
+
+def _upload(sandbox: BaseSandbox, files: list[tuple[str, bytes]]) -> Flow[str | None]:
+    """Upload files; return what went wrong."""
+    answers = yield from ask(sandbox, UploadFiles(files))
+    if len(answers) < len(files):
+        return "upload returned no response"
+    return next((answer.error for answer in answers if answer.error), None)
 
 
 def _make_room(path: str) -> str:
@@ -350,13 +322,3 @@ def _make_room(path: str) -> str:
         f"if [ -d {name} ]; then echo 'Error: it is a directory'; exit 1; fi; "
         f"mkdir -p -- {folder} 2>&1"
     )
-
-
-def _named(old: bytes, new: bytes) -> list[tuple[str, bytes]]:
-    return [("old", old), ("new", new)]
-
-
-def _problem(answers: list[FileUploadResponse], expected: int) -> str | None:
-    if len(answers) < expected:
-        return "upload returned no response"
-    return next((answer.error for answer in answers if answer.error), None)

@@ -1,11 +1,13 @@
 """Files in the state of an agent: they live and are checkpointed with its thread."""
 
 from base64 import standard_b64decode
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
 
 from langgraph.config import get_config
 
+from thalweg.backends.calls.operations import Answer, BackendOperation, BlockingBackend
 from thalweg.backends.concurrency.run_context import RunContext, here
 from thalweg.backends.file_data import (
     create_file_data,
@@ -17,13 +19,12 @@ from thalweg.backends.file_data import (
 )
 from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import (
-    BackendProtocol,
+    FILE_NOT_FOUND,
+    INVALID_PATH,
     DeleteResult,
     EditResult,
     FileData,
     FileDownloadResponse,
-    FileInfo,
-    FileOperationError,
     FileUploadResponse,
     GlobResult,
     GrepResult,
@@ -42,7 +43,7 @@ from thalweg.engine.undocumented import READ_KEY
 from thalweg.errors import PathError
 
 
-class StateBackend(BackendProtocol):
+class StateBackend(BlockingBackend):
     """Keeps files in the state of the agent that runs, in its channel `files`.
 
     They are there as long as the agent's thread, and go where its checkpoints go. In an agent
@@ -57,121 +58,108 @@ class StateBackend(BackendProtocol):
 
     def __init__(self) -> None: ...
 
-    def ls(self, path: str) -> LsResult:
-        """List the entries of a folder, not of folders in it; see `BackendProtocol.ls`."""
-        if (refused := _refused(path)) is not None:
-            return LsResult(error=refused)
-        folder = path if path.endswith("/") else f"{path}/"
-        return LsResult(entries=entries_of(_files(), folder, _info))
+    def _perform(self, operation: BackendOperation[Answer]) -> Answer:
+        try:
+            return super()._perform(operation)
+        except PathError as refused:
+            return cast("Answer", operation.result(error=f"Error: {refused}"))
+        except _EndedError as refused:
+            return cast("Answer", operation.result(error=str(refused)))
 
-    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
-        data = _get(_here(), file_path)
-        if (refused := _refused(file_path)) is not None:
-            return ReadResult(error=refused)
+    def _ls(self, path: str) -> LsResult:
+        validate_path(path)
+        folder = path if path.endswith("/") else f"{path}/"
+        return LsResult(entries=entries_of(_here().files(), folder))
+
+    def _read(self, path: str, offset: int, limit: int) -> ReadResult:
+        data = _here().get_file(path)
+        validate_path(path)
         if data is None:
-            return ReadResult(error=f"File '{file_path}' not found")
-        if read_file_type(file_path) != "text":
+            return ReadResult(error=f"File '{path}' not found")
+        if read_file_type(path) != "text":
             return ReadResult(file_data=with_content(data, file_data_to_string(data)))
         return slice_read_response(data, offset, limit)
 
-    def grep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
+    def _grep(
+        self, pattern: str, path: str | None, glob: str | None, max_count: int | None
     ) -> GrepResult:
-        """Find the lines that contain a text; see `BackendProtocol.grep`."""
-        return grep_matches_from_files(_files(), pattern, path, glob, max_count=max_count)
+        return grep_matches_from_files(_here().files(), pattern, path, glob, max_count=max_count)
 
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """Find files, and never folders, by their paths; see `BackendProtocol.glob`."""
-        files = _files()
-        found = glob_matches_from_files(files, pattern, path)
-        if found.matches is None:
-            return found
-        infos = [_info(match["path"], files[match["path"]]) for match in found.matches]
-        return GlobResult(matches=infos)
+    def _glob(self, pattern: str, path: str | None) -> GlobResult:
+        return glob_matches_from_files(_here().files(), pattern, path)
 
-    def write(self, file_path: str, content: str) -> WriteResult:
-        """Write or replace a file, and create missing folders.
-
-        See `BackendProtocol.write`.
-        """
-        at = _here()
-        with _held(at):
-            if (problem := _refused(file_path) or _ended(at, file_path)) is not None:
-                return WriteResult(error=problem)
-            held = _get(at, file_path)
+    def _write(self, path: str, content: str) -> WriteResult:
+        with _changing(path) as at:
+            held = at.get_file(path)
             made = create_file_data(content) if held is None else update_file_data(held, content)
             made["encoding"] = "utf-8"
-            _put(at, {file_path: made})
-        return WriteResult(path=file_path)
+            at.put_file(path, made)
+        return WriteResult(path=path)
 
-    def edit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
-    ) -> EditResult:
-        """See `BackendProtocol.edit`; applies to what the file is at this moment."""
-        at = _here()
-        with _held(at):
-            if (problem := _refused(file_path) or _ended(at, file_path)) is not None:
-                return EditResult(error=problem)
-            held = _get(at, file_path)
+    def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> EditResult:
+        with _changing(path) as at:
+            held = at.get_file(path)
             if held is None:
-                return EditResult(error=f"Error: File '{file_path}' not found")
-            edited = edit_file_data(held, old_string, new_string, replace_all=replace_all)
+                return EditResult(error=f"Error: File '{path}' not found")
+            edited = edit_file_data(held, old, new, replace_all=replace_all)
             if isinstance(edited, str):
                 return EditResult(error=edited)
-            _put(at, {file_path: edited[0]})
-        return EditResult(path=file_path, occurrences=edited[1])
+            at.put_file(path, edited[0])
+        return EditResult(path=path, occurrences=edited[1])
 
-    def delete(self, file_path: str) -> DeleteResult:
-        """Delete a file, or a folder and everything in it; see `BackendProtocol.delete`."""
-        at = _here()
+    def _delete(self, file_path: str) -> DeleteResult:
         path = file_path.rstrip("/")
-        with _held(at):
-            if (problem := _refused(file_path) or _ended(at, file_path)) is not None:
-                return DeleteResult(error=problem)
-            gone = [p for p in _all(at) if p == path or p.startswith(f"{path}/")]
-            if not gone:
-                return DeleteResult(error=f"Error: File '{file_path}' not found")
-            _put(at, dict.fromkeys(gone))
+        with _changing(file_path) as at:
+            gone = [p for p in at.files() if p == path or p.startswith(f"{path}/")]
+            for each in gone:
+                at.put_file(each, None)
+        if not gone:
+            return DeleteResult(error=f"Error: File '{file_path}' not found")
         return DeleteResult(path=file_path)
 
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """Write bytes to many paths; return one result for each, in their order.
-
-        See `BackendProtocol.upload_files`.
-        """
-        at = _here()
-        with _held(at):
-            if (problem := _ended(at, "")) is not None:
-                return [FileUploadResponse(path=path, error=problem) for path, _ in files]
-            made: dict[str, FileData | None] = {}
-            for path, content in files:
-                if _refused(path) is not None:
-                    continue
-                held = made.get(path) or _get(at, path)
-                made[path] = file_data_from_bytes(content, held.get("created_at") if held else None)
-            _put(at, made)
+    def _upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        made: dict[str, FileData] = {}
+        try:
+            with _changing() as at:
+                for path, content in files:
+                    if not _is_valid(path):
+                        continue
+                    held = made.get(path) or at.get_file(path)
+                    created_at = held.get("created_at") if held else None
+                    made[path] = file_data_from_bytes(content, created_at)
+                for path, data in made.items():
+                    at.put_file(path, data)
+        except _EndedError as refused:
+            return [FileUploadResponse(path, error=str(refused)) for path, _ in files]
         return [
-            FileUploadResponse(path=path, error=None if path in made else "invalid_path")
+            FileUploadResponse(path, error=None if path in made else INVALID_PATH)
             for path, _ in files
         ]
 
-    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """Return the bytes of many files; one result for each, in their order.
-
-        See `BackendProtocol.download_files`.
-        """
+    def _download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         at = _here()
-        return [_download(path, _get(at, path)) for path in paths]
+        return [_download(path, at.get_file(path)) for path in paths]
+
+
+class _EndedError(Exception):
+    """The agent was stopped: its thread may continue for a while, and changes nothing."""
+
+
+@contextmanager
+def _changing(path: str | None = None) -> Iterator[RunContext]:
+    """Keep others from changing files meanwhile. A valid path is used unchanged, as the key.
+
+    Raises:
+        PathError: The path is invalid.
+        _EndedError: The agent was stopped.
+    """
+    at = _here()
+    with at.held():
+        if path is not None:
+            validate_path(path)
+        if at.mine is not None and at.mine.author.ended:
+            raise _EndedError(prompt("files_ended").render(path=path or ""))
+        yield at
 
 
 def _here() -> RunContext:
@@ -198,57 +186,17 @@ _NO_STEP = (
 )
 
 
-def _files() -> Mapping[str, FileData]:
-    return _all(_here())
-
-
-def _all(at: RunContext) -> Mapping[str, FileData]:
-    return at.live.files() if at.live is not None else at.channel or {}
-
-
-def _get(at: RunContext, path: str) -> FileData | None:
-    return at.live.get(path) if at.live is not None else (at.channel or {}).get(path)
-
-
-def _held(at: RunContext) -> AbstractContextManager[object]:
-    return at.live.lock if at.live is not None else nullcontext()
-
-
-def _refused(path: str) -> str | None:
-    """Return why a path is invalid; a valid one is used unchanged, as the key in the state."""
+def _is_valid(path: str) -> bool:
     try:
         validate_path(path)
-    except PathError as refused:
-        return f"Error: {refused}"
-    return None
-
-
-def _ended(at: RunContext, path: str) -> str | None:
-    """Refuse calls of an agent that was stopped: its thread may continue for a while."""
-    if at.author is None or not at.author.ended:
-        return None
-    return prompt("files_ended").render(path=path)
-
-
-def _put(at: RunContext, changes: Mapping[str, FileData | None]) -> None:
-    for path, data in changes.items():
-        if at.live is None or at.author is None:
-            at.send_file(path, data, None)
-        else:
-            at.send_file(path, data, at.live.put(at.author, path, data))
-
-
-def _info(path: str, data: FileData) -> FileInfo:
-    size = len(file_data_to_string(data).encode())
-    return FileInfo(path=path, is_dir=False, size=size, modified_at=data.get("modified_at", ""))
+    except PathError:
+        return False
+    return True
 
 
 def _download(path: str, data: FileData | None) -> FileDownloadResponse:
     if data is None:
-        error: FileOperationError = "file_not_found" if _refused(path) is None else "invalid_path"
-        return FileDownloadResponse(path=path, content=None, error=error)
+        return FileDownloadResponse(path, error=FILE_NOT_FOUND if _is_valid(path) else INVALID_PATH)
     text = file_data_to_string(data)
-    is_text = data.get("encoding", "utf-8") == "utf-8"
-    return FileDownloadResponse(
-        path=path, content=text.encode() if is_text else standard_b64decode(text)
-    )
+    is_bytes = data.get("encoding") == "base64"
+    return FileDownloadResponse(path, standard_b64decode(text) if is_bytes else text.encode())

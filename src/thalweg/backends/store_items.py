@@ -1,16 +1,16 @@
-"""What to do with the items of a store, step by step: written once for both ways of calling."""
+"""Files as items of one namespace of a store."""
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, suppress
+from dataclasses import dataclass, field
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from langgraph.store.base import BaseStore, Item, PutOp
 
-from thalweg.backends.calls.flows import Flow
+from thalweg.backends.calls.flows import Flow, FlowBackend, Result, ago, go
 from thalweg.backends.concurrency.path_lock import PathLockQueue
 from thalweg.backends.file_data import (
     create_file_data,
@@ -20,7 +20,7 @@ from thalweg.backends.file_data import (
     with_content,
 )
 from thalweg.backends.namespaces import Namespace
-from thalweg.backends.paths import validate_path
+from thalweg.backends.paths import ROOT_IS_KEPT, validate_path
 from thalweg.backends.protocol import (
     FILE_NOT_FOUND,
     INVALID_PATH,
@@ -29,48 +29,48 @@ from thalweg.backends.protocol import (
     FileData,
     FileDownloadResponse,
     FileUploadResponse,
+    GlobResult,
+    GrepResult,
+    LsResult,
     ReadResult,
     WriteResult,
+)
+from thalweg.backends.searches.matches import (
+    entries_of,
+    glob_matches_from_files,
+    grep_matches_from_files,
 )
 from thalweg.backends.text import edit_file_data, slice_read_response
 from thalweg.errors import PathError
 
-_TURNSTILES: Final[WeakKeyDictionary[BaseStore, dict[Namespace, PathLockQueue]]] = (
-    WeakKeyDictionary()
-)
+_LOCKS: Final[WeakKeyDictionary[BaseStore, dict[Namespace, PathLockQueue]]] = WeakKeyDictionary()
 _PAGE: Final = 1000
 _SURELY_LAST: Final = 100
 """A store that returns fewer items has no more; some return 100 for any limit."""
 _PASSES: Final = 4
 
-
-@dataclass(frozen=True, slots=True)
-class GetItem:
-    """Ask for an item."""
-
-    key: str
+_Identity = tuple[Namespace, str]
+"""What distinguishes an item from others."""
 
 
 @dataclass(frozen=True, slots=True)
-class PutItem:
-    """Put an item."""
+class StoreCall:
+    """A call of a method of the store; its awaited twin has an `a` in front."""
 
-    key: str
-    value: dict[str, Any]
+    method: str
+    given: Sequence[Any]
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    def on(self, store: BaseStore) -> object:
+        """Make it by blocking."""
+        return getattr(store, self.method)(*self.given, **self.options)
 
-@dataclass(frozen=True, slots=True)
-class DeleteItems:
-    """Delete items."""
-
-    keys: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ListItems:
-    """Ask for a page of all items."""
-
-    offset: int
+    async def aon(self, store: BaseStore) -> object:
+        """Await it; in a thread if the store has only blocking methods."""
+        try:
+            return await getattr(store, f"a{self.method}")(*self.given, **self.options)
+        except NotImplementedError:
+            return await asyncio.to_thread(self.on, store)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,240 +84,190 @@ class LockPath:
     path: str
 
 
-Call = GetItem | PutItem | DeleteItems | ListItems
-Step = Call | LockPath
+class StoreFiles(FlowBackend):
+    """The files of one namespace of a store. Those of namespaces below it are not among them.
 
-
-@dataclass(frozen=True, slots=True)
-class StoreNamespace:
-    """A namespace of a store."""
-
-    store: BaseStore
-    namespace: Namespace
-
-    def turnstile(self) -> PathLockQueue:
-        """The one lock queue of this namespace in this process, for all callers."""
-        return _TURNSTILES.setdefault(self.store, {}).setdefault(self.namespace, PathLockQueue())
-
-    def perform(self, step: "Call") -> object:
-        """Do a step by a blocking call."""
-        match step:
-            case GetItem(key):
-                return self.store.get(self.namespace, key)
-            case PutItem(key, value):
-                self.store.put(self.namespace, key, value)
-                return None
-            case DeleteItems(keys):
-                return self.store.batch([PutOp(self.namespace, key, None) for key in keys])
-            case ListItems(offset):
-                return self._placed(self.store.search(self.namespace, limit=_PAGE, offset=offset))
-
-    async def aperform(self, step: "Call") -> object:
-        """Do a step by an awaited call; in a thread if the store has only blocking ones."""
-        try:
-            match step:
-                case GetItem(key):
-                    return await self.store.aget(self.namespace, key)
-                case PutItem(key, value):
-                    await self.store.aput(self.namespace, key, value)
-                    return None
-                case DeleteItems(keys):
-                    drops = [PutOp(self.namespace, key, None) for key in keys]
-                    return await self.store.abatch(drops)
-                case ListItems(offset):
-                    page = await self.store.asearch(self.namespace, limit=_PAGE, offset=offset)
-                    return self._placed(page)
-        except NotImplementedError:
-            return await asyncio.to_thread(self.perform, step)
-
-    def _placed(self, page: Sequence[Item]) -> list["NamespacedItem"]:
-        return [NamespacedItem(item, self.namespace) for item in page]
-
-
-@dataclass(frozen=True, slots=True)
-class NamespacedItem:
-    """An item of a page, and the namespace that was searched."""
-
-    item: Item
-    namespace: Namespace
-
-    @property
-    def identity(self) -> tuple[Namespace, str]:
-        """A key that distinguishes it from others."""
-        return tuple(self.item.namespace), self.item.key
-
-    @property
-    def is_ours(self) -> bool:
-        """A search finds items of namespaces below, too."""
-        return tuple(self.item.namespace) == self.namespace
-
-
-def all_items() -> Flow[list[Item]]:
-    """Return every item, page after page, despite concurrent writes.
-
-    Stores return the last changed items first, so a write between two pages shifts the rest. Each
-    page begins with the last item of the one before; if it does not, all is read again.
+    Args:
+        store: The store.
+        namespace: As the store takes it.
     """
-    seen: dict[tuple[Namespace, str], NamespacedItem] = {}
-    for _ in range(_PASSES):
-        found, is_whole = yield from _one_pass()
-        seen = found if is_whole else {**seen, **found}
-        if is_whole:
-            break
-    return [placed.item for placed in seen.values() if placed.is_ours]
 
+    def __init__(self, store: BaseStore, namespace: Namespace) -> None:
+        self._store = store
+        self._namespace = namespace
 
-def all_files() -> Flow[dict[str, FileData]]:
-    """Read every file; an item that is none is passed over."""
-    files: dict[str, FileData] = {}
-    items = yield from all_items()
-    for item in sorted(items, key=lambda item: item.key):
-        with suppress(ValueError, TypeError):
-            files[item.key] = as_file_data(item)
-    return files
+    def _now(self, flow: Flow[Result]) -> Result:
+        with ExitStack() as held:
 
+            def perform(step: StoreCall | LockPath) -> object:
+                if isinstance(step, StoreCall):
+                    return step.on(self._store)
+                held.close()
+                return held.enter_context(self._locks().at(step.path))
 
-def _one_pass() -> Flow[tuple[dict[tuple[Namespace, str], NamespacedItem], bool]]:
-    found: dict[tuple[Namespace, str], NamespacedItem] = {}
-    page: Sequence[NamespacedItem] = yield ListItems(0)
-    while True:
-        known = len(found)
-        found.update({placed.identity: placed for placed in page})
-        if len(page) < _SURELY_LAST:
-            return found, True
-        last = page[-1].identity
-        position = max(known - 1, 0) + len(page) - 1
-        page = yield ListItems(position)
-        if not page or page[0].identity != last:
-            return found, False
+            return go(flow, perform)
 
+    async def _later(self, flow: Flow[Result]) -> Result:
+        async with AsyncExitStack() as held:
 
-def read(path: str, offset: int, limit: int) -> Flow[ReadResult]:
-    """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
-    try:
-        item: Item | None = yield GetItem(key_of(path))
+            async def perform(step: StoreCall | LockPath) -> object:
+                if isinstance(step, StoreCall):
+                    return await step.aon(self._store)
+                await held.aclose()
+                return await held.enter_async_context(self._locks().at(step.path))
+
+            return await ago(flow, perform)
+
+    def _locks(self) -> PathLockQueue:
+        """The one lock queue of this namespace in this process, for all callers."""
+        return _LOCKS.setdefault(self._store, {}).setdefault(self._namespace, PathLockQueue())
+
+    def _ls(self, path: str) -> Flow[LsResult]:
+        try:
+            folder = validate_path(path).rstrip("/") + "/"
+        except PathError as refused:
+            return LsResult(error=f"Path '{path}': {refused}")
+        return LsResult(entries=entries_of((yield from self._all_files()), folder))
+
+    def _read(self, path: str, offset: int, limit: int) -> Flow[ReadResult]:
+        item = yield from self._get(key_of(path))
         if item is None:
             return ReadResult(error=f"File '{path}' not found")
-        file_data = as_file_data(item)
-    except PathError as refused:
-        return ReadResult(error=f"Error reading file '{path}': {refused}")
-    except (ValueError, TypeError) as damaged:
-        return ReadResult(error=str(damaged))
-    if read_file_type(path) != "text" or file_data["encoding"] == "base64":
-        return ReadResult(file_data=file_data)
-    return slice_read_response(file_data, offset, limit)
-
-
-def write(path: str, content: str) -> Flow[WriteResult]:
-    """Write or replace a file, and create missing folders; see `BackendProtocol.write`."""
-    try:
-        key = key_of(path)
-        value = _value(create_file_data(content))
-    except PathError as refused:
-        return WriteResult(error=f"Error writing file '{path}': {refused}")
-    except ValueError:
-        return WriteResult(
-            error=f"Error writing file '{path}': the content has half a character in it"
-        )
-    yield LockPath(key)
-    yield from _replace(key, value)
-    return WriteResult(path=path)
-
-
-def _replace(key: str, value: dict[str, Any]) -> Flow[None]:
-    """Put a file where another may be; it is as old as that."""
-    existing: Item | None = yield GetItem(key)
-    created_at = None if existing is None else existing.value.get("created_at")
-    yield PutItem(key, {**value, "created_at": created_at} if created_at else value)
-
-
-def edit(path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
-    """Replace an exact text in a file that exists; see `BackendProtocol.edit`."""
-    try:
-        key = key_of(path)
-    except PathError as refused:
-        return EditResult(error=f"Error editing file '{path}': {refused}")
-    yield LockPath(key)
-    item: Item | None = yield GetItem(key)
-    if item is None:
-        return EditResult(error=f"Error: File '{path}' not found")
-    edited = _edited(item, old, new, replace_all=replace_all)
-    if isinstance(edited, str):
-        return EditResult(error=edited)
-    value, occurrences = edited
-    yield PutItem(key, value)
-    return EditResult(path=path, occurrences=occurrences)
-
-
-def _edited(
-    item: Item, old: str, new: str, *, replace_all: bool
-) -> tuple[dict[str, Any], int] | str:
-    """Make the item of an edited file, or the words of an error."""
-    try:
-        file_data = as_file_data(item)
-        edited = edit_file_data(file_data, old, new, replace_all=replace_all)
-        return edited if isinstance(edited, str) else (_value(edited[0]), edited[1])
-    except (ValueError, TypeError) as damaged:
-        return f"Error: {damaged}"
-
-
-def delete(path: str) -> Flow[DeleteResult]:
-    """Delete a file, or a folder and everything in it; see `BackendProtocol.delete`."""
-    try:
-        base = validate_path(path).rstrip("/")
-    except PathError as refused:
-        return DeleteResult(error=f"Error deleting '{path}': {refused}")
-    if not base:
-        return DeleteResult(
-            error=f"Error deleting '{path}': the root directory cannot be deleted; "
-            "delete what is in it"
-        )
-    yield LockPath(base)
-    found = [item.key for item in (yield from all_items())]
-    keys = tuple(key for key in found if key == base or key.startswith(f"{base}/"))
-    if not keys:
-        return DeleteResult(error=f"Error: File '{path}' not found")
-    yield DeleteItems(keys)
-    return DeleteResult(path=path)
-
-
-def upload(files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
-    """Write bytes to many paths; return one result for each, in their order.
-
-    See `BackendProtocol.upload_files`.
-    """
-    answers: list[FileUploadResponse] = []
-    for path, content in files:
-        key = key_or_none(path)
-        if key is not None:
-            yield LockPath(key)
-            yield from _replace(key, _value(file_data_from_bytes(content)))
-        answers.append(FileUploadResponse(path, error=INVALID_PATH if key is None else None))
-    return answers
-
-
-def download(paths: list[str]) -> Flow[list[FileDownloadResponse]]:
-    """Return the bytes of many files; one result for each, in their order.
-
-    See `BackendProtocol.download_files`.
-    """
-    answers: list[FileDownloadResponse] = []
-    for path in paths:
-        key = key_or_none(path)
-        if key is None:
-            answers.append(FileDownloadResponse(path, error=INVALID_PATH))
-            continue
-        item: Item | None = yield GetItem(key)
-        if item is None:
-            answers.append(FileDownloadResponse(path, error=FILE_NOT_FOUND))
-            continue
         try:
-            content = file_data_to_bytes(as_file_data(item))
+            file_data = as_file_data(item)
         except (ValueError, TypeError) as damaged:
-            answers.append(FileDownloadResponse(path, error=str(damaged)))
-        else:
-            answers.append(FileDownloadResponse(path, content))
-    return answers
+            return ReadResult(error=str(damaged))
+        if read_file_type(path) != "text" or file_data["encoding"] == "base64":
+            return ReadResult(file_data=file_data)
+        return slice_read_response(file_data, offset, limit)
+
+    def _write(self, path: str, content: str) -> Flow[WriteResult]:
+        key = key_of(path)
+        try:
+            value = _value(create_file_data(content))
+        except ValueError:
+            return WriteResult(
+                error=f"Error writing file '{path}': the content has half a character in it"
+            )
+        yield LockPath(key)
+        yield from self._replace(key, value)
+        return WriteResult(path=path)
+
+    def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]:
+        key = key_of(path)
+        yield LockPath(key)
+        item = yield from self._get(key)
+        if item is None:
+            return EditResult(error=f"Error: File '{path}' not found")
+        try:
+            edited = edit_file_data(as_file_data(item), old, new, replace_all=replace_all)
+            if isinstance(edited, str):
+                return EditResult(error=edited)
+            value = _value(edited[0])
+        except (ValueError, TypeError) as damaged:
+            return EditResult(error=f"Error: {damaged}")
+        yield self._call("put", key, value)
+        return EditResult(path=path, occurrences=edited[1])
+
+    def _delete(self, path: str) -> Flow[DeleteResult]:
+        base = validate_path(path).rstrip("/")
+        if not base:
+            return DeleteResult(error=f"Error deleting '{path}': {ROOT_IS_KEPT}")
+        yield LockPath(base)
+        found = [item.key for item in (yield from self._all_items())]
+        keys = [key for key in found if key == base or key.startswith(f"{base}/")]
+        if not keys:
+            return DeleteResult(error=f"Error: File '{path}' not found")
+        yield StoreCall("batch", [[PutOp(self._namespace, key, None) for key in keys]])
+        return DeleteResult(path=path)
+
+    def _grep(
+        self, pattern: str, path: str | None, glob: str | None, max_count: int | None
+    ) -> Flow[GrepResult]:
+        files = yield from self._all_files()
+        return grep_matches_from_files(files, pattern, path, glob, max_count=max_count)
+
+    def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]:
+        return glob_matches_from_files((yield from self._all_files()), pattern, path)
+
+    def _upload_files(self, files: list[tuple[str, bytes]]) -> Flow[list[FileUploadResponse]]:
+        answers: list[FileUploadResponse] = []
+        for path, content in files:
+            key = key_or_none(path)
+            if key is not None:
+                yield LockPath(key)
+                yield from self._replace(key, _value(file_data_from_bytes(content)))
+            answers.append(FileUploadResponse(path, error=INVALID_PATH if key is None else None))
+        return answers
+
+    def _download_files(self, paths: list[str]) -> Flow[list[FileDownloadResponse]]:
+        answers: list[FileDownloadResponse] = []
+        for path in paths:
+            key = key_or_none(path)
+            item = None if key is None else (yield from self._get(key))
+            if item is None:
+                error = INVALID_PATH if key is None else FILE_NOT_FOUND
+                answers.append(FileDownloadResponse(path, error=error))
+                continue
+            try:
+                answers.append(FileDownloadResponse(path, file_data_to_bytes(as_file_data(item))))
+            except (ValueError, TypeError) as damaged:
+                answers.append(FileDownloadResponse(path, error=str(damaged)))
+        return answers
+
+    def _call(self, method: str, *given: object, **options: object) -> StoreCall:
+        return StoreCall(method, (self._namespace, *given), options)
+
+    def _get(self, key: str) -> Flow[Item | None]:
+        item: Item | None = yield self._call("get", key)
+        return item
+
+    def _replace(self, key: str, value: dict[str, Any]) -> Flow[None]:
+        """Put a file where another may be; it is as old as that."""
+        existing = yield from self._get(key)
+        created_at = None if existing is None else existing.value.get("created_at")
+        yield self._call("put", key, {**value, "created_at": created_at} if created_at else value)
+
+    def _all_files(self) -> Flow[dict[str, FileData]]:
+        """Read every file; an item that is none is passed over."""
+        files: dict[str, FileData] = {}
+        for item in sorted((yield from self._all_items()), key=lambda item: item.key):
+            with suppress(ValueError, TypeError):
+                files[item.key] = as_file_data(item)
+        return files
+
+    def _all_items(self) -> Flow[list[Item]]:
+        """Return every item, page after page, despite concurrent writes.
+
+        Stores return the last changed items first, so a write between two pages shifts the rest.
+        Each page begins with the last item of the one before; if it does not, all is read again. A
+        search finds items of namespaces below, too.
+        """
+        seen: dict[_Identity, Item] = {}
+        for _ in range(_PASSES):
+            found, is_whole = yield from self._one_pass()
+            seen = found if is_whole else {**seen, **found}
+            if is_whole:
+                break
+        return [item for (namespace, _), item in seen.items() if namespace == self._namespace]
+
+    def _one_pass(self) -> Flow[tuple[dict[_Identity, Item], bool]]:
+        found: dict[_Identity, Item] = {}
+        page: Sequence[Item] = yield self._call("search", limit=_PAGE, offset=0)
+        while True:
+            known = len(found)
+            found.update({_identity(item): item for item in page})
+            if len(page) < _SURELY_LAST:
+                return found, True
+            last = _identity(page[-1])
+            position = max(known - 1, 0) + len(page) - 1
+            page = yield self._call("search", limit=_PAGE, offset=position)
+            if not page or _identity(page[0]) != last:
+                return found, False
+
+
+def _identity(item: Item) -> _Identity:
+    return tuple(item.namespace), item.key
 
 
 def key_of(path: str) -> str:

@@ -5,7 +5,6 @@ number of a line is the same everywhere.
 """
 
 import re
-from bisect import bisect_left
 from io import StringIO
 from itertools import accumulate
 from typing import Final, overload
@@ -211,23 +210,15 @@ def edit_text(
         >>> edit_text("one\r\ntwo\r\nthree\r\n", "one\ntwo", "1\n2")
         ('1\r\n2\r\nthree\r\n', 1)
     """
-    plain, old, new = (with_plain_ends(text) for text in (content, old_string, new_string))
-    if plain == content:
-        return perform_string_replacement(plain, old, new, replace_all)
-    if problem := _unmatched(plain, old, replace_all=replace_all):
+    old, new = with_plain_ends(old_string), with_plain_ends(new_string)
+    if "\r" not in content:
+        return perform_string_replacement(content, old, new, replace_all)
+    if problem := _unmatched(with_plain_ends(content), old, replace_all=replace_all):
         return problem
+    searched = _END.pattern.join(re.escape(part) for part in old.split("\n"))
     new = new.replace("\n", _END.findall(content)[0])
-    kept = plain.split(old)
-    starts = accumulate((len(piece) + len(old) for piece in kept), initial=0)
-    # Where a `\r\n` was made `\n`: everything after it is one place later in the file.
-    made = [found.start() - n for n, found in enumerate(re.finditer("\r\n", content))]
-    pieces = [
-        content[start + bisect_left(made, start) : end + bisect_left(made, end)]
-        for start, end in (
-            (start, start + len(piece)) for start, piece in zip(starts, kept, strict=False)
-        )
-    ]
-    return new.join(pieces), len(kept) - 1
+    return re.subn(searched, lambda _: new, content)
 
 
-_END = re.compile(r"\r\n|\r|\n")
+_END: Final = re.compile(r"(?:\r\n|\r(?!\n)|(?<!\r)\n)")
+"""One end of a line; no part of `\r\n` is one."""

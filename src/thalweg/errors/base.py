@@ -1,45 +1,70 @@
 """The root of the tree of errors, and the errors of arguments, settings, paths and files."""
 
 from collections.abc import Iterable
+from inspect import Parameter, Signature, get_annotations
+from typing import ClassVar, dataclass_transform
 
 _PACKAGE = __name__.rpartition(".")[0]
 
 
+@dataclass_transform(eq_default=False)
 class ThalwegError(Exception):
-    """The root of the tree: catch this to catch everything Thalweg raises on purpose."""
+    """The root of the tree: catch this to catch everything Thalweg raises on purpose.
+
+    The annotations of a subclass are its arguments and attributes, those of its base before them.
+    """
 
     code = "thalweg"
     """Stable dotted name, for logs and the wire."""
+    sentence = ""
+    """The text, with fields in braces; an error without fields has the text that it is given."""
+    arguments: ClassVar[Signature] = Signature()
+    """What an error of this kind is made with; none where any text is taken."""
 
-    def __init_subclass__(cls, **arguments: object) -> None:
+    def __init__(self, *given: object, **named: object) -> None:
+        if self.arguments.parameters:
+            bound = self.arguments.bind(*given, **named)
+            bound.apply_defaults()
+            vars(self).update(bound.arguments)
+            given = (*bound.arguments.values(),)
+        super().__init__(*given)
+
+    def __str__(self) -> str:
+        return self.sentence.format_map(vars(self)) if self.sentence else super().__str__()
+
+    def __init_subclass__(cls, **options: object) -> None:
         """Name the errors of this package by their public path in tracebacks and pickles."""
-        super().__init_subclass__(**arguments)
+        super().__init_subclass__(**options)
         if cls.__module__.startswith(_PACKAGE + "."):
             cls.__module__ = _PACKAGE
+        own = [
+            Parameter(
+                name,
+                Parameter.POSITIONAL_OR_KEYWORD,
+                default=vars(cls).get(name, Parameter.empty),
+                annotation=kind,
+            )
+            for name, kind in get_annotations(cls).items()
+        ]
+        if own:
+            cls.arguments = Signature([*cls.arguments.parameters.values(), *own])
 
 
 ThalwegError.__module__ = _PACKAGE
 
 
 class ConfigError(ThalwegError):
-    """An argument or a setting is invalid.
-
-    Attributes:
-        what: The setting or argument.
-        problem: What is wrong with it, with the numbers.
-        mend: What to do about it.
-    """
+    """An argument or a setting is invalid."""
 
     code = "config"
+    sentence = "{what}: {problem}; {mend}"
 
-    def __init__(self, what: str, problem: str, mend: str) -> None:
-        super().__init__(what, problem, mend)
-        self.what = what
-        self.problem = problem
-        self.mend = mend
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.problem}; {self.mend}"
+    what: str
+    """The setting or argument."""
+    problem: str
+    """What is wrong with it, with the numbers."""
+    mend: str
+    """What to do about it."""
 
 
 class MissingExtraError(ConfigError, ImportError):
@@ -89,62 +114,42 @@ class SpecError(ConfigError, ValueError):
 
 
 class RecordingError(ThalwegError):
-    """A file cannot be read as a recorded thread.
-
-    Attributes:
-        path: The file's path as passed.
-        problem: What was found there.
-        mend: What to do about it.
-    """
+    """A file cannot be read as a recorded thread."""
 
     code = "recording"
+    sentence = "{path}: {problem}; {mend}"
 
-    def __init__(self, path: str, problem: str, mend: str) -> None:
-        super().__init__(path, problem, mend)
-        self.path = path
-        self.problem = problem
-        self.mend = mend
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.problem}; {self.mend}"
+    path: str
+    """The file's path as passed."""
+    problem: str
+    """What was found there."""
+    mend: str
+    """What to do about it."""
 
 
 class PeerError(ThalwegError):
-    """Another system failed during a recorded thread.
-
-    Attributes:
-        kind: The class of its error.
-        told: The error's text.
-    """
+    """Another system failed during a recorded thread."""
 
     code = "peer"
+    sentence = "it died of {kind}: {told:.300}"
 
-    def __init__(self, kind: str, told: str) -> None:
-        super().__init__(kind, told)
-        self.kind = kind
-        self.told = told
-
-    def __str__(self) -> str:
-        """One sentence."""
-        return f"it died of {self.kind}: {self.told[:300]}"
+    kind: str
+    """The class of its error."""
+    told: str
+    """The error's text."""
 
 
 class PathError(ThalwegError, ValueError):
-    """A path that no backend may touch: it climbs, is not text, or cannot be a file's name.
-
-    Attributes:
-        path: The path as passed.
-        problem: What is wrong with it.
-        mend: What to do about it; may be empty.
-    """
+    """A path that no backend may touch: it climbs, is not text, or cannot be a file's name."""
 
     code = "path"
 
-    def __init__(self, path: str, problem: str, mend: str = "") -> None:
-        super().__init__(path, problem, mend)
-        self.path = path
-        self.problem = problem
-        self.mend = mend
+    path: str
+    """The path as passed."""
+    problem: str
+    """What is wrong with it."""
+    mend: str = ""
+    """What to do about it; may be empty."""
 
     def __str__(self) -> str:
         shown = self.path if self.path.isprintable() else repr(self.path)
@@ -159,22 +164,15 @@ class InvalidGlobPatternError(ThalwegError, ValueError):
 
 
 class MemoryFileError(ThalwegError, ValueError):
-    """A memory file exists and cannot be read.
-
-    Attributes:
-        path: The file.
-        problem: The backend's error.
-    """
+    """A memory file exists and cannot be read."""
 
     code = "memory_file"
+    sentence = "Failed to download {path}: {problem}"
 
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(path, problem)
-        self.path = path
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"Failed to download {self.path}: {self.problem}"
+    path: str
+    """The file."""
+    problem: str
+    """The backend's error."""
 
 
 class FileError(ThalwegError):
@@ -184,38 +182,24 @@ class FileError(ThalwegError):
 
 
 class NoSuchFileError(FileError):
-    """The thread has no such file.
-
-    Attributes:
-        path: The path that was asked for.
-    """
+    """The thread has no such file."""
 
     code = "file.not_found"
+    sentence = "there is no file {path!r}"
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.path = path
-
-    def __str__(self) -> str:
-        return f"there is no file {self.path!r}"
+    path: str
+    """The path that was asked for."""
 
 
 class UploadRefusedError(FileError):
-    """A file's type, size or content is not allowed.
-
-    Attributes:
-        name: The sender's name of the file.
-        problem: What is wrong with it, with the numbers.
-        mend: What is allowed.
-    """
+    """A file's type, size or content is not allowed."""
 
     code = "file.refused"
+    sentence = "{name}: {problem}; {mend}"
 
-    def __init__(self, name: str, problem: str, mend: str) -> None:
-        super().__init__(name, problem, mend)
-        self.name = name
-        self.problem = problem
-        self.mend = mend
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.problem}; {self.mend}"
+    name: str
+    """The sender's name of the file."""
+    problem: str
+    """What is wrong with it, with the numbers."""
+    mend: str
+    """What is allowed."""

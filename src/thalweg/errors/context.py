@@ -10,19 +10,14 @@ class ContextError(ThalwegError):
 
 
 class PinError(ContextError):
-    """Words to pin are not in a request at the position that was named.
-
-    Attributes:
-        position: The position that was named.
-        quote: The words.
-    """
+    """Words to pin are not in a request at the position that was named."""
 
     code = "context.pin"
 
-    def __init__(self, position: int, quote: str) -> None:
-        super().__init__(position, quote)
-        self.position = position
-        self.quote = quote
+    position: int
+    """The position that was named."""
+    quote: str
+    """The words."""
 
     def __str__(self) -> str:
         return (
@@ -32,19 +27,17 @@ class PinError(ContextError):
 
 
 class SummaryError(ContextError):
-    """A model's summary is no valid replacement of its messages.
-
-    Attributes:
-        problem: What is wrong with it.
-        text: The beginning of the model's text.
-    """
+    """A model's summary is no valid replacement of its messages."""
 
     code = "context.summary"
 
+    problem: str
+    """What is wrong with it."""
+    text: str = ""
+    """The beginning of the model's text."""
+
     def __init__(self, problem: str, text: str = "") -> None:
         super().__init__(problem, text[:200])
-        self.problem = problem
-        self.text = text[:200]
 
     def __str__(self) -> str:
         wrote = f": {self.text[:80]!r}" if self.text else ""
@@ -52,21 +45,16 @@ class SummaryError(ContextError):
 
 
 class WindowExceededError(ContextError):
-    """What cannot be compacted is larger than the window, after all steps of reduction.
-
-    Attributes:
-        needed: Tokens in the smallest context that could be built.
-        window: Tokens the request may fill.
-        irreducible: What cannot be reduced, as `name: tokens`, largest first.
-    """
+    """What cannot be compacted is larger than the window, after all steps of reduction."""
 
     code = "context.window_exceeded"
 
-    def __init__(self, needed: int, window: int, irreducible: tuple[str, ...]) -> None:
-        super().__init__(needed, window, irreducible)
-        self.needed = needed
-        self.window = window
-        self.irreducible = irreducible
+    needed: int
+    """Tokens in the smallest context that could be built."""
+    window: int
+    """Tokens the request may fill."""
+    irreducible: tuple[str, ...]
+    """What cannot be reduced, as `name: tokens`, largest first."""
 
     def __str__(self) -> str:
         parts = ", ".join(self.irreducible)
@@ -77,33 +65,16 @@ class WindowExceededError(ContextError):
 
 
 class RefusedError(WindowExceededError):
-    """A provider refused a request as too large, and the smaller ones after it.
-
-    Attributes:
-        kind: What was too much: `tokens`, `sum` (with the answer), `bytes` or `media`.
-        model: The model that refused it, as `provider:name`.
-        said: The provider's error text.
-    """
+    """A provider refused a request as too large, and the smaller ones after it."""
 
     code = "context.refused"
 
-    def __init__(
-        self,
-        needed: int,
-        window: int,
-        irreducible: tuple[str, ...],
-        *,
-        kind: str,
-        model: str,
-        said: str,
-    ) -> None:
-        super().__init__(needed, window, irreducible)
-        self.kind = kind
-        self.model = model
-        self.said = said
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _refused, (*self.args, self.kind, self.model, self.said)
+    kind: str
+    """What was too much: `tokens`, `sum` (with the answer), `bytes` or `media`."""
+    model: str
+    """The model that refused it, as `provider:name`."""
+    said: str
+    """The provider's error text."""
 
     def __str__(self) -> str:
         what = _TOO_MUCH.get(self.kind, self.kind)
@@ -119,24 +90,20 @@ class RejectedRequestError(ContextError):
 
     The provider's own error is the `__cause__`. The thread remains usable: its next request omits
     what was refused.
-
-    Attributes:
-        model: The model that refused it, as `provider:name`.
-        status: The HTTP status.
-        said: The provider's error text.
-        tried: The changes before the retry; empty if there were none.
-        thread: Id of the thread.
     """
 
     code = "context.rejected"
 
-    def __init__(self, model: str, status: int, said: str, tried: str, thread: str) -> None:
-        super().__init__(model, status, said, tried, thread)
-        self.model = model
-        self.status = status
-        self.said = said
-        self.tried = tried
-        self.thread = thread
+    model: str
+    """The model that refused it, as `provider:name`."""
+    status: int
+    """The HTTP status."""
+    said: str
+    """The provider's error text."""
+    tried: str
+    """The changes before the retry; empty if there were none."""
+    thread: str
+    """Id of the thread."""
 
     def __str__(self) -> str:
         tried = (
@@ -155,9 +122,3 @@ _TOO_MUCH = {
     "bytes": "too many bytes",
     "media": "too many or too large images or documents",
 }
-
-
-def _refused(
-    needed: int, window: int, irreducible: tuple[str, ...], kind: str, model: str, said: str
-) -> RefusedError:
-    return RefusedError(needed, window, irreducible, kind=kind, model=model, said=said)

@@ -13,112 +13,75 @@ class NoSuchFactError(MemoryStoreError):
     """No fact of this memory has that id.
 
     A fact that never existed, one that was forgotten and one of another scope raise the same error.
-
-    Attributes:
-        fact: The id as passed.
     """
 
     code = "memory.no_such_fact"
+    sentence = "no fact {fact!r} in this memory; copy an id from the list"
 
-    def __init__(self, fact: str) -> None:
-        super().__init__(fact)
-        self.fact = fact
-
-    def __str__(self) -> str:
-        return f"no fact {self.fact!r} in this memory; copy an id from the list"
+    fact: str
+    """The id as passed."""
 
 
 class NoSuchOperationError(MemoryStoreError):
-    """No commit of this memory has that number, or its changes were forgotten.
-
-    Attributes:
-        operation: The number as passed.
-    """
+    """No commit of this memory has that number, or its changes were forgotten."""
 
     code = "memory.no_such_operation"
+    sentence = (
+        "no change {operation} in this memory that can be undone; copy a number from the history"
+    )
 
-    def __init__(self, operation: int) -> None:
-        super().__init__(operation)
-        self.operation = operation
-
-    def __str__(self) -> str:
-        return (
-            f"no change {self.operation} in this memory that can be undone; "
-            "copy a number from the history"
-        )
+    operation: int
+    """The number as passed."""
 
 
 class FactRefusedError(MemoryStoreError):
-    """The content is not allowed in memory.
-
-    Attributes:
-        content: The beginning of it.
-        problem: What is wrong with it, and how to correct it.
-    """
+    """The content is not allowed in memory."""
 
     code = "memory.refused"
 
+    content: str
+    """The beginning of it."""
+    problem: str
+    """What is wrong with it, and how to correct it."""
+
     def __init__(self, content: str, problem: str) -> None:
         super().__init__(content[:200], problem)
-        self.content = content[:200]
-        self.problem = problem
 
     def __str__(self) -> str:
         return f"{self.content[:80]!r} cannot be remembered: {self.problem}"
 
 
 class DocumentError(MemoryStoreError):
-    """A memory document is invalid; the memory did not change.
-
-    Attributes:
-        where: The file and the place in it (`memory.json: facts[3].confidence`).
-        problem: What is wrong there.
-        mend: What to write instead.
-    """
+    """A memory document is invalid; the memory did not change."""
 
     code = "memory.document"
+    sentence = "{where}: {problem}; {mend}"
 
-    def __init__(self, where: str, problem: str, mend: str) -> None:
-        super().__init__(where, problem, mend)
-        self.where = where
-        self.problem = problem
-        self.mend = mend
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.problem}; {self.mend}"
+    where: str
+    """The file and the place in it (`memory.json: facts[3].confidence`)."""
+    problem: str
+    """What is wrong there."""
+    mend: str
+    """What to write instead."""
 
 
 class StaleWriteError(MemoryStoreError):
-    """Someone else changed the memory first: read it again, and decide again.
-
-    Attributes:
-        problem: What was changed.
-    """
+    """Someone else changed the memory first: read it again, and decide again."""
 
     code = "memory.stale_write"
+    sentence = "the memory changed in the meantime: {problem}; read it and try again"
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"the memory changed in the meantime: {self.problem}; read it and try again"
+    problem: str
+    """What was changed."""
 
 
 class MemoryOffError(MemoryStoreError):
-    """Memory is off or read-only here.
-
-    Attributes:
-        where: What is off: the setting or the thread.
-        mend: How to turn it on.
-    """
+    """Memory is off or read-only here."""
 
     code = "memory.off"
+    sentence = "memory rejects this: {where}; {mend}"
 
-    def __init__(self, where: str, mend: str) -> None:
-        super().__init__(where, mend)
-        self.where = where
-        self.mend = mend
-
-    def __str__(self) -> str:
-        return f"memory rejects this: {self.where}; {self.mend}"
+    where: str
+    """What is off: the setting or the thread."""
+    mend: str
+    """How to turn it on."""

@@ -10,147 +10,92 @@ class RunError(ThalwegError):
 
 
 class BusyError(RunError):
-    """Another run of the thread has not ended.
-
-    Attributes:
-        thread: The thread.
-        run: The run under way.
-    """
+    """Another run of the thread has not ended."""
 
     code = "run.busy"
+    sentence = "run {run} of thread {thread} has not ended; wait for it or cancel it"
 
-    def __init__(self, thread: str, run: str) -> None:
-        super().__init__(thread, run)
-        self.thread = thread
-        self.run = run
-
-    def __str__(self) -> str:
-        return f"run {self.run} of thread {self.thread} has not ended; wait for it or cancel it"
+    thread: str
+    """The thread."""
+    run: str
+    """The run under way."""
 
 
 class AnswerError(RunError):
-    """A person's answer does not match the agent's pending questions; it was ignored.
-
-    Attributes:
-        problem: What is wrong with it.
-        mend: What to do.
-    """
+    """A person's answer does not match the agent's pending questions; it was ignored."""
 
     code = "run.answer"
+    sentence = "the answer is invalid: {problem}; {mend}"
 
-    def __init__(self, problem: str, mend: str) -> None:
-        super().__init__(problem, mend)
-        self.problem = problem
-        self.mend = mend
-
-    def __str__(self) -> str:
-        return f"the answer is invalid: {self.problem}; {self.mend}"
+    problem: str
+    """What is wrong with it."""
+    mend: str
+    """What to do."""
 
 
 class NoSuchRunError(RunError):
-    """No run of this owner has that id.
-
-    Attributes:
-        run: The id that was asked for.
-    """
+    """No run of this owner has that id."""
 
     code = "run.not_found"
+    sentence = "there is no run {run!r}"
 
-    def __init__(self, run: str) -> None:
-        super().__init__(run)
-        self.run = run
-
-    def __str__(self) -> str:
-        return f"there is no run {self.run!r}"
+    run: str
+    """The id that was asked for."""
 
 
 class RunExistsError(RunError):
-    """A run of this owner already has that id.
-
-    Attributes:
-        run: The requested id.
-    """
+    """A run of this owner already has that id."""
 
     code = "run.exists"
+    sentence = "run {run!r} exists already; use another id"
 
-    def __init__(self, run: str) -> None:
-        super().__init__(run)
-        self.run = run
-
-    def __str__(self) -> str:
-        return f"run {self.run!r} exists already; use another id"
+    run: str
+    """The requested id."""
 
 
 class ClaimLostError(RunError):
-    """Another process performs the run now, or it has ended.
-
-    Attributes:
-        run: The run.
-        attempt: The claim that is void.
-    """
+    """Another process performs the run now, or it has ended."""
 
     code = "run.claim_lost"
+    sentence = (
+        "claim {attempt} on run {run} is invalid: another process claimed the run, or it has ended"
+    )
 
-    def __init__(self, run: str, attempt: int) -> None:
-        super().__init__(run, attempt)
-        self.run = run
-        self.attempt = attempt
-
-    def __str__(self) -> str:
-        return (
-            f"claim {self.attempt} on run {self.run} is invalid: "
-            "another process claimed the run, or it has ended"
-        )
+    run: str
+    """The run."""
+    attempt: int
+    """The claim that is void."""
 
 
 class NoSuchThreadError(ThalwegError):
-    """No thread of this owner has that id.
-
-    Attributes:
-        thread: The id that was asked for.
-    """
+    """No thread of this owner has that id."""
 
     code = "thread.not_found"
+    sentence = "there is no thread {thread!r}"
 
-    def __init__(self, thread: str) -> None:
-        super().__init__(thread)
-        self.thread = thread
-
-    def __str__(self) -> str:
-        return f"there is no thread {self.thread!r}"
+    thread: str
+    """The id that was asked for."""
 
 
 class ThreadExistsError(ThalwegError):
-    """A thread of this owner has that id already.
-
-    Attributes:
-        thread: The id.
-    """
+    """A thread of this owner has that id already."""
 
     code = "thread.exists"
+    sentence = "thread {thread!r} exists already; choose another id, or omit it"
 
-    def __init__(self, thread: str) -> None:
-        super().__init__(thread)
-        self.thread = thread
-
-    def __str__(self) -> str:
-        return f"thread {self.thread!r} exists already; choose another id, or omit it"
+    thread: str
+    """The id."""
 
 
 class NoSuchModelError(ThalwegError):
-    """The settings name no such model.
-
-    Attributes:
-        name: The requested name.
-        known: The existing names.
-    """
+    """The settings name no such model."""
 
     code = "model.not_found"
 
-    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
-        super().__init__(name, known)
-        self.name = name
-        self.known = known
+    name: str
+    """The requested name."""
+    known: tuple[str, ...] = ()
+    """The existing names."""
 
     def __str__(self) -> str:
         known = ", ".join(self.known) or "none"
@@ -158,38 +103,26 @@ class NoSuchModelError(ThalwegError):
 
 
 class NoSuchSkillError(ThalwegError):
-    """No skill has that name.
-
-    Attributes:
-        name: The name that was asked for.
-    """
+    """No skill has that name."""
 
     code = "skill.not_found"
+    sentence = "there is no skill {name!r}"
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
-
-    def __str__(self) -> str:
-        return f"there is no skill {self.name!r}"
+    name: str
+    """The name that was asked for."""
 
 
 class ClientError(ThalwegError):
-    """A gateway refused what a client asked, or cannot be reached.
-
-    Attributes:
-        status: The HTTP status; 0 where no answer came.
-        problem_code: The gateway's own `code`: `run.busy`, `thread.not_found`.
-        detail: The gateway's sentence.
-    """
+    """A gateway refused what a client asked, or cannot be reached."""
 
     code = "client"
 
-    def __init__(self, status: int, problem_code: str, detail: str) -> None:
-        super().__init__(status, problem_code, detail)
-        self.status = status
-        self.problem_code = problem_code
-        self.detail = detail
+    status: int
+    """The HTTP status; 0 where no answer came."""
+    problem_code: str
+    """The gateway's own `code`: `run.busy`, `thread.not_found`."""
+    detail: str
+    """The gateway's sentence."""
 
     def __str__(self) -> str:
         return self.detail

@@ -1,9 +1,15 @@
-"""What an agent is answered that asks the recorder: bounded, marked as data, without secrets."""
+"""What an agent is answered that asks the recorder: bounded, marked as data, without secrets.
+
+The public methods of `Answers` are the tools of `thalweg mcp`, their arguments those of the tools.
+"""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
+
+from pydantic import Field
 
 from thalweg.archive import Archive, Span, ThreadKey, recall
 from thalweg.archive.threads.journal import read_pages
@@ -39,24 +45,26 @@ class Answers:
     def recall(
         self,
         query: str = "",
-        reference: str = "",
-        *,
-        everywhere: bool = False,
+        handle: str = "",
+        scope: Annotated[str, Field(pattern="^(project|all)$")] = "project",
         lines: tuple[int, int] | None = None,
         chars: tuple[int, int] | None = None,
         path: str = "",
     ) -> str:
         """Find passages by a question, or read what a reference names."""
-        if reference:
-            return self._read(reference, lines, chars, path)
-        return self._search(query, self._in_project(everywhere=everywhere))
+        if handle:
+            return self._read(handle, lines, chars, path)
+        return self._search(query, SearchFilter(project=self._searched() if scope != "all" else ""))
 
     def history(
-        self, file: str = "", command: str = "", words: str = "", *, errors: bool = False
+        self,
+        file: str = "",
+        command: str = "",
+        words: str = "",
+        errors: bool = False,  # noqa: FBT001, FBT002 (a field of the tool's schema)
     ) -> str:
         """Find what happened to a file, with a command, or which errors occurred."""
-        project = self._in_project(everywhere=False).project
-        only = SearchFilter(project=project, file=file, command=command, errors=errors)
+        only = SearchFilter(project=self._searched(), file=file, command=command, errors=errors)
         return self._search(words, only)
 
     def remember(self, statement: str) -> str:
@@ -93,11 +101,11 @@ class Answers:
         name, session = max(sessions, key=lambda pair: pair[1].ended_at)
         return _as_data(_bounded("\n".join(self._report(name, session))))
 
-    def _in_project(self, *, everywhere: bool) -> SearchFilter:
-        """Narrow a search to the agent's project, if any session of it is recorded."""
+    def _searched(self) -> str:
+        """Return the agent's project, if any session of it is recorded."""
         sessions = (session for _, session in list_sessions(self.archive, self.owner))
         known = self.project and any(session.is_in(self.project) for session in sessions)
-        return SearchFilter(project=self.project if known and not everywhere else "")
+        return self.project if known else ""
 
     def _search(self, query: str, only: SearchFilter) -> str:
         found = search_sessions(self.archive, query, only, owner=self.owner, max_tokens=MAX_TOKENS)

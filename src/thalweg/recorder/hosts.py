@@ -19,8 +19,6 @@ SERVER = "thalweg"
 _MARK = "thalweg/recorder/hook.py"
 """By what a hook of ours is known, wherever Thalweg is installed."""
 _BEGIN, _END = "# >>> thalweg >>>", "# <<< thalweg <<<"
-_TIMEOUT_S = 5
-_COMPACTED = "compact"
 
 JsonObject = dict[str, Any]
 
@@ -61,16 +59,18 @@ def _json(
     *,
     hooks: Mapping[str, str] | None = None,
     server: str = "",
-    make_server: Callable[[HostCommands], JsonObject] | None = None,
-    timeout: int = _TIMEOUT_S,
+    entry: Mapping[str, str] | None = None,
+    is_one_list: bool = False,
+    timeout: int = 5,
 ) -> Configuration:
     """Describe a JSON configuration.
 
     Args:
         path: From the home folder.
         hooks: Events and their matchers.
-        server: Key under which MCP servers are listed.
-        make_server: Makes the entry of ours.
+        server: Key under which MCP servers are listed; empty where ours is not among them.
+        entry: What its entry has besides the command.
+        is_one_list: The entry has the program and its arguments as one list.
         timeout: Of a hook, in the unit that the host takes.
     """
 
@@ -80,8 +80,11 @@ def _json(
             run = {"type": "command", "command": shlex.join(commands.hook), "timeout": timeout}
             group = {"matcher": matcher, "hooks": [run]} if matcher else {"hooks": [run]}
             document.setdefault("hooks", {}).setdefault(event, []).append(group)
-        if make_server is not None:
-            document.setdefault(server, {})[SERVER] = make_server(commands)
+        if server:
+            program, *arguments = commands.server
+            split = {"command": program, "args": arguments}
+            command = {"command": [*commands.server]} if is_one_list else split
+            document.setdefault(server, {})[SERVER] = {**(entry or {}), **command}
         return _written(document, text)
 
     def remove(text: str) -> str:
@@ -170,77 +173,22 @@ def _remove_plugin(text: str) -> str:
     return "" if _MARK in text else text
 
 
-def _stdio(commands: HostCommands) -> JsonObject:
-    command, *arguments = commands.server
-    return {"command": command, "args": arguments}
+def _configuration(path: str, **described: Any) -> Configuration:  # noqa: ANN401 (a row of `hosts.toml`)
+    match Path(path).suffix:
+        case ".toml":
+            return Configuration(path, _add_to_toml, _remove_from_toml)
+        case ".js":
+            return Configuration(path, _add_plugin, _remove_plugin)
+        case _:
+            return _json(path, **described)
 
 
-HOSTS: tuple[CodingAgent, ...] = (
-    CodingAgent(
-        "claude-code",
-        ".claude",
-        (
-            _json(
-                ".claude/settings.json",
-                hooks={
-                    "SessionStart": _COMPACTED,
-                    "UserPromptSubmit": "",
-                    "PreCompact": "",
-                    "Stop": "",
-                    "SubagentStop": "",
-                    "SessionEnd": "",
-                },
-            ),
-            _json(
-                ".claude.json",
-                server="mcpServers",
-                make_server=lambda commands: {"type": "stdio", **_stdio(commands)},
-            ),
-        ),
-    ),
-    CodingAgent(
-        "codex",
-        ".codex",
-        (
-            _json(
-                ".codex/hooks.json",
-                hooks={
-                    "SessionStart": _COMPACTED,
-                    "UserPromptSubmit": "",
-                    "PreCompact": "",
-                    "Stop": "",
-                },
-            ),
-            Configuration(".codex/config.toml", _add_to_toml, _remove_from_toml),
-        ),
-        "Codex runs a new hook only after you trust it: /hooks in a session.",
-    ),
-    CodingAgent(
-        "gemini-cli",
-        ".gemini",
-        (
-            _json(
-                ".gemini/settings.json",
-                hooks={"AfterAgent": "", "PreCompress": "", "SessionEnd": ""},
-                server="mcpServers",
-                make_server=_stdio,
-                timeout=_TIMEOUT_S * 1_000,
-            ),
-        ),
-        "Gemini CLI gets no summary after a compaction: no event reports one.",
-    ),
-    CodingAgent(
-        "opencode",
-        ".config/opencode",
-        (
-            _json(
-                ".config/opencode/opencode.json",
-                server="mcp",
-                make_server=lambda commands: {"type": "local", "command": [*commands.server]},
-            ),
-            Configuration(".config/opencode/plugin/thalweg.js", _add_plugin, _remove_plugin),
-        ),
-    ),
+def _agent(files: Sequence[Mapping[str, Any]], **described: str) -> CodingAgent:
+    return CodingAgent(files=tuple(_configuration(**file) for file in files), **described)
+
+
+HOSTS: tuple[CodingAgent, ...] = tuple(
+    _agent(**row)
+    for row in tomllib.loads(Path(__file__).with_name("hosts.toml").read_text("utf-8"))["agents"]
 )
-"""Every host. Events and forms are those of Claude Code 2.1, Codex 0.169 (`developers.openai.com`:
-Hooks), Gemini CLI 0.61 (its `docs/hooks/reference.md`) and opencode 1.18."""
+"""Every host."""

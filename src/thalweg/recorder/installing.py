@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
@@ -69,13 +69,8 @@ def plan_install(home: Path, folder: Path, hosts: Sequence[CodingAgent]) -> list
         ConfigError: A configuration cannot be read as what it is.
         OSError: Likewise.
     """
-    commands, manifest = commands_for(folder), _manifest(folder)
-    changes = []
-    for path, one in _files(home, hosts):
-        text = _read(path)
-        original = _restored(text, one, manifest.get(str(path)))
-        changes.append(FileChange(path, text, one.add(original or "", commands)))
-    return [change for change in changes if change.before != change.after]
+    commands = commands_for(folder)
+    return _planned(home, folder, hosts, lambda one, text: one.add(text or "", commands))
 
 
 def plan_uninstall(home: Path, folder: Path, hosts: Sequence[CodingAgent]) -> list[FileChange]:
@@ -87,11 +82,24 @@ def plan_uninstall(home: Path, folder: Path, hosts: Sequence[CodingAgent]) -> li
         ConfigError: A configuration cannot be read as what it is.
         OSError: Likewise.
     """
-    manifest = _manifest(folder)
-    changes = []
-    for path, one in _files(home, hosts):
-        text = _read(path)
-        changes.append(FileChange(path, text, _restored(text, one, manifest.get(str(path)))))
+    return _planned(home, folder, hosts, lambda _, text: text)
+
+
+def _planned(
+    home: Path,
+    folder: Path,
+    hosts: Sequence[CodingAgent],
+    after: Callable[[Configuration, str | None], str | None],
+) -> list[FileChange]:
+    """Plan what files become, each made of what it would be without us."""
+    manifest, changes = _manifest(folder), list[FileChange]()
+    for host in hosts:
+        for one in host.files:
+            # A link to where a user keeps configurations stays a link.
+            path = (home / one.path).resolve()
+            text = _read(path)
+            original = _restored(text, one, manifest.get(str(path)))
+            changes.append(FileChange(path, text, after(one, original)))
     return [change for change in changes if change.before != change.after]
 
 
@@ -120,13 +128,6 @@ def apply_changes(folder: Path, changes: Sequence[FileChange], *, installs: bool
             _write(change.path, change.after)
         if not installs:
             _write(folder / MANIFEST, json.dumps(manifest, indent=1))
-
-
-def _files(home: Path, hosts: Sequence[CodingAgent]) -> Iterator[tuple[Path, Configuration]]:
-    for host in hosts:
-        for one in host.files:
-            # A link to where a user keeps configurations stays a link.
-            yield (home / one.path).resolve(), one
 
 
 def _restored(text: str | None, one: Configuration, known: Mapping[str, str] | None) -> str | None:

@@ -1,10 +1,8 @@
 """The recorder as an MCP server: tools and resources for any agent that speaks the protocol."""
 
-from typing import Annotated
 from urllib.parse import quote, unquote
 
 from mcp.server.fastmcp import FastMCP
-from pydantic import Field
 
 from thalweg.archive import ThreadKey
 from thalweg.engine.prompts import prompt
@@ -14,6 +12,14 @@ from thalweg.recorder.sessions import list_sessions
 _RESOURCE = "thalweg://thread/{name}"
 NEWEST = 50
 """Threads that the server lists as resources."""
+_TOOLS = {
+    "recall": "mcp_recall",
+    "history": "mcp_history",
+    "remember": "mcp_remember",
+    "recall_memory": "recall_memory_tool",
+    "context_report": "mcp_report",
+}
+"""Methods of `Answers`, and the prompts that describe them."""
 
 
 def make_server(answers: Answers, *, host: str = "127.0.0.1", port: int = 8_000) -> FastMCP:
@@ -27,45 +33,10 @@ def make_server(answers: Answers, *, host: str = "127.0.0.1", port: int = 8_000)
     server = FastMCP(
         "thalweg", prompt("mcp_instructions").render(), host=host, port=port, log_level="WARNING"
     )
-    _add_tools(server, answers)
+    for tool, description in _TOOLS.items():
+        server.add_tool(getattr(answers, tool), description=prompt(description).render())
     _add_resources(server, answers)
     return server
-
-
-def _add_tools(server: FastMCP, answers: Answers) -> None:
-    @server.tool(description=prompt("mcp_recall").render())
-    def recall(
-        query: str = "",
-        handle: str = "",
-        scope: Annotated[str, Field(pattern="^(project|all)$")] = "project",
-        lines: tuple[int, int] | None = None,
-        chars: tuple[int, int] | None = None,
-        path: str = "",
-    ) -> str:
-        return answers.recall(
-            query, handle, everywhere=scope == "all", lines=lines, chars=chars, path=path
-        )
-
-    @server.tool(description=prompt("mcp_history").render())
-    def history(
-        file: str = "",
-        command: str = "",
-        words: str = "",
-        errors: bool = False,  # noqa: FBT001, FBT002 (a field of the tool's schema)
-    ) -> str:
-        return answers.history(file, command, words, errors=errors)
-
-    @server.tool(description=prompt("mcp_remember").render())
-    def remember(statement: str) -> str:
-        return answers.remember(statement)
-
-    @server.tool(description=prompt("recall_memory_tool").render())
-    def recall_memory(query: str) -> str:
-        return answers.recall_memory(query)
-
-    @server.tool(description=prompt("mcp_report").render())
-    def context_report(thread: str = "") -> str:
-        return answers.context_report(thread)
 
 
 def _add_resources(server: FastMCP, answers: Answers) -> None:
@@ -73,7 +44,7 @@ def _add_resources(server: FastMCP, answers: Answers) -> None:
     def read_thread(name: str) -> str:
         thread = unquote(name)
         last = answers.archive.length(ThreadKey(answers.owner, thread)) - 1
-        return answers.recall(reference=f"{thread}#0-{max(0, last)}")
+        return answers.recall(handle=f"{thread}#0-{max(0, last)}")
 
     @server.resource("thalweg://threads", name="threads", mime_type="text/plain")
     def list_threads() -> str:

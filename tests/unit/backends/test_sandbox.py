@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.sandboxes import FolderSandbox
@@ -218,6 +218,7 @@ LINES = st.text(st.sampled_from("ab\n\r \u2028"), max_size=12)
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=LINES, old=LINES.filter(bool), new=LINES, everywhere=st.booleans())
+@example(text="a\r\n", old="\n\n", new="b", everywhere=True)
 def test_an_edit_over_there_does_what_an_edit_here_does(
     text: str, old: str, new: str, *, everywhere: bool
 ) -> None:

@@ -19,14 +19,15 @@ def kinds(of: type[ThalwegError] = ThalwegError) -> list[type[ThalwegError]]:
 
 def made(kind: type[ThalwegError]) -> ThalwegError:
     """Make an error with some value of each of its arguments."""
-    values: dict[str, object] = {"str": "a 'b'\n", "int": 3, "tuple[str, ...]": ("one", "two")}
-    given = inspect.signature(kind.__init__).parameters.values()
-    named = [each for each in given if each.annotation in (str, int, tuple[str, ...])]
-    shown = {str: "str", int: "int", tuple[str, ...]: "tuple[str, ...]"}
-    positional = [
-        values[shown[each.annotation]] for each in named if each.kind is not each.KEYWORD_ONLY
-    ]
-    return kind(*positional, **{e.name: "x" for e in named if e.kind is e.KEYWORD_ONLY})
+    values: dict[object, object] = {str: "a 'b'\n", int: 3, tuple[str, ...]: ("one", "two")}
+    arguments = inspect.signature(kind.__init__) if "__init__" in vars(kind) else kind.arguments
+    return kind(
+        *(
+            values[each.annotation]
+            for each in arguments.parameters.values()
+            if each.annotation in values
+        )
+    )
 
 
 TOLD = [

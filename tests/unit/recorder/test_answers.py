@@ -51,16 +51,16 @@ def answers(archive: Archive) -> Answers:
 def test_a_question_finds_and_a_reference_reads(answers: Answers) -> None:
     found = answers.recall("where do herons breed in colonies")
     assert f"{KEY.thread}#2 tool Read" in found
-    read = answers.recall(reference=f"{KEY.thread}#2", path="$.herons[0]")
+    read = answers.recall(handle=f"{KEY.thread}#2", path="$.herons[0]")
     assert "in colonies" in read
-    assert "in colonies" in answers.recall(reference=f"{KEY.thread}#0-2")
+    assert "in colonies" in answers.recall(handle=f"{KEY.thread}#0-2")
 
 
 def test_answers_are_bounded_and_marked(answers: Answers) -> None:
     for answer in (
         answers.recall("heron"),
-        answers.recall(reference=f"{KEY.thread}#3"),
-        answers.recall(reference=f"{KEY.thread}#2"),
+        answers.recall(handle=f"{KEY.thread}#3"),
+        answers.recall(handle=f"{KEY.thread}#2"),
     ):
         assert exact_counter()(answer) <= MAX_TOKENS + MARK_TOKENS
         assert answer.startswith("<recorded-data")
@@ -68,7 +68,7 @@ def test_answers_are_bounded_and_marked(answers: Answers) -> None:
 
 
 def test_secrets_of_other_threads_are_redacted(answers: Answers) -> None:
-    for answer in (answers.recall("heron", everywhere=True), answers.recall(reference="own#0")):
+    for answer in (answers.recall("heron", scope="all"), answers.recall(handle="own#0")):
         assert "[redacted: GitHub token]" in answer
         assert SECRET not in answer
 
@@ -87,8 +87,8 @@ def test_history_is_of_a_file(answers: Answers) -> None:
     "reference", ["nothing#1", "own", "own#7", f"{KEY.thread}#99-2", "x#" * 99]
 )
 def test_a_wrong_reference_is_an_answer(answers: Answers, reference: str) -> None:
-    assert answers.recall(reference=reference)
-    assert answers.recall(reference=f"{KEY.thread}#2", path="$[")
+    assert answers.recall(handle=reference)
+    assert answers.recall(handle=f"{KEY.thread}#2", path="$[")
 
 
 def test_what_an_agent_remembers_waits_for_the_user(answers: Answers) -> None:

@@ -4,23 +4,13 @@ A flow is a generator: it yields the next step, receives the step's result, and 
 driver of the flow defines steps and performs them.
 """
 
-from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
-from thalweg.backends.calls import operations
 from thalweg.backends.calls.operations import Answer, BackendOperation, OperationBackend
-from thalweg.backends.protocol import (
-    BackendProtocol,
-    DeleteResult,
-    EditResult,
-    GlobResult,
-    GrepResult,
-    LsResult,
-    ReadResult,
-    WriteResult,
-)
+from thalweg.backends.protocol import BackendProtocol
+from thalweg.errors import InvalidGlobPatternError, PathError
 
 Step = TypeVar("Step")
 Result = TypeVar("Result")
@@ -88,15 +78,18 @@ class BackendStep:
     operation: BackendOperation[Any]
 
 
+def ask(backend: BackendProtocol, operation: BackendOperation[Answer]) -> Flow[Answer]:
+    """Have a backend perform an operation, as a step of a flow."""
+    return cast("Answer", (yield BackendStep(backend, operation)))
+
+
 class FlowBackend(OperationBackend):
     """A backend whose operations are flows.
 
     A subclass writes each of them once, as `_METHOD` with the operation's fields; what it lacks is
-    not implemented. Their steps are `BackendStep`, unless it performs others.
+    not implemented. Their steps are `BackendStep`, unless it performs others. A path or a glob that
+    a flow refuses is the error of its result.
     """
-
-    step_errors: ClassVar[Errors] = ()
-    """Errors of a step that are raised inside the flow; others end it."""
 
     def _perform(self, operation: BackendOperation[Answer]) -> Answer:
         return self._now(self._flow(operation))
@@ -106,47 +99,39 @@ class FlowBackend(OperationBackend):
 
     def _now(self, flow: Flow[Result]) -> Result:
         """Go through a flow by blocking calls."""
-        return go(flow, _answer, self.step_errors)
+        return go(flow, _answer, _TOLD)
 
     async def _later(self, flow: Flow[Result]) -> Result:
         """Go through a flow by awaited calls."""
-        return await ago(flow, _aanswer, self.step_errors)
+        return await ago(flow, _aanswer, _TOLD)
 
     def _flow(self, operation: BackendOperation[Answer]) -> Flow[Answer]:
         """Return the flow that performs an operation."""
-        flow = getattr(self, f"_{operation.method}", None)
-        if flow is None:
-            raise NotImplementedError(operation.method)
-        values, named = operation.arguments()
-        return cast("Flow[Answer]", flow(*values, **named))
+        try:
+            return cast("Answer", (yield from operation.on(self)))
+        except InvalidGlobPatternError as refused:
+            return cast("Answer", operation.result(error=str(refused)))
+        except (PathError, UnicodeEncodeError) as refused:
+            path = refused.path if isinstance(refused, PathError) else operation.arguments()[0][0]
+            failed = _FAILED.get(operation.method, "Path")
+            return cast("Answer", operation.result(error=f"{failed} '{path}': {refused}"))
 
-    @abstractmethod
-    def _ls(self, path: str) -> Flow[LsResult]: ...
 
-    @abstractmethod
-    def _read(self, path: str, offset: int, limit: int) -> Flow[ReadResult]: ...
-
-    @abstractmethod
-    def _write(self, path: str, content: str) -> Flow[WriteResult]: ...
-
-    @abstractmethod
-    def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> Flow[EditResult]: ...
-
-    @abstractmethod
-    def _delete(self, path: str) -> Flow[DeleteResult]: ...
-
-    @abstractmethod
-    def _grep(
-        self, pattern: str, path: str | None, glob: str | None, max_count: int | None
-    ) -> Flow[GrepResult]: ...
-
-    @abstractmethod
-    def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]: ...
+_TOLD: Final = (NotImplementedError,)
+"""Errors of a step that are raised inside the flow; others end it."""
+_FAILED: Final = {
+    "ls": "Cannot list",
+    "read": "Error reading file",
+    "write": "Error writing file",
+    "edit": "Error editing file",
+    "delete": "Error deleting",
+}
+"""How the error of a refused path begins, by method."""
 
 
 def _answer(step: BackendStep) -> object:
-    return operations.perform(step.backend, step.operation)
+    return step.operation.call(step.backend)
 
 
 async def _aanswer(step: BackendStep) -> object:
-    return await operations.aperform(step.backend, step.operation)
+    return await step.operation.call(step.backend, "a")

@@ -1,13 +1,13 @@
 """The methods of a backend as values, so that what wraps or routes backends is written once.
 
-`OperationBackend` has the file methods of the protocol, blocking and awaited, and turns each call
-into a `BackendOperation`. A subclass performs operations; `perform` and `aperform` have another
-backend do so.
+`BlockingBackend` has the blocking file methods of the protocol and turns each call into a
+`BackendOperation`, `OperationBackend` the awaited ones, too. A subclass performs operations;
+`perform` and `aperform` have another backend do so.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import wraps
 from typing import Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast
 
@@ -42,9 +42,6 @@ class BackendOperation(Generic[Answer]):
     result: ClassVar[type]
     """Type of the result, or of each item of a list of results."""
 
-    positional: ClassVar[int] = 1
-    """How many parameters are passed by position; the others are passed by name."""
-
     def call(self, backend: object, prefix: Literal["", "a"] = "") -> Any:  # noqa: ANN401  # of any package
         """Call the method of a backend, which may be one of another package.
 
@@ -70,12 +67,25 @@ class BackendOperation(Generic[Answer]):
         }
         return method(*values, **options)
 
+    def on(self, owner: object) -> Any:  # noqa: ANN401  # as its method returns
+        """Call the method of an object whose name is that of the operation after a `_`.
+
+        Raises:
+            NotImplementedError: The object has no such method.
+        """
+        method = getattr(owner, f"_{self.method}", None)
+        if method is None:
+            raise NotImplementedError(self.method)
+        values, named = self.arguments()
+        return method(*values, **named)
+
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
-        """Return what is passed by position, and what by name."""
-        names = [each.name for each in fields(self)]
-        values = [getattr(self, name) for name in names]
-        named = zip(names[self.positional :], values[self.positional :], strict=True)
-        return values[: self.positional], dict(named)
+        """Return what is passed by position, and by name what has a default."""
+        values = [(each, getattr(self, each.name)) for each in fields(self)]
+        return (
+            [value for each, value in values if each.default is MISSING],
+            {each.name: value for each, value in values if each.default is not MISSING},
+        )
 
 
 def _takes(kind: Any, prefix: Literal["", "a"], option: str) -> bool:  # noqa: ANN401  # a class of any package
@@ -137,7 +147,6 @@ class WriteOperation(BackendOperation[WriteResult]):
 
     method: ClassVar[str] = "write"
     result: ClassVar[type] = WriteResult
-    positional: ClassVar[int] = 2
     file_path: str
     content: str
 
@@ -148,7 +157,6 @@ class EditOperation(BackendOperation[EditResult]):
 
     method: ClassVar[str] = "edit"
     result: ClassVar[type] = EditResult
-    positional: ClassVar[int] = 3
     file_path: str
     old_string: str
     new_string: str
@@ -208,7 +216,7 @@ def _performed(
     """Make a blocking method, with the signature and docstring of the protocol's."""
 
     @wraps(method)
-    def perform_it(self: "OperationBackend", /, *args: _P.args, **kwargs: _P.kwargs) -> Answer:
+    def perform_it(self: "BlockingBackend", /, *args: _P.args, **kwargs: _P.kwargs) -> Answer:
         return self._perform(operation(*args, **kwargs))
 
     return perform_it
@@ -229,34 +237,43 @@ def _awaited(
     return perform_it
 
 
-class OperationBackend(BackendProtocol):
-    """A backend whose file methods are all performed by one method, and awaited by another."""
+class BlockingBackend(BackendProtocol):
+    """A backend whose blocking file methods are all performed by one; the awaited ones run them.
 
-    @abstractmethod
+    Without a `_perform` of its own, a subclass has a method `_METHOD` for each operation, with the
+    operation's fields.
+    """
+
     def _perform(self, operation: BackendOperation[Answer]) -> Answer:
         """Perform an operation by blocking calls."""
+        return cast("Answer", operation.on(self))
+
+    ls = _performed(BackendProtocol.ls, Ls)
+    read = _performed(BackendProtocol.read, ReadOperation)
+    grep = _performed(BackendProtocol.grep, Grep)
+    glob = _performed(BackendProtocol.glob, Glob)
+    write = _performed(BackendProtocol.write, WriteOperation)
+    edit = _performed(BackendProtocol.edit, EditOperation)
+    delete = _performed(BackendProtocol.delete, Delete)
+    upload_files = _performed(BackendProtocol.upload_files, UploadFiles)
+    download_files = _performed(BackendProtocol.download_files, DownloadFiles)
+
+
+class OperationBackend(BlockingBackend):
+    """A backend whose awaited file methods are all performed by one method, too."""
 
     @abstractmethod
     async def _aperform(self, operation: BackendOperation[Answer]) -> Answer:
         """Perform an operation by awaited calls."""
 
-    ls = _performed(BackendProtocol.ls, Ls)
     als = _awaited(BackendProtocol.als, Ls)
-    read = _performed(BackendProtocol.read, ReadOperation)
     aread = _awaited(BackendProtocol.aread, ReadOperation)
-    grep = _performed(BackendProtocol.grep, Grep)
     agrep = _awaited(BackendProtocol.agrep, Grep)
-    glob = _performed(BackendProtocol.glob, Glob)
     aglob = _awaited(BackendProtocol.aglob, Glob)
-    write = _performed(BackendProtocol.write, WriteOperation)
     awrite = _awaited(BackendProtocol.awrite, WriteOperation)
-    edit = _performed(BackendProtocol.edit, EditOperation)
     aedit = _awaited(BackendProtocol.aedit, EditOperation)
-    delete = _performed(BackendProtocol.delete, Delete)
     adelete = _awaited(BackendProtocol.adelete, Delete)
-    upload_files = _performed(BackendProtocol.upload_files, UploadFiles)
     aupload_files = _awaited(BackendProtocol.aupload_files, UploadFiles)
-    download_files = _performed(BackendProtocol.download_files, DownloadFiles)
     adownload_files = _awaited(BackendProtocol.adownload_files, DownloadFiles)
 
 

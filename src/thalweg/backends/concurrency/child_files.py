@@ -14,7 +14,7 @@ from thalweg.backends.concurrency.file_access import known
 from thalweg.backends.concurrency.file_versions import AgentCall, FileClient, sends
 from thalweg.backends.concurrency.live_files import LiveFiles, Version
 from thalweg.backends.concurrency.resume import UNSEEN, contribute, leave_note
-from thalweg.backends.concurrency.run_context import MEMBER, RunContext, SubagentFiles, here
+from thalweg.backends.concurrency.run_context import MEMBER, AgentFiles, RunContext, here
 from thalweg.backends.concurrency.state_channel import GONE, Files, stamped
 from thalweg.backends.protocol import FileData
 from thalweg.engine.prompts import prompt
@@ -45,15 +45,14 @@ class RunningSubagent:
 
     def __init__(self, at: RunContext | None, name: str, call_id: str) -> None:
         self._at = at
-        self._member: SubagentFiles | None = None
+        self._member: AgentFiles | None = None
         self._left: list[str] = []
-        if at is not None and at.live is not None and at.author is not None:
-            known(at, at.author, at.live.ledger)
+        if at is not None and at.mine is not None:
+            live, parent = at.mine.live, at.mine.author
+            known(at, parent, live.ledger)
             label = prompt("files_subagent").render(name=name, call=call_id)
-            before = at.live.awaited.pop(call_id, None)
-            self._member = SubagentFiles(
-                at.live, sends(at.author, label, call_id, before), at.inside
-            )
+            before = live.awaited.pop(call_id, None)
+            self._member = AgentFiles(live, sends(parent, label, call_id, before), at.inside)
 
     def __enter__(self) -> Self:
         return self
@@ -67,7 +66,7 @@ class RunningSubagent:
         if self._member is None or self._at is None:
             return
         live, author = self._member.live, self._member.author
-        if isinstance(error, GraphBubbleUp) and self._at.author is live.main:
+        if isinstance(error, GraphBubbleUp) and author.of is live.main:
             delta = _delta(live.changes(author), is_stamped=True)
             leave_note(live, author, self._at.configurable, delta)
         self._left += live.ledger.ends(author)
@@ -140,13 +139,14 @@ class RunningSubagent:
     def _unseen(self) -> dict[str, str]:
         """Name, by path, who changed what the parent has not seen."""
         at, member = self._at, self._member
-        if at is None or member is None or at.author is None or at.read(UNSEEN) is None:
+        parent = None if member is None else member.author.of
+        if at is None or member is None or parent is None or at.read(UNSEEN) is None:
             return {}
         ledger = member.live.ledger
         return {
             path: change.author.label
             for path, change in ledger.by(member.author)
-            if ledger.unseen(at.author, path) is not None
+            if ledger.unseen(parent, path) is not None
         }
 
 
@@ -177,14 +177,15 @@ def with_notices(result: ToolMessage | Command[Any]) -> ToolMessage | Command[An
     Without any, and outside of an agent, it is the result itself.
     """
     at = here()
-    if at is None or at.live is None or at.author is None or not at.author.unheard:
+    mine = None if at is None else at.mine
+    if mine is None or not mine.author.unheard:
         return result
     if isinstance(result, ToolMessage):
-        return _noting(result, at.live.ledger.heard(at.author))
+        return _noting(result, mine.live.ledger.heard(mine.author))
     update = result.update
     match update:
         case {"messages": [*before, ToolMessage() as last], **others}:
-            noted = _noting(last, at.live.ledger.heard(at.author))
+            noted = _noting(last, mine.live.ledger.heard(mine.author))
             return replace(result, update={**others, "messages": [*before, noted]})
         case _:
             return result

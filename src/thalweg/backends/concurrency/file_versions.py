@@ -6,7 +6,7 @@ turn of an agent: a model that requests two calls at once wrote each without the
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import RLock
 
 MAIN = "the main agent"
 
@@ -66,7 +66,7 @@ class FileVersions:
     """The changes of a run, and what its agents know of them."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._n = 0
         self._changes: dict[str, tuple[PathChange, PathChange | None]] = {}
 
@@ -93,7 +93,6 @@ class FileVersions:
         path: str,
         *,
         digest: str = "",
-        whole: bool = False,
     ) -> None:
         """Record that an author changed a path.
 
@@ -101,12 +100,11 @@ class FileVersions:
             author: The author.
             call: Its call.
             path: The path.
-            digest: Digest of the whole content if available, or `GONE`.
-            whole: The former content was replaced entirely, so the author has seen all of the
-                current one.
+            digest: Digest of the content if it was replaced entirely, so that the author has
+                seen all of the current one, or `GONE`.
         """
         with self._lock:
-            informed = whole or self._unseen(author, path) is None
+            informed = bool(digest) or self.unseen(author, path) is None
             self._n += 1
             last, other = self._changes.get(path, (None, None))
             if last is not None and last.author is not author:
@@ -118,7 +116,17 @@ class FileVersions:
     def unseen(self, author: FileClient, path: str) -> PathChange | None:
         """Find the last change of another that an author has not seen."""
         with self._lock:
-            return self._unseen(author, path)
+            change = self._by_another(author, path)
+            known = author.knows.get(path, 0)
+            if change is not None and change.n > known:
+                return change
+            for folder in _folders(path):
+                gone = self._by_another(author, folder)
+                if gone is not None and gone.digest == GONE and self._is_newer(gone, path):
+                    known = max(known, author.knows.get(folder, 0))
+                    if gone.n > known:
+                        return gone
+            return None
 
     def rival(self, author: FileClient, call: AgentCall, path: str) -> PathChange | None:
         """Find a change that the same agent made in another call of the same turn."""
@@ -165,21 +173,7 @@ class FileVersions:
         """Record the end of an author; return and remove its pending notices."""
         with self._lock:
             author.ended = True
-            told, author.unheard = author.unheard, []
-        return told
-
-    def _unseen(self, author: FileClient, path: str) -> PathChange | None:
-        change = self._by_another(author, path)
-        if change is not None and change.n > author.knows.get(path, 0):
-            return change
-        known = author.knows.get(path, 0)
-        for folder in _folders(path):
-            gone = self._by_another(author, folder)
-            if gone is not None and gone.digest == GONE and self._is_newer(gone, path):
-                known = max(known, author.knows.get(folder, 0))
-                if gone.n > known:
-                    return gone
-        return None
+        return self.heard(author)
 
     def _by_another(self, author: FileClient, path: str) -> PathChange | None:
         last, other = self._changes.get(path, (None, None))

@@ -1,13 +1,14 @@
 """Where code of an agent runs: in which step of which graph, and for which author of files."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from langgraph.config import get_config
 
 from thalweg.backends.concurrency.file_versions import AgentCall, FileClient
-from thalweg.backends.concurrency.live_files import LiveFiles, Stamp
+from thalweg.backends.concurrency.live_files import LiveFiles
 from thalweg.backends.concurrency.resume import contribute, is_resumed, take_up
 from thalweg.backends.concurrency.state_channel import Files, stamped
 from thalweg.backends.protocol import FileData
@@ -19,13 +20,13 @@ MEMBER = "__thalweg_files"
 
 
 @dataclass(frozen=True, slots=True)
-class SubagentFiles:
-    """A subagent's part in the files of a run."""
+class AgentFiles:
+    """An agent's part in the files of a run."""
 
     live: LiveFiles
     author: FileClient
-    inside: tuple[str, ...]
-    """The steps in which the subagent runs: a graph that runs elsewhere is another's."""
+    inside: tuple[str, ...] = ()
+    """The steps in which a subagent runs: a graph that runs elsewhere is another's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,8 @@ class RunContext:
     configurable: Mapping[str, Any]
     channel: Mapping[str, FileData] | None
     """The files in the graph's own channel as of its last step; `None` if it has none."""
-    live: LiveFiles | None
+    mine: AgentFiles | None
     """`None` in a graph whose channel is not ours: its files are those of its channel alone."""
-    author: FileClient | None
 
     @property
     def call(self) -> AgentCall:
@@ -63,12 +63,27 @@ class RunContext:
         """Write to a channel, as this step's own."""
         self.configurable[SEND_KEY]([(channel, value)])
 
-    def send_file(self, path: str, data: FileData | None, stamp: Stamp | None) -> None:
-        """Write a change of a file to the graph's channel."""
-        if self.channel is None:
-            return
-        known = stamp is not None and isinstance(self.channel, Files)
-        self.send("files", stamped(path, data, stamp) if known and stamp else {path: data})
+    def files(self) -> Mapping[str, FileData]:
+        """Return the files as they are now."""
+        return self.channel or {} if self.mine is None else self.mine.live.files()
+
+    def get_file(self, path: str) -> FileData | None:
+        """Look at one file."""
+        return (self.channel or {}).get(path) if self.mine is None else self.mine.live.get(path)
+
+    def held(self) -> AbstractContextManager[object]:
+        """Keep others from changing files, from a look at one to the change that is made of it."""
+        return nullcontext() if self.mine is None else self.mine.live.lock
+
+    def put_file(self, path: str, data: FileData | None) -> None:
+        """Change one file, or delete it with `None`."""
+        change: dict[str, Any] = {path: data}
+        if self.mine is not None:
+            stamp = self.mine.live.put(self.mine.author, path, data)
+            if isinstance(self.channel, Files):
+                change = stamped(path, data, stamp)
+        if self.channel is not None:
+            self.send("files", change)
 
 
 _NAMESPACE = "checkpoint_ns"
@@ -88,13 +103,13 @@ def here() -> RunContext | None:
     channel = _read(configurable, "files")
     member = configurable.get(MEMBER)
     graph = _steps(configurable.get(_NAMESPACE, ""))[:-1]
-    if isinstance(member, SubagentFiles) and member.inside == graph:
-        at = RunContext(configurable, channel, member.live, member.author)
+    if isinstance(member, AgentFiles) and member.inside == graph:
+        at = RunContext(configurable, channel, member)
         if is_resumed(configurable) and isinstance(channel, Files):
             _go_on(member, channel)
         return at
     live = channel.live if isinstance(channel, Files) else None
-    at = RunContext(configurable, channel, live, live.main if live else None)
+    at = RunContext(configurable, channel, AgentFiles(live, live.main) if live else None)
     if live is not None and is_resumed(configurable):
         with live.lock:
             if not live.is_taken_up:
@@ -103,7 +118,7 @@ def here() -> RunContext | None:
     return at
 
 
-def _go_on(member: SubagentFiles, channel: Files) -> None:
+def _go_on(member: AgentFiles, channel: Files) -> None:
     author = member.author
     with member.live.lock:
         if author.is_taken_up:

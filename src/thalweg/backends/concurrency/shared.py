@@ -23,6 +23,7 @@ from thalweg.backends.calls.operations import (
 from thalweg.backends.concurrency.child_files import RunningSubagent, child_of, with_notices
 from thalweg.backends.concurrency.file_access import ReadAccess, WriteAccess, digest
 from thalweg.backends.concurrency.file_versions import GONE
+from thalweg.backends.concurrency.run_context import here
 from thalweg.backends.protocol import BackendProtocol, SandboxBackendProtocol
 
 __all__ = [
@@ -62,22 +63,22 @@ class SharedBackend(OperationBackend):
         return getattr(self.backend, name)
 
     def _perform(self, operation: BackendOperation[Answer]) -> Answer:
-        if (act := _act(operation)) is None:
-            looks = _looks(operation)
-            return _seen(looks, perform(self.backend, operation))
-        with act.alone():
-            if (problem := act.problem()) is not None:
+        access = _access(operation)
+        if not isinstance(access, WriteAccess):
+            return _seen(access, perform(self.backend, operation))
+        with access.alone():
+            if (problem := access.problem()) is not None:
                 return cast("Answer", operation.result(error=problem))
-            return _noted(act, perform(self.backend, operation))
+            return _noted(access, perform(self.backend, operation))
 
     async def _aperform(self, operation: BackendOperation[Answer]) -> Answer:
-        if (act := _act(operation)) is None:
-            looks = _looks(operation)
-            return _seen(looks, await aperform(self.backend, operation))
-        async with act.alone():
-            if (problem := act.problem()) is not None:
+        access = _access(operation)
+        if not isinstance(access, WriteAccess):
+            return _seen(access, await aperform(self.backend, operation))
+        async with access.alone():
+            if (problem := access.problem()) is not None:
                 return cast("Answer", operation.result(error=problem))
-            return _noted(act, await aperform(self.backend, operation))
+            return _noted(access, await aperform(self.backend, operation))
 
 
 class SharedSandbox(SharedBackend, OperationSandbox):
@@ -91,17 +92,29 @@ class SharedSandbox(SharedBackend, OperationSandbox):
         return self.backend.id
 
 
-def _act(operation: BackendOperation[Any]) -> WriteAccess | None:
-    """Return the change that an operation makes; an upload is no act of a model."""
+_Tracked = ReadOperation | WriteOperation | EditOperation | Delete | DownloadFiles
+"""Operations of a model; an upload is none."""
+
+
+def _access(operation: BackendOperation[Any]) -> WriteAccess | Sequence[ReadAccess]:
+    """Return the access of the agent that performs an operation; empty of none."""
+    at = here() if isinstance(operation, _Tracked) else None
+    if at is None or at.mine is None:
+        return ()
     match operation:
         case WriteOperation(path, content):
-            return WriteAccess(path, "written", digest=digest(content))
+            return WriteAccess(at, at.mine, path, "written", digest=digest(content))
         case EditOperation(path):
-            return WriteAccess(path, "edited")
+            return WriteAccess(at, at.mine, path, "edited")
         case Delete(path):
-            return WriteAccess(path, "deleted", digest=GONE)
+            return WriteAccess(at, at.mine, path, "deleted", digest=GONE)
+        case ReadOperation(path):
+            paths = [path]
+        case DownloadFiles(paths):
+            pass
         case _:
-            return None
+            paths = []
+    return [ReadAccess(at, at.mine, path) for path in paths]
 
 
 def _noted(act: WriteAccess, result: Answer) -> Answer:
@@ -109,17 +122,6 @@ def _noted(act: WriteAccess, result: Answer) -> Answer:
     changed: Any = result
     changed.error = act.done(changed.error)
     return result
-
-
-def _looks(operation: BackendOperation[Any]) -> Sequence[ReadAccess]:
-    """Return what the agent has seen once an operation has been performed."""
-    match operation:
-        case ReadOperation(path):
-            return [ReadAccess(path)]
-        case DownloadFiles(paths):
-            return [ReadAccess(path) for path in paths]
-        case _:
-            return ()
 
 
 def _seen(looks: Sequence[ReadAccess], result: Answer) -> Answer:

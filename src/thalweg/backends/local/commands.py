@@ -7,23 +7,36 @@ is stopped, by a timeout or a cancelled task, has no surviving process of its gr
 import asyncio
 import codecs
 import os
-import selectors
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import Any, Final, TypeVar
 
 LOOK_S: Final = 0.05
 """How often limits are compared with what a command uses."""
 _GRACE_S: Final = 1.0
 """Seconds to wait for writers to the output after a command has ended: a process in the background
 keeps the streams open, and a server may never end."""
+_REAPED_S: Final = 10.0
+"""Most seconds to wait for the end of a process that was killed; a busy machine needs some."""
 _CLEANUP_S: Final = 30
 """How long `cleanup` may take: a runtime that hangs must not hold the caller of a command."""
-_CHUNK: Final = 65_536
+
+
+_Result = TypeVar("_Result")
+
+
+def finished(work: Coroutine[Any, Any, _Result]) -> _Result:
+    """Run a coroutine to its end, for a caller that does not await it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(max_workers=1) as aside:  # of a loop that waits for this call
+        return aside.submit(asyncio.run, work).result()
 
 
 @dataclass(slots=True)
@@ -86,39 +99,13 @@ class Shell:
     """Makes what one command runs in, such as a control group: the program and arguments that
     enter it and run the arguments after them."""
 
-    def run(self, command: str, timeout_s: float) -> CommandOutput:
-        """Run a command to its end, or to the end of its time.
+    async def run(self, command: str, timeout_s: float) -> CommandOutput:
+        """Run a command to its end, or to the end of its time; a cancelled task kills it.
 
         Raises:
             OSError: It cannot be started.
             ValueError: There is a NUL in it.
         """
-        printed = CommandOutput(Stream(self.room), Stream(self.room))
-        with (
-            self.surround() as enter,
-            subprocess.Popen(  # noqa: S603  # to run what a model wrote is what a shell is for
-                (*enter, *self._arguments(command)),
-                cwd=self.folder,
-                env=dict(self.environment),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            ) as process,
-        ):
-            ended = False
-            try:
-                ended = self._listen(process, printed, time.monotonic() + timeout_s)
-            finally:
-                if not ended:
-                    _kill(process.pid)
-                    self._clean_up()
-            code = process.wait()
-        printed.exit_code = code if ended else None
-        return printed
-
-    async def arun(self, command: str, timeout_s: float) -> CommandOutput:
-        """See `run`; a cancelled task kills the command, too."""
         with self.surround() as enter:
             return await self._arun((*enter, *self._arguments(command)), timeout_s)
 
@@ -141,7 +128,7 @@ class Shell:
             # A loop that ends now would cancel it and leave children, or leave the shell unreaped.
             with suppress(Exception):
                 _, listener = await asyncio.shield(starting)
-                await asyncio.wait_for(listener.exited.wait(), _GRACE_S)
+                await asyncio.wait_for(listener.exited.wait(), _REAPED_S)
             raise
         try:
             with suppress(TimeoutError):
@@ -153,7 +140,7 @@ class Shell:
             if code is None:
                 _kill(transport.get_pid())
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(listener.exited.wait(), _GRACE_S)
+                    await asyncio.wait_for(listener.exited.wait(), _REAPED_S)
                 await asyncio.shield(asyncio.to_thread(self._clean_up))
             transport.close()
         printed.exit_code = code
@@ -163,37 +150,6 @@ class Shell:
         if not self.setup:
             return [*self.prefix, "/bin/sh", "-c", command]
         return [*self.prefix, "/bin/sh", "-c", f'{self.setup}; exec /bin/sh -c "$1"', "sh", command]
-
-    def _listen(
-        self, process: subprocess.Popen[bytes], printed: CommandOutput, deadline: float
-    ) -> bool:
-        """Read both streams until the process has ended; `False` when it is to be killed."""
-        streams = {process.stdout: printed.out, process.stderr: printed.err}
-        with _Exit(process.pid) as ended, selectors.DefaultSelector() as selector:
-            for pipe in streams:
-                if pipe is not None:
-                    selector.register(pipe, selectors.EVENT_READ, pipe)
-            ended.watch(selector)
-            has_ended = False
-            looked = time.monotonic()
-            while not has_ended or len(selector.get_map()) > 0:
-                remaining = deadline - time.monotonic()
-                if remaining <= 0:
-                    return has_ended
-                patience = remaining if self.exceeded is None else min(remaining, LOOK_S)
-                for key, _ in selector.select(ended.patience(patience)):
-                    if key.data is not None and not _read(key.fd, streams[key.data]):
-                        selector.unregister(key.fileobj)
-                if not has_ended and ended.came():
-                    has_ended = True
-                    ended.forget(selector)
-                    deadline = time.monotonic() + _GRACE_S
-                is_due = not has_ended and time.monotonic() - looked > LOOK_S
-                if self.exceeded is not None and is_due:
-                    printed.stopped, looked = self.exceeded(process.pid), time.monotonic()
-                    if printed.stopped:
-                        return False
-        return True
 
     async def _ended(
         self, transport: asyncio.SubprocessTransport, listener: "_Listener", printed: CommandOutput
@@ -220,47 +176,6 @@ class Shell:
                 timeout=_CLEANUP_S,
                 check=False,
             )
-
-
-def _read(descriptor: int, stream: Stream) -> bool:
-    """Take what is there; `False` at the end."""
-    chunk = os.read(descriptor, _CHUNK)
-    stream.take(chunk)
-    return bool(chunk)
-
-
-class _Exit:
-    """The end of a process, without reaping it: its group keeps its number until then."""
-
-    _POLL_S: Final = 0.05
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._descriptor = -1
-
-    def __enter__(self) -> Self:
-        # Not every system has descriptors of processes; there one looks now and then.
-        with suppress(AttributeError, OSError):
-            self._descriptor = os.pidfd_open(self._pid)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-
-    def watch(self, selector: selectors.BaseSelector) -> None:
-        if self._descriptor >= 0:
-            selector.register(self._descriptor, selectors.EVENT_READ, None)
-
-    def forget(self, selector: selectors.BaseSelector) -> None:
-        if self._descriptor >= 0:
-            selector.unregister(self._descriptor)
-
-    def patience(self, remaining: float) -> float:
-        return remaining if self._descriptor >= 0 else min(remaining, self._POLL_S)
-
-    def came(self) -> bool:
-        return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 class _Listener(asyncio.SubprocessProtocol):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from thalweg.backends.local.places import CAN_WALK, FolderPath
+from thalweg.backends.local.places import CAN_WALK, FolderPath, moved
 from thalweg.errors import PathError
 
 Find = Callable[[str], AbstractContextManager[FolderPath]]
@@ -215,23 +215,18 @@ def _empty(at: int) -> None:
             if todo[-1]:
                 names.append(todo[-1].pop())
                 above.append(_identity(at))
-                at = _moved(at, os.open(names[-1], _LIST, dir_fd=at))
+                at = moved(at, os.open(names[-1], _LIST, dir_fd=at))
                 todo.append(_files_unlinked(at))
                 continue
             todo.pop()
             if not names:
                 return
-            at = _moved(at, os.open("..", _LIST, dir_fd=at))
+            at = moved(at, os.open("..", _LIST, dir_fd=at))
             if _identity(at) != above.pop():
                 raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
             os.rmdir(names.pop(), dir_fd=at)
     finally:
         os.close(at)
-
-
-def _moved(old: int, new: int) -> int:
-    os.close(old)
-    return new
 
 
 def _identity(folder: int) -> tuple[int, int]:

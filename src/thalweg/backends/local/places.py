@@ -50,14 +50,6 @@ class FolderPath:
         """Rights of a new file here, less what the umask takes away."""
         return FILE_MODE if self.is_private else 0o644
 
-    def status(self) -> os.stat_result:
-        """Look at what is here, a link itself if it is one.
-
-        Raises:
-            OSError: Nothing is here, or it cannot be looked at.
-        """
-        return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
-
 
 @contextmanager
 def beneath(
@@ -87,7 +79,7 @@ def beneath(
             if name == "..":
                 # `..` is the folder that this walk came from, even if it was moved since.
                 todo += [*done[:-1][::-1]] if done else _refuse(path)
-                done, at = [], _moved(at, os.open(root, _FOLDER))
+                done, at = [], moved(at, os.open(root, _FOLDER))
                 continue
             target = _link(name, at) if todo or follow else None
             if target is not None:
@@ -96,14 +88,14 @@ def beneath(
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
                 if target.startswith("/"):
                     todo += _names(_below(root, target, path))[::-1]
-                    done, at = [], _moved(at, os.open(root, _FOLDER))
+                    done, at = [], moved(at, os.open(root, _FOLDER))
                 else:
                     todo += _names(target)[::-1]
                 continue
             if not todo:
                 yield FolderPath(at, name, "/" + "/".join([*done, name]), is_private)
                 return
-            at = _moved(at, _enter(name, at, make=make, mode=mode))
+            at = moved(at, _enter(name, at, make=make, mode=mode))
             done.append(name)
         yield FolderPath(at, ".", "/" + "/".join(done), is_private)
     finally:
@@ -118,7 +110,8 @@ def _refuse(path: str) -> list[str]:
     raise PathError(path, OUTSIDE)
 
 
-def _moved(old: int, new: int) -> int:
+def moved(old: int, new: int) -> int:
+    """Close an open folder in favour of another, and return that one."""
     os.close(old)
     return new
 
@@ -185,9 +178,7 @@ def anywhere(
         OSError: A folder cannot be made.
     """
     whole = Path(root, path)
-    if not Path(path).is_absolute():
-        whole = Path(os.path.realpath(whole)) if follow else whole
     real = Path(os.path.realpath(whole)) if follow else whole
     if make:
         real.parent.mkdir(parents=True, exist_ok=True)
-    yield FolderPath(None, str(real), str(whole))
+    yield FolderPath(None, str(real), str(whole if Path(path).is_absolute() else real))

@@ -186,10 +186,9 @@ def edit_file(path: str, old: str, new: str, everywhere: str) -> None:
 
 def edit(text: str, old: str, new: str, *, everywhere: bool) -> tuple[str | None, int]:
     r"""Replace a text in which `\n` matches any line ending, with the line endings of the file."""
-    ends = re.compile(r"\r\n|\r|\n")
-    parts = [re.escape(part) for part in ends.split(old)]
-    searched = re.compile(r"(?:\r\n|\r|\n)".join(parts))
-    count = sum(1 for _ in searched.finditer(text))
+    ends = re.compile(r"\r\n|\r(?!\n)|(?<!\r)\n")
+    searched = re.compile(f"(?:{ends.pattern})".join(map(re.escape, ends.split(old))))
+    count = len(searched.findall(text))
     if count == 0 or (count > 1 and not everywhere):
         return None, count
     first = ends.search(text)

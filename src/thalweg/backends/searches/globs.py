@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -12,6 +11,7 @@ from thalweg.errors import InvalidGlobPatternError
 MAX_GLOBSTARS: Final = 4
 """Stretches of `**` in one pattern. Each multiplies the work by the depth of a path: with eight,
 one path of thirty folders takes seconds, and nothing can stop it."""
+_MAX_ALTERNATIVES: Final = 1000
 
 Matcher = Callable[[str], bool]
 """Whether a path, relative to the folder of a search, is meant."""
@@ -41,11 +41,7 @@ def compile_grep_include_glob(pattern: str) -> Matcher:
         problem = f"Path traversal not allowed in glob pattern {pattern!r}"
         raise InvalidGlobPatternError(problem)
     if (most := _globstars(pattern)) > MAX_GLOBSTARS:
-        problem = (
-            f"Invalid glob pattern {pattern!r}: it has {most} times `**`; "
-            f"use at most {MAX_GLOBSTARS}"
-        )
-        raise InvalidGlobPatternError(problem)
+        raise _invalid(pattern, f"it has {most} times `**`; use at most {MAX_GLOBSTARS}")
     matches = _compile(pattern)
     if "/" in pattern:
         return matches
@@ -54,25 +50,33 @@ def compile_grep_include_glob(pattern: str) -> Matcher:
 
 def _globstars(pattern: str) -> int:
     """Count the stretches of `**` in that of a pattern's alternatives which has the most."""
-    open_braces = [_Alternatives()]
-    for sign in re.findall(r"\*\*+(?:/\*\*+)*|[{},]", pattern):
-        inner = open_braces[-1]
-        if sign == "{":
-            open_braces.append(_Alternatives())
-        elif sign == ",":
-            inner.most, inner.this = max(inner.most, inner.this), 0
-        elif sign == "}" and len(open_braces) > 1:
-            open_braces.pop()
-            open_braces[-1].this += max(inner.most, inner.this)
-        elif sign != "}":
-            inner.this += 1
-    return sum(max(inner.most, inner.this) for inner in open_braces)
+    return max((len(_STRETCH.findall(each)) for each in alternatives(pattern)), default=0)
 
 
-@dataclass(slots=True)
-class _Alternatives:
-    most: int = 0
-    this: int = 0
+_STRETCH: Final = re.compile(r"\*\*+(?:/\*\*+)*")
+
+
+def alternatives(pattern: str) -> list[str]:
+    """Return the patterns that a pattern with braces means.
+
+    Raises:
+        InvalidGlobPatternError: There are more than 1,000.
+    """
+    if "{" not in pattern:
+        return [pattern]
+    # Comes with wcmatch, which is slow to import and rarely needed.
+    import bracex  # noqa: PLC0415
+
+    try:
+        return bracex.expand(pattern, keep_escapes=True, limit=_MAX_ALTERNATIVES)
+    except bracex.ExpansionLimitException as refused:
+        raise _invalid(pattern, refused) from refused
+    except RecursionError:  # as wcmatch does: a pattern without alternatives
+        return [pattern]
+
+
+def _invalid(pattern: str, problem: object) -> InvalidGlobPatternError:
+    return InvalidGlobPatternError(f"Invalid glob pattern {pattern!r}: {problem}")
 
 
 def _compile(pattern: str) -> Matcher:
@@ -83,6 +87,5 @@ def _compile(pattern: str) -> Matcher:
     try:
         compiled = glob.compile(pattern.lstrip("/"), flags=glob.BRACE | glob.GLOBSTAR)
     except (PatternLimitException, RecursionError, re.error) as refused:
-        problem = f"Invalid glob pattern {pattern!r}: {refused}"
-        raise InvalidGlobPatternError(problem) from refused
+        raise _invalid(pattern, refused) from refused
     return lambda path: bool(compiled.match(path))

@@ -1,7 +1,7 @@
 """Searches: over files by path, and what was found in words."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import Literal
 
@@ -83,18 +83,14 @@ def file_info(path: str, file_data: FileData) -> FileInfo:
     )
 
 
-def entries_of(
-    files: Mapping[str, FileData],
-    folder: str,
-    describe: Callable[[str, FileData], FileInfo] = file_info,
-) -> list[FileInfo]:
+def entries_of(files: Mapping[str, FileData], folder: str) -> list[FileInfo]:
     """List what is in a folder; `folder` ends in `/`, and so do the folders in it."""
     entries: dict[str, FileInfo] = {}
     for name, file_data in files.items():
         if name.startswith(folder):
             first, slash, _ = name[len(folder) :].partition("/")
             path = folder + first + slash
-            entries[path] = folder_info(path) if slash else describe(path, file_data)
+            entries[path] = folder_info(path) if slash else file_info(path, file_data)
     return [entries[path] for path in sorted(entries)]
 
 
