@@ -38,6 +38,7 @@ from thalweg.backends.concurrency.state_channel import GONE
 from thalweg.backends.protocol import BackendProtocol, WriteResult
 from thalweg.engine.compaction.plan import REPORT_CHARS
 from thalweg.engine.prompts import prompt
+from thalweg.middleware.turn.effects import Either, Flow, ToolResult, both
 from thalweg.middleware.turn.thread_names import child_name
 
 _log = logging.getLogger("thalweg.subagents")
@@ -92,87 +93,53 @@ class TaskToolSchema(BaseModel):
         return given
 
 
-class TaskToolOwner(Protocol):
+class _Owner(Protocol):
     """What the tool has to know of the middleware that it belongs to."""
 
-    @property
-    def specs(self) -> Mapping[str, Spec]:
-        """The subagents, by name."""
-        ...
+    specs: dict[str, Spec]
+    private_state_keys: frozenset[str]
+    max_delegations: int | None
 
     @property
-    def private_state_keys(self) -> frozenset[str]:
-        """Keys of the parent's state that no child gets."""
-        ...
+    def writable(self) -> BackendProtocol | None: ...
 
-    @property
-    def writable(self) -> BackendProtocol | None:
-        """Where a long report can be kept; `None` where there is no such place."""
-        ...
+    def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]: ...
 
-    @property
-    def max_delegations(self) -> int | None:
-        """Most calls of the tool in one run."""
-        ...
-
-    def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
-        """Return the runnable of a subagent, built at its first use."""
-        ...
-
-    def sent_before(self, call_id: str) -> list[AnyMessage] | None:
-        """Return the messages sent to the parent's model before it made a call, if available."""
-        ...
+    def sent_before(self, call_id: str) -> list[AnyMessage] | None: ...
 
 
-def task_tool(house: TaskToolOwner, description: str) -> BaseTool:
+def task_tool(house: _Owner, description: str) -> BaseTool:
     """Make the tool, sync and async, in both shapes of the call.
 
     A call is `task(description, subagent_type)`, or `task(description, prompt, subagent_type,
     max_turns)`, where the description only names the task.
     """
 
-    def task(
+    def delegate(
         description: str,
         runtime: ToolRuntime[Any, Any],
         subagent_type: str = "general-purpose",
         prompt: str = "",
         max_turns: int = 0,
-    ) -> Command[Any] | ToolMessage:
+    ) -> Flow[ToolResult]:
         run = _prepare(house, runtime, description, prompt, subagent_type, max_turns)
         if isinstance(run, ToolMessage):
             return run
         try:
             with run.files as files:
-                run_child(run.inside(files))
+                child = run.inside(files)
+                yield Either(partial(run_child, child), partial(arun_child, child))
         except BaseException as error:  # noqa: BLE001 (a run's edge; what is no failure goes on)
             return run.died(error)
         report = run.report()
         if place := run.place(report):
             backend, path = place
-            report = run.cut(report, path, backend.write(path, report.answer))
+            asked = path, report.answer
+            written = yield Either(partial(backend.write, *asked), partial(backend.awrite, *asked))
+            report = run.cut(report, path, written)
         return run.ended(report)
 
-    async def atask(
-        description: str,
-        runtime: ToolRuntime[Any, Any],
-        subagent_type: str = "general-purpose",
-        prompt: str = "",
-        max_turns: int = 0,
-    ) -> Command[Any] | ToolMessage:
-        run = _prepare(house, runtime, description, prompt, subagent_type, max_turns)
-        if isinstance(run, ToolMessage):
-            return run
-        try:
-            with run.files as files:
-                await arun_child(run.inside(files))
-        except BaseException as error:  # noqa: BLE001 (as above)
-            return run.died(error)
-        report = run.report()
-        if place := run.place(report):
-            backend, path = place
-            report = run.cut(report, path, await backend.awrite(path, report.answer))
-        return run.ended(report)
-
+    task, atask = both(delegate)
     return ReadyTool(
         name=TASK,
         description=description,
@@ -183,7 +150,7 @@ def task_tool(house: TaskToolOwner, description: str) -> BaseTool:
 
 
 def _prepare(
-    house: TaskToolOwner,
+    house: _Owner,
     runtime: ToolRuntime[Any, Any],
     description: str,
     instructions: str,
@@ -236,7 +203,7 @@ def _refusal(call_id: str | None, text: str) -> ToolMessage:
 class Delegation:
     """One call of the tool: the child's run and what is made of it."""
 
-    house: TaskToolOwner
+    house: _Owner
     spec: Spec
     runtime: ToolRuntime[Any, Any]
     progress: Progress

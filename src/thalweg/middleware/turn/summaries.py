@@ -6,11 +6,13 @@ summary.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
 from thalweg.archive.threads.journal import AuxiliaryUsage
@@ -40,7 +42,7 @@ from thalweg.engine.wires.repairs import encodable
 from thalweg.errors import ConfigError, SummaryError
 from thalweg.middleware.request.model_limits import limits_of, model_name
 from thalweg.middleware.request.overflow import overflow_of
-from thalweg.middleware.turn.effects import UNSEEN, Flow, ModelRequests, Send
+from thalweg.middleware.turn.effects import UNSEEN, Either, Flow, Send
 
 FAILURES = 2
 """After so many times in a row that no answer came, no more is asked in this turn: each may have
@@ -273,7 +275,7 @@ class Summarizer:
         custom = self.policy.summary_prompt
         texts = (ask_for(text, words=words, custom=custom) for text in transcripts)
         asked = [[HumanMessage(encodable(text))] for text in texts]
-        came: list[BaseMessage | Exception] = yield ModelRequests(model, asked)
+        came: list[BaseMessage | Exception] = yield _at_once(model, asked)
         answers, smaller = [], 0
         for text, answer in zip(transcripts, came, strict=True):
             if isinstance(answer, GraphBubbleUp):  # as above
@@ -319,3 +321,13 @@ class Summarizer:
                 self.faults += dropped
                 found.append(summary)
         return found
+
+
+def _at_once(model: BaseChatModel, prompts: Sequence[Sequence[BaseMessage]]) -> Either:
+    """Ask a model several things at once, unseen; the result has each answer or `Exception`."""
+    inputs: list[LanguageModelInput] = [list(prompt) for prompt in prompts]
+    config: RunnableConfig = {"tags": list(UNSEEN), "max_concurrency": max(1, len(inputs))}
+    return Either(
+        partial(model.batch, inputs, config, return_exceptions=True),
+        partial(model.abatch, inputs, config, return_exceptions=True),
+    )
