@@ -28,8 +28,7 @@ from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.rejected import REFUSED, plan_plain
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
-from thalweg.middleware.request.cache_marks import looked_at
-from thalweg.middleware.request.checked_model import chained
+from thalweg.middleware.request.checked_model import with_looks
 from thalweg.middleware.request.guard import count_text
 from thalweg.middleware.request.merging import as_left
 from thalweg.middleware.request.message_adaptation import (
@@ -374,20 +373,14 @@ class _Turn:
     def _cacheable(self, request: ModelRequest[Any], *, goes_on: bool = True) -> ModelRequest[Any]:
         """Have a request checked, and marked for the provider's cache if the policy wants it."""
         request = self.open.last_check.request(request)
-        window = self.open.session.engine.window
-        also = self.editing.look(goes_on=goes_on)
-        if self.shelf is not None:
-            also = chained(self.shelf.look, also)
-        if not self.desk.policy.prompt_caching:
-            return looked_at(request, also)
-        return self.open.marking.request(
-            request,
-            self.key,
-            self.tariff,
-            has_record=window.fold is not None,
-            goes_on=goes_on,
-            also=also,
-        )
+        policy, fold = self.desk.policy, self.open.session.engine.window.fold
+        marks = None
+        if policy.prompt_caching:
+            marks = self.open.marking.look(
+                request.model, self.key, self.tariff, has_record=fold is not None, goes_on=goes_on
+            )
+        shelved = self.shelf.look if self.shelf is not None else None
+        return with_looks(request, shelved, self.editing.look(goes_on=goes_on), marks)
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
         """Return the thread to the pool for the next turn, and return the changes of the state."""
