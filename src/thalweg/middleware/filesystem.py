@@ -38,6 +38,7 @@ from thalweg.agent.tools.places import (
     supports_execution,
 )
 from thalweg.agent.tools.reading import READ_FILE_TRUNCATION_MSG
+from thalweg.agent.tools.ready import tool_name
 from thalweg.agent.tools.rights import (
     FilesystemOperation,
     FilesystemPermission,
@@ -70,7 +71,7 @@ from thalweg.backends.state import StateBackend
 from thalweg.backends.text import EMPTY_CONTENT_WARNING
 from thalweg.engine.prompts import prompt
 from thalweg.errors import ConfigError
-from thalweg.middleware.file_tools import retold, servable, shell_paths, tool_name
+from thalweg.middleware.file_tools import retold, servable, shell_paths
 from thalweg.middleware.request.message_writer import common_prefix
 from thalweg.middleware.request.rejected import clash, without_media
 from thalweg.middleware.system_prompt import with_text

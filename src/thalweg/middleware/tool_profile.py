@@ -12,11 +12,9 @@ from langchain.agents.middleware.types import (
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 
+from thalweg.agent.tools.ready import Tool, tool_name
 from thalweg.engine.prompts import prompt
-from thalweg.middleware.file_tools import tool_name
 from thalweg.middleware.turn.effects import Flow, RequestChange, Send, ToolCallFlow, ToolResult
-
-Tool = BaseTool | dict[str, Any]
 
 
 class ToolProfileMiddleware(

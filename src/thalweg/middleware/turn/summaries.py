@@ -60,14 +60,6 @@ Unread = Callable[[int, int], Sequence[tuple[int, Message]]]
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenSummary:
-    """What a model wrote, and the position of the first message that it is of."""
-
-    first: int
-    summary: Summary
-
-
-@dataclass(frozen=True, slots=True)
 class SummaryTask:
     """What a model is to summarize; complete in itself, since the thread may continue meanwhile."""
 
@@ -117,10 +109,8 @@ class Summarizer:
     failures: int = 0
     """Errors in a row."""
 
-    def summarize(
-        self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]
-    ) -> Flow[WrittenSummary | None]:
-        """Return a summary of the messages that a compaction removes, from the originals.
+    def summarize(self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]) -> Flow[Fold]:
+        """Return a compaction with a summary of the messages that it removes, from the originals.
 
         Args:
             engine: The thread's engine; the compaction is not committed.
@@ -128,13 +118,14 @@ class Summarizer:
             live: The live request as it was last sent, and later messages.
 
         Returns:
-            The summary; `None` if no model wrote a valid one.
+            The same compaction if no model wrote a valid summary.
         """
-        task = self.plan(engine, fold, live)
-        if task is None:
-            return None
-        summary = yield from self.write(task)
-        return None if summary is None else WrittenSummary(task.first, summary)
+        before, task = self.spent, self.plan(engine, fold, live)
+        summary = None if task is None else (yield from self.write(task))
+        if task is None or summary is None:
+            return fold
+        cost = self.spent.input - before.input, self.spent.output - before.output
+        return engine.joined(fold, summary, cost, first=task.first)
 
     def plan(self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]) -> SummaryTask | None:
         """Plan the summary of what a fold takes; see `summarize`.

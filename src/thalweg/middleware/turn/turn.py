@@ -266,16 +266,11 @@ class _Turn:
         return better
 
     def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
-        engine, before = self.open.session.engine, summarizer.spent
+        engine = self.open.session.engine
         live = self.open.wording.write(engine.window.items)
         if self.desk.policy.background:
             return self.pending.plan(fold, summarizer, live)
-        written = yield from summarizer.summarize(engine, fold, live)
-        if written is None:
-            return fold
-        spent = summarizer.spent
-        cost = spent.input - before.input, spent.output - before.output
-        return engine.joined(fold, written.summary, cost, first=written.first)
+        return (yield from summarizer.summarize(engine, fold, live))
 
     def _is_cold(self) -> bool:
         """Return whether a miss of the provider's cache is expected for the prefix."""
