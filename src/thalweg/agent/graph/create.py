@@ -131,7 +131,7 @@ def create_deep_agent(
         parted,
         with_general_purpose,
     )
-    from thalweg.agent.graph.memories import Memories  # noqa: PLC0415
+    from thalweg.agent.graph.memories import split_memory  # noqa: PLC0415
     from thalweg.agent.subagents.retention import Retention  # noqa: PLC0415
     from thalweg.agent.tools.rights import rights  # noqa: PLC0415
     from thalweg.backends.calls.foreign import as_backend  # noqa: PLC0415
@@ -140,7 +140,7 @@ def create_deep_agent(
     from thalweg.middleware.context import ContextMiddleware  # noqa: PLC0415
     from thalweg.profiles import as_profile  # noqa: PLC0415
 
-    memories = Memories.of(memory)
+    files, user_memory = split_memory(memory)
     differing = as_profile(profile)
     here, elsewhere = parted(subagents or ())
     recipe = Recipe(
@@ -150,8 +150,8 @@ def create_deep_agent(
         middleware=tuple(middleware),
         subagents=with_general_purpose(here, skills, differing.general_purpose_subagent),
         skills=skills,
-        memory=memories.files,
-        user_memory=memories.user,
+        memory=files,
+        user_memory=user_memory,
         owner=owner,
         permissions=rights(permissions),
         backend=StateBackend() if backend is None else as_backend(backend),

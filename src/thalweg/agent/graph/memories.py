@@ -1,7 +1,6 @@
 """The `memory` argument of an agent: paths of files, and the memory of its user."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from thalweg.errors import ConfigError
@@ -13,31 +12,28 @@ Given: TypeAlias = "str | MemoryStore | Memory"
 """A `str` is the path of a file in the backend, as in `deepagents`: never an address."""
 
 
-@dataclass(frozen=True, slots=True)
-class Memories:
-    """The paths and the memory, separated."""
+def split_memory(
+    given: "Sequence[Given] | MemoryStore | Memory | None",
+) -> "tuple[list[str] | None, MemoryStore | Memory | None]":
+    """Separate the paths of files from the memory of the user.
 
-    files: list[str] | None = None
-    """`None` if no paths were passed: an empty list renders a prompt that states so."""
-    user: "MemoryStore | Memory | None" = None
+    Returns:
+        The paths, `None` if none were passed: an empty list renders a prompt that states so. And
+        the memory.
 
-    @classmethod
-    def of(cls, given: "Sequence[Given] | MemoryStore | Memory | None") -> "Memories":
-        """Separate paths from a memory.
-
-        Raises:
-            ConfigError: The argument is a single string, or holds more than one memory.
-        """
-        if given is None:
-            return cls()
-        if isinstance(given, str):
-            problem = f"{given!r} is ambiguous: a path or an address"
-            mend = "pass [path] for a file, open_memory(address) for a memory"
-            raise ConfigError("memory", problem, mend)
-        each: Iterable[Given] = given if isinstance(given, Sequence) else (given,)
-        files = [one for one in each if isinstance(one, str)]
-        users = [one for one in each if not isinstance(one, str)]
-        if len(users) > 1:
-            problem = f"{len(users)} memories were passed"
-            raise ConfigError("memory", problem, "pass one memory and any number of paths")
-        return cls(files if files or not users else None, users[0] if users else None)
+    Raises:
+        ConfigError: The argument is a single string, or holds more than one memory.
+    """
+    if given is None:
+        return None, None
+    if isinstance(given, str):
+        problem = f"{given!r} is ambiguous: a path or an address"
+        mend = "pass [path] for a file, open_memory(address) for a memory"
+        raise ConfigError("memory", problem, mend)
+    each: Iterable[Given] = given if isinstance(given, Sequence) else (given,)
+    files = [one for one in each if isinstance(one, str)]
+    users = [one for one in each if not isinstance(one, str)]
+    if len(users) > 1:
+        problem = f"{len(users)} memories were passed"
+        raise ConfigError("memory", problem, "pass one memory and any number of paths")
+    return files if files or not users else None, users[0] if users else None
