@@ -21,6 +21,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from langgraph.types import Command
+from langgraph_sdk import get_sync_client
 from pydantic import BaseModel
 
 from thalweg.agent.subagents.async_schemas import (
@@ -190,7 +191,7 @@ class AsyncSubAgentMiddleware(RequestChange, AgentMiddleware[AsyncSubAgentState,
 
     def _remote(self, name: str) -> Remote:
         if name not in self._remotes:
-            self._remotes[name] = remote_of(self._specs[name])
+            self._remotes[name] = remote_of(self._specs[name], get_sync_client)
         return self._remotes[name]
 
     def _start(

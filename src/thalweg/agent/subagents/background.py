@@ -4,7 +4,7 @@ Two rules: a status is one of `Status`, independent of a server's own words; a t
 ended never runs again under the same run id.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NotRequired, Protocol, TypeGuard
 
@@ -208,13 +208,11 @@ class _DurableRuns:
         self._client.cancel_run(thread, run)
 
 
-def remote_of(spec: AsyncSubAgent) -> Remote:
-    """Return the server that runs a subagent."""
+def remote_of(spec: AsyncSubAgent, connect: Callable[..., Any]) -> Remote:
+    """Return the server that runs a subagent; `connect` makes a blocking client of one."""
     if "client" in spec:
         return _DurableRuns(spec["client"])
-    from langgraph_sdk import get_sync_client  # noqa: PLC0415 (slow; most agents do not need it)
-
-    client = get_sync_client(url=spec.get("url"), headers=spec.get("headers"))
+    client = connect(url=spec.get("url"), headers=spec.get("headers"))
     return _AgentServer(client, spec.get("graph_id", spec["name"]))
 
 
