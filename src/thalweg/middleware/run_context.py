@@ -27,7 +27,7 @@ from thalweg.backends.protocol import BackendProtocol, FileInfo
 from thalweg.engine.additions import DATE, PLACE, Addition, Surroundings, plan_additions
 from thalweg.middleware.notes import is_note
 from thalweg.middleware.system_prompt import with_part
-from thalweg.middleware.turn.effects import Either, Flow, ModelCallFlow, Response, Send, in_thread
+from thalweg.middleware.turn.effects import Flow, ModelCallFlow, Response, Send, off_loop
 from thalweg.middleware.turn.inserts import Inserts, with_inserts
 
 CHANNEL = "_run_context"
@@ -103,8 +103,7 @@ class RunContextMiddleware(ModelCallFlow, AgentMiddleware[RunContextState, Any, 
         """Send the request with the date and the reminders."""
         now = _known(request)
         if now is None:
-            look = partial(self._surroundings, request)
-            now = yield Either(look, partial(in_thread, look))
+            now = yield off_loop(partial(self._surroundings, request))
         call = _Call.of(request, now)
         return call.settle((yield Send(call.request)))
 

@@ -242,6 +242,11 @@ async def in_thread(
         raise
 
 
+def off_loop(work: Callable[[], object]) -> Either:
+    """Have blocking work done: in this thread, or in a worker thread, as `in_thread` does it."""
+    return Either(work, lambda: in_thread(work))
+
+
 @contextmanager
 def listening(callbacks: Sequence[BaseCallbackHandler], tags: Sequence[str] = ()) -> Iterator[None]:
     """Add callbacks and tags to every model call inside."""
