@@ -22,15 +22,8 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 from langgraph_sdk import get_sync_client
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from thalweg.agent.subagents.async_schemas import (
-    CancelAsyncTaskSchema,
-    CheckAsyncTaskSchema,
-    ListAsyncTasksSchema,
-    StartAsyncTaskSchema,
-    UpdateAsyncTaskSchema,
-)
 from thalweg.agent.subagents.background import (
     ACTIVE,
     AsyncSubAgent,
@@ -69,6 +62,35 @@ __all__ = [
 _log = logging.getLogger(__name__)
 POLL_S: Final = 5.0
 """Seconds between two looks at a task that runs."""
+
+
+class StartAsyncTaskSchema(BaseModel):
+    """Arguments of `start_async_task`."""
+
+    description: str = Field(description="The task, with all that the subagent has to know.")
+    subagent_type: str = Field(description="The name of the subagent.")
+
+
+class CheckAsyncTaskSchema(BaseModel):
+    """Arguments of `check_async_task`."""
+
+    task_id: str = Field(description="The id of the task, as start_async_task returned it.")
+
+
+class UpdateAsyncTaskSchema(CheckAsyncTaskSchema):
+    """Arguments of `update_async_task`."""
+
+    message: str = Field(description="The further instructions.")
+
+
+class CancelAsyncTaskSchema(CheckAsyncTaskSchema):
+    """Arguments of `cancel_async_task`."""
+
+
+class ListAsyncTasksSchema(BaseModel):
+    """Arguments of `list_async_tasks`."""
+
+    status_filter: Status | None = Field(None, description="Only tasks with this status.")
 
 
 class AsyncSubAgentState(AgentState[Any]):
