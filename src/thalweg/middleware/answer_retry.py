@@ -86,8 +86,6 @@ class AnswerMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[AgentState[A
 
 @dataclass(slots=True)
 class _RetriedTurn:
-    """A turn in which a model may be asked more than once."""
-
     request: ModelRequest[Any]
     tries: int
     added: list[BaseMessage] = field(default_factory=list)

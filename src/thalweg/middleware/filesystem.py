@@ -365,7 +365,6 @@ def _is_filed(message: HumanMessage) -> bool:
 
 
 def _told(response: ModelResponse[Any], changed: Sequence[AnyMessage]) -> Response:
-    """Combine a model's answer with the changes of the state."""
     if not changed:
         return response
     command: Command[Any] = Command(update={"messages": list(changed)})

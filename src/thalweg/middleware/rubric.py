@@ -266,7 +266,6 @@ def _request(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _transcript(messages: Sequence[AnyMessage]) -> str:
-    """Write the newest messages, and the user's first before them."""
     users = [m for m in messages if isinstance(m, HumanMessage) and not _is_revision(m)]
     shown = list(messages[-SHOWN_MESSAGES:])
     if users and users[0] not in shown:

@@ -181,7 +181,6 @@ def _file(info: FileInfo) -> str:
 
 
 def _tasks(state: Any) -> Sequence[str]:  # noqa: ANN401 (any agent's)
-    """Write one line for each task of the ledger, and for each that runs in the background."""
     ended = [
         f"{task['subagent']}: {task['description']} ({task['status']}) {task.get('report', '')}"
         for task in plain(state.get("tasks")).values()

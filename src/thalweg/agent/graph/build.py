@@ -228,7 +228,6 @@ def _subagents(recipe: Recipe) -> SubAgentMiddleware:
 def _private_keys(
     middleware: Iterable[Middleware], schema: type[AgentState[Any]] | None
 ) -> frozenset[str]:
-    """Return the keys of the state that are private to one agent."""
     schemas = [one.state_schema for one in middleware] + ([schema] if schema else [])
     return frozenset[str]().union(*map(_private_keys_of, schemas))
 
@@ -286,7 +285,6 @@ def _rights_of(recipe: Recipe) -> Rights:
 
 
 def _limited(one: Middleware, allowed: Rights) -> Middleware:
-    """Restrict a subagent's own file tools to the permissions inherited from its parent."""
     if not isinstance(one, FilesystemMiddleware) or not allowed:
         return one
     return one.with_permissions(both(allowed, one.rights))

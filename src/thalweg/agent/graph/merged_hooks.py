@@ -66,7 +66,6 @@ def _neighbours(
 
 
 def _has(one: Middleware, hook: str) -> bool:
-    """Return whether `create_agent` makes a step of a hook."""
     names = (hook, f"a{hook}")
     return any(getattr(type(one), name) is not getattr(AgentMiddleware, name) for name in names)
 
@@ -78,7 +77,6 @@ def _is_mergeable(one: Middleware, hook: str) -> bool:
 
 
 def _without(one: Middleware, hook: str) -> Middleware:
-    """Copy middleware, without a hook."""
     kind: type = type(one)
     made = copy(one)
     made.__class__ = _class_without(kind, hook)

@@ -88,8 +88,6 @@ def _video(path: str, file_data: FileData, offset: int, limit: int) -> Steps[Too
 
 
 class _Sampler:
-    """Samples frames, blocking and awaited."""
-
     sample = staticmethod(sample_frames)
     asample = staticmethod(
         lambda content, **window: asyncio.to_thread(sample_frames, content, **window)

@@ -155,7 +155,6 @@ def _nothing(tools: tuple[Tool, ...]) -> Shelf:
 
 
 def _loaded(request: ModelRequest[Any], deferred: frozenset[str]) -> dict[str, str]:
-    """Return the deferred tools that were found, are called in the messages, or are forced."""
     found = request.state.get("thalweg_tools")
     loaded = dict(found) if isinstance(found, Mapping) else {}
     for message in request.state["messages"]:
@@ -168,7 +167,6 @@ def _loaded(request: ModelRequest[Any], deferred: frozenset[str]) -> dict[str, s
 
 
 def _forced(choice: object) -> str:
-    """Name the tool that a request forces; empty where it forces none."""
     if isinstance(choice, str):
         return choice
     if not isinstance(choice, Mapping):

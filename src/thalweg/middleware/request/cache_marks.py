@@ -38,8 +38,6 @@ _OPENAI, _ANTHROPIC = "api.openai.com", "api.anthropic.com"
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One content block and its position in the body."""
-
     path: tuple[str | int, ...]
     body: Mapping[str, Any] | str
     """The text itself where the API takes one in place of a list of blocks."""
@@ -257,7 +255,6 @@ def _with_mark(body: Body, block: _Block, ttl: str) -> Body:
 
 
 def _with(holder: Any, path: Sequence[str | int], value: object) -> Any:  # noqa: ANN401 (JSON)
-    """Copy a value with another in one place of it."""
     if not path:
         return value
     step, rest = path[0], path[1:]

@@ -107,7 +107,6 @@ def _settings(one: object) -> dict[str, object]:
 
 
 def _bound(model: object) -> Iterator[object]:
-    """Yield a model and those that it binds, the outermost first."""
     for _ in range(_DEEPEST):
         if not hasattr(model, "__dict__"):
             return
@@ -186,7 +185,6 @@ def _window(
 
 
 def _reading(name: str, provider: str, figure: int, most: int, output: int) -> int:
-    """Turn a profile's figure into a window of input and output together."""
     for one in _TABLE["readings"]:
         is_of = one["provider"] == provider and re.search(one["model"], name)
         if is_of and figure in one.get("figures", (figure,)):
@@ -237,7 +235,6 @@ def _configured(model: object) -> object:
 
 
 def _first(objects: tuple[object, ...], names: tuple[str, ...]) -> int | None:
-    """Return the first of these settings that is a count, the outermost layer first."""
     for one in objects:
         held = (_get(one, keywords) for keywords in _KEYWORDS)
         for place in (one, *filter(None, held)):
@@ -327,7 +324,6 @@ def provider_of(model: "BaseChatModel") -> str:
 
 
 def _is_elsewhere(model: object) -> bool:
-    """Return whether OpenAI's client uses another service's address."""
     for one in layers(model):
         address = _get(one, "openai_api_base")
         if isinstance(address, str) and address:

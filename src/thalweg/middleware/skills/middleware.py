@@ -196,7 +196,6 @@ class SkillsMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[SkillsState,
     before_agent, abefore_agent = both(_load)
 
     def _look(self, state: SkillsState) -> Steps[LoadedSkills | None] | None:
-        """Return the request to the backend; `None` for none."""
         known, seen = state.get("skills_metadata"), state.get("_skills_seen")
         is_followed = hasattr(self._backend, "glob") or hasattr(self._backend, "aglob")
         if known is None:
@@ -265,7 +264,6 @@ class SkillsMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[SkillsState,
         return _with_update((yield Send(request)), update)
 
     def _resolving(self, names: Sequence[str], runtime: Runtime[Any]) -> Either:
-        """Have the tools for some names of skills resolved."""
         given = [(self._resolver, name, runtime) for name in names]
         return Either(
             lambda: [resolved(*one) for one in given],
@@ -287,7 +285,6 @@ class SkillsMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[SkillsState,
         read: Sequence[SkillMetadata],
         found: Mapping[str, Sequence[BaseTool]],
     ) -> tuple[ModelRequest[Any], dict[str, Any]]:
-        """Return the request, and the changes of the state."""
         disclosure = disclose(read, request.tools, found)
         tools = list(disclosure.shown(request.tools))
         if self._list(request.state).is_complete:
@@ -334,7 +331,6 @@ def _skills(state: Mapping[str, Any]) -> Sequence[SkillMetadata]:
 
 
 def _row(skill: SkillMetadata) -> tuple[object, ...]:
-    """Know a skill by what is listed of it."""
     named = (skill["name"], skill["description"], skill["path"])
     return (*named, skill["license"], skill["compatibility"], *skill["allowed_tools"])
 

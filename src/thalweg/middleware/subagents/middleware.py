@@ -325,12 +325,10 @@ def _validated(most: object) -> int | None:
 
 
 def _named(runnable: Runnable[Any, Any], name: str) -> Runnable[Any, Any]:
-    """Return a runnable with its subagent's name in streams and traces."""
     return runnable.with_config({"metadata": {"lc_agent_name": name}, "run_name": name})
 
 
 def _line(spec: Spec) -> str:
-    """Write a subagent's line of the tool's description."""
     note = f" {prompt('task_forked_note').render()}" if spec.is_fork else ""
     return f"- {spec.name}: {spec.description}{note}"
 

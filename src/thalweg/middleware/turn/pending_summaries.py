@@ -119,7 +119,6 @@ class PendingSummaries:
         return self.desk.jobs.is_running(self.open.session.key, pending.source)
 
     def _task_of(self, pending: PendingSummary) -> SummaryTask:
-        """Make the task of a pending summary again, from the archive."""
         folded = self.folded(pending.first, pending.last)
         requests = self.open.session.engine.window.record.requests
         said = (Message("user", (Text(quote.text),)) for quote in requests)

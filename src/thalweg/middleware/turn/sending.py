@@ -152,7 +152,6 @@ class Sending:
     def _observe(
         self, opened: OpenThread, response: ModelResponse[Any], boundary: RequestGuard
     ) -> None:
-        """Learn how the provider counts and what it takes, and note who answered."""
         asked, counted = boundary.model or self.model, None
         for message in response.result:
             if isinstance(message, AIMessage):
@@ -176,7 +175,6 @@ class Sending:
             _log.warning(_LEARNED, asked, _told(learned), refusals[-1].said[:200])
 
     def _calibrate(self, opened: OpenThread, asked: str, counted: int | None) -> Calibration:
-        """Learn how the model that was asked counts."""
         session, engine = opened.session, opened.session.engine
         calibration = session.calibrations.get(asked) or first_calibration(asked)
         if counted:

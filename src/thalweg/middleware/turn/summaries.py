@@ -179,7 +179,6 @@ class Summarizer:
         return merged(found) if found else None
 
     def _older(self, record: Record, tokens: int) -> list[tuple[int, Message]]:
-        """Return the compacted messages after the last summary; see `caught_up`."""
         since = first_unread(record)
         if since > record.last:
             return []
@@ -240,7 +239,6 @@ class Summarizer:
     def _transcripts(
         self, shown: Sequence[tuple[int, Message]], budget: int, room: int
     ) -> list[str]:
-        """Write messages as few enough transcripts, each of `budget` tokens or up to `room`."""
         transcripts = chunks(shown, budget, self.count)
         while len(transcripts) > MOST_CHUNKS and budget < room:
             each = sum(map(self.count, transcripts)) // MOST_CHUNKS
@@ -291,7 +289,6 @@ class Summarizer:
         self.faults.append(SummaryDefect(f"failed ({type(error).__name__})", told))
 
     def _answer(self, result: Sequence[BaseMessage], model: BaseChatModel) -> list[AIMessage]:
-        """Take the answer, and note what it cost; empty where there is none."""
         answer = next((m for m in result if isinstance(m, AIMessage)), None)
         if answer is None:
             return []
@@ -299,7 +296,6 @@ class Summarizer:
         return [answer]
 
     def _read(self, answers: Sequence[AIMessage], source: SummarySource) -> list[Summary]:
-        """Parse and validate answers; skip invalid ones."""
         found: list[Summary] = []
         for answer in answers:
             meta = answer.response_metadata

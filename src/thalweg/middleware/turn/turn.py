@@ -105,7 +105,6 @@ class _Turn:
         self.inserts = inserts_of(self.request)
 
     def _shelve(self) -> tuple[Sequence[Any], Sequence[Any]]:
-        """Return the tools before the messages, and those that are loaded among them."""
         policy = self.desk.policy
         if policy.defer_tools == "off":
             return self.request.tools, ()
@@ -158,7 +157,6 @@ class _Turn:
                 return
 
     def _take(self) -> None:
-        """Take the thread, and bring its log up to date with the state."""
         mark = _mark(self.request.state)
         self.open = self.desk.open(self.key, mark, self.said, self.config, self.limits.model)
         session, engine = self.open.session, self.open.session.engine
@@ -254,7 +252,6 @@ class _Turn:
     def _with_summaries(
         self, batch: Sequence[Edit], summarizer: Summarizer
     ) -> Flow[Sequence[Edit]]:
-        """Add a model's summaries of the messages that a batch removes, before it is committed."""
         if not self.desk.policy.summarize:
             return batch
         better: list[Edit] = []
@@ -314,7 +311,6 @@ class _Turn:
                 yield Listed(one.part, tokens, one.about, places.get(one.before, -1))
 
     def _repairs(self) -> tuple[Repair, ...]:
-        """Return what is to be repaired in the request, and what was since the last turn."""
         session, check = self.open.session, self.open.last_check
         check.foresee(self._view())
         is_same_model = session.page.model == self.limits.model
@@ -366,7 +362,6 @@ class _Turn:
         return without_thinking(request) if wording.lacks_thinking else request
 
     def _cacheable(self, request: ModelRequest[Any], *, goes_on: bool = True) -> ModelRequest[Any]:
-        """Have a request checked, and marked for the provider's cache if the policy wants it."""
         request = self.open.last_check.request(request)
         policy, fold = self.desk.policy, self.open.session.engine.window.fold
         marks = None
