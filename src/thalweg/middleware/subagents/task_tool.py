@@ -35,7 +35,7 @@ from thalweg.agent.subagents.specs import Spec
 from thalweg.agent.tools.ready import ReadyTool
 from thalweg.backends.concurrency.child_files import RunningSubagent, child_of
 from thalweg.backends.concurrency.state_channel import GONE
-from thalweg.backends.protocol import BackendProtocol, WriteResult
+from thalweg.backends.protocol import BackendProtocol
 from thalweg.engine.compaction.plan import REPORT_CHARS
 from thalweg.engine.prompts import prompt
 from thalweg.middleware.turn.effects import Either, Flow, ToolResult, both
@@ -131,13 +131,7 @@ def task_tool(house: _Owner, description: str) -> BaseTool:
                 yield Either(partial(run_child, child), partial(arun_child, child))
         except BaseException as error:  # noqa: BLE001 (a run's edge; what is no failure goes on)
             return run.died(error)
-        report = run.report()
-        if place := run.place(report):
-            backend, path = place
-            asked = path, report.answer
-            written = yield Either(partial(backend.write, *asked), partial(backend.awrite, *asked))
-            report = run.cut(report, path, written)
-        return run.ended(report)
+        return run.ended((yield from run.shortened(run.report())))
 
     task, atask = both(delegate)
     return ReadyTool(
@@ -298,12 +292,13 @@ class Delegation:
         return self._made(status, answer, files=files, limit=limit)
 
     def _made(self, status: Status, answer: str, **more: Any) -> SubagentReport:  # noqa: ANN401
+        had = self.runtime.state.get("artifacts")
         return SubagentReport(
             self.spec.name,
             self.call_id,
             status,
             answer + self.files.notices(),
-            artifacts=self._artifacts(),
+            artifacts=tuple(new_artifacts(self.progress.values or {}, had)),
             turns=self.progress.turns,
             tokens=self.progress.tokens,
             seconds=self._seconds(),
@@ -335,25 +330,20 @@ class Delegation:
         gone = changed.pop(GONE, {})
         return tuple(dict.fromkeys([*self.progress.files, *changed, *gone]))
 
-    def _artifacts(self) -> tuple[str, ...]:
-        values, had = self.progress.values or {}, self.runtime.state.get("artifacts")
-        return tuple(new_artifacts(values, had))
-
-    def place(self, report: SubagentReport) -> tuple[BackendProtocol, str] | None:
-        """Return the backend and the path for an answer that is too long to return in full.
+    def shortened(self, report: SubagentReport) -> Flow[SubagentReport]:
+        """Return a report whose answer is the beginning of a long one, which is kept in a file.
 
         A parent with a context engine gets the full answer: the engine shows an excerpt with a
-        reference.
+        reference. It is also returned in full where the file cannot be written.
         """
         backend = self.house.writable
         has_engine = self.runtime.state.get("thalweg_turn") is not None
         if backend is None or has_engine or len(report.answer) <= REPORT_CHARS:
-            return None
+            return report
         name = "".join(c if c.isalnum() or c in "-_" else "_" for c in self.call_id)
-        return backend, f"{FOLDER}/{name}-{self._began_at:%Y%m%dT%H%M%S%f}.md"
-
-    def cut(self, report: SubagentReport, path: str, written: WriteResult) -> SubagentReport:
-        """Hand over the beginning of an answer whose whole is in a file; all of it if it is not."""
+        path = f"{FOLDER}/{name}-{self._began_at:%Y%m%dT%H%M%S%f}.md"
+        asked = path, report.answer
+        written = yield Either(partial(backend.write, *asked), partial(backend.awrite, *asked))
         if written.error is not None:
             return report
         where = prompt("task_cut").render(path=path)
@@ -365,31 +355,6 @@ class Delegation:
         update = brought_back(values, self.inputs, self.house.private_state_keys) | self.changes
         if report.artifacts:
             update["artifacts"] = [*report.artifacts]
-        return self._command(report, update)
-
-    def died(self, error: BaseException) -> Command[Any]:
-        """Make a report of what a child raised, if it is the child's own failure.
-
-        Raises:
-            BaseException: It is LangGraph's way out of a step, or the run's cancellation.
-        """
-        if isinstance(error, GraphRecursionError):
-            self.progress.stopped = "steps (recursion_limit)"
-            return self.ended(self.report())
-        if isinstance(error, GraphBubbleUp) or not isinstance(error, Exception):
-            if not isinstance(error, GraphBubbleUp):
-                with suppress(RuntimeError):  # the loop that streams may be closed
-                    self._tell("task_cancelled", **self._figures())
-            raise error
-        _log.warning("subagent %s, task %s failed", self.spec.name, self.call_id, exc_info=error)
-        kind = type(error).__name__
-        answer = prompt("task_failed").render(subagent=self.spec.name, kind=kind)
-        files = self._files(None)
-        answer += footer(self.progress, files)
-        report = self._made("failed", answer, files=files, error=f"{kind}: {error}"[:500])
-        return self.ended(report)
-
-    def _command(self, report: SubagentReport, update: Mapping[str, Any]) -> Command[Any]:
         self._tell(_FINISHED[report.status], status=report.status, **self._figures())
         message = ToolMessage(
             report.answer,
@@ -412,3 +377,25 @@ class Delegation:
             entry["thread"] = self.thread
         tasks = {self.call_id: entry}
         return Command(update={**update, "messages": [message], "tasks": tasks})
+
+    def died(self, error: BaseException) -> Command[Any]:
+        """Make a report of what a child raised, if it is the child's own failure.
+
+        Raises:
+            BaseException: It is LangGraph's way out of a step, or the run's cancellation.
+        """
+        if isinstance(error, GraphRecursionError):
+            self.progress.stopped = "steps (recursion_limit)"
+            return self.ended(self.report())
+        if isinstance(error, GraphBubbleUp) or not isinstance(error, Exception):
+            if not isinstance(error, GraphBubbleUp):
+                with suppress(RuntimeError):  # the loop that streams may be closed
+                    self._tell("task_cancelled", **self._figures())
+            raise error
+        _log.warning("subagent %s, task %s failed", self.spec.name, self.call_id, exc_info=error)
+        kind = type(error).__name__
+        answer = prompt("task_failed").render(subagent=self.spec.name, kind=kind)
+        files = self._files(None)
+        answer += footer(self.progress, files)
+        report = self._made("failed", answer, files=files, error=f"{kind}: {error}"[:500])
+        return self.ended(report)
