@@ -5,6 +5,7 @@ They are no part of Thalweg: each is one line over what does the work.
 
 import base64
 import logging
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Literal
@@ -22,8 +23,8 @@ from thalweg.agent.skills.format import (
 )
 from thalweg.agent.skills.listing import write_warnings
 from thalweg.agent.tools.access import Access
-from thalweg.agent.tools.asking import arun, run
-from thalweg.agent.tools.filing import FILED, as_stub, retold, text_of
+from thalweg.agent.tools.asking import Steps, arun, run
+from thalweg.agent.tools.filing import FILED, Result, as_stub, file_result, retold, text_of
 from thalweg.agent.tools.kit import FILE_TOOLS
 from thalweg.agent.tools.places import below_routes, keeps_in_state, real_path
 from thalweg.agent.tools.previews import (
@@ -49,6 +50,7 @@ from thalweg.backends.searches.matches import glob_matches_from_files
 from thalweg.backends.text import TRUNCATION_MARKER_TEMPLATE
 from thalweg.engine.prompts import prompt
 from thalweg.middleware.file_tools import shell_paths
+from thalweg.middleware.filesystem import FilesystemMiddleware
 from thalweg.middleware.memory.files import MemoryFiles
 from thalweg.middleware.memory.middleware import MEMORY_SYSTEM_PROMPT, MemoryMiddleware
 from thalweg.middleware.permissions import When, interrupts, when_looked_in, when_touched
@@ -279,8 +281,24 @@ def _format_skills_list(self: SkillsMiddleware, skills: Sequence[SkillMetadata])
     return prompt("skills_none").render(sources=" or ".join(self.sources))
 
 
+def _filed(self: FilesystemMiddleware, result: Result) -> Steps[Result]:
+    most = self._result_chars
+    return file_result(result, self._results_folder, sys.maxsize if most is None else most)
+
+
 PRIVATE_METHODS: Mapping[type, Mapping[str, Any]] = {
     MemoryMiddleware: {"_format_agent_memory": _format_agent_memory},
+    FilesystemMiddleware: {
+        "_filter_unsupported_tools_and_apply_prompt": (
+            lambda self, request: self._with_tools_and_prompt(request)
+        ),
+        "_intercept_large_tool_result": lambda self, result: run(
+            _filed(self, result), self.backend
+        ),
+        "_aintercept_large_tool_result": lambda self, result: arun(
+            _filed(self, result), self.backend
+        ),
+    },
     SkillsMiddleware: {
         "_format_skills_list": _format_skills_list,
         "_format_skills_locations": lambda self: self._locations,

@@ -21,6 +21,7 @@ from deepagents.middleware import skills as theirs
 
 from thalweg.agent.skills.format import SkillMetadata, parse_skill, validate_skill_name
 from thalweg.agent.skills.sources import source_label
+from thalweg.agent.tools.ready import tool_name
 from thalweg.backends.filesystem import FilesystemBackend as OurFolder
 from thalweg.middleware.skills import middleware as ours
 from thalweg.middleware.skills import tools as our_tools
@@ -224,8 +225,8 @@ def test_the_same_reads_bring_the_same_tools_into_view(
     other = their_tools._plan_disclosure(their_reads, tools, resolved)
     assert mine.record == other.record()
     assert set(mine.deferred) == set(other.deferred)
-    assert [our_tools.name_of(one) for one in mine.shown(tools)] == [
-        our_tools.name_of(one) for one in their_tools._bind_disclosures(tools, other)
+    assert [tool_name(one) for one in mine.shown(tools)] == [
+        tool_name(one) for one in their_tools._bind_disclosures(tools, other)
     ]
 
 

@@ -10,12 +10,13 @@ not; the engine (`engine.window.window`) keeps each request valid for any state 
 """
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from uuid import uuid4
 
 from langchain.agents.middleware.types import (
+    AgentMiddleware,
     AgentState,
     ModelRequest,
     ModelResponse,
@@ -23,13 +24,12 @@ from langchain.agents.middleware.types import (
 )
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, InvalidToolCall, ToolMessage
 from langchain_core.tools import BaseTool
-from langgraph.types import Command
 
 from thalweg.engine.prompts import prompt
 from thalweg.errors import ConfigError
 from thalweg.middleware.notes import last_words, note
 from thalweg.middleware.tool_arguments import problems_of, takes
-from thalweg.middleware.turn.effects import Flow, FlowMiddleware, Send
+from thalweg.middleware.turn.effects import Flow, ModelCallFlow, Send, ToolCallFlow, ToolResult
 
 _SILENT = {"thinking", "redacted_thinking", "reasoning", "reasoning_content"}
 """Kinds of content that are no answer."""
@@ -39,7 +39,7 @@ _INVOCATION = "Error invoking tool "
 """Prefix of LangGraph's error for wrong arguments of a tool."""
 
 
-class AnswerMiddleware(FlowMiddleware[AgentState[Any]]):
+class AnswerMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[AgentState[Any], Any, Any]):
     """Call the model again if its answer is empty or cannot be parsed.
 
     The model gets its broken calls back in the same turn, each with an error that names the problem
@@ -69,24 +69,10 @@ class AnswerMiddleware(FlowMiddleware[AgentState[Any]]):
             raise ConfigError("tries", f"it is {tries}", "allow one at least")
         self.tries = tries
 
-    def wrap_tool_call(
-        self,
-        request: ToolCallRequest,
-        handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
-    ) -> ToolMessage | Command[Any]:
+    def tool_call(self, request: ToolCallRequest) -> Flow[ToolResult]:
         """Run a call, and list the tool's arguments in the result if they were invalid."""
-        return explained(handler(request), request)
-
-    async def awrap_tool_call(
-        self,
-        request: ToolCallRequest,
-        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
-    ) -> ToolMessage | Command[Any]:
-        """Run a call, and list the tool's arguments in the result if they were invalid.
-
-        See `wrap_tool_call`.
-        """
-        return explained(await handler(request), request)
+        result: ToolResult = yield Send(request)
+        return explained(result, request)
 
     def call(self, request: ModelRequest[Any]) -> Flow[ModelResponse[Any]]:
         """Ask until there is an answer that can be used."""
@@ -100,8 +86,6 @@ class AnswerMiddleware(FlowMiddleware[AgentState[Any]]):
 
 @dataclass(slots=True)
 class _RetriedTurn:
-    """A turn in which a model may be asked more than once."""
-
     request: ModelRequest[Any]
     tries: int
     added: list[BaseMessage] = field(default_factory=list)
@@ -226,9 +210,7 @@ def _problem(call: InvalidToolCall, said: AIMessage) -> str:
     return call["error"] or f"its arguments are {kind}, not an object"
 
 
-def explained(
-    result: ToolMessage | Command[Any], request: ToolCallRequest
-) -> ToolMessage | Command[Any]:
+def explained(result: ToolResult, request: ToolCallRequest) -> ToolResult:
     """Add the tool's arguments to a result in which LangGraph refused the given ones."""
     if not isinstance(result, ToolMessage) or result.status != "error" or request.tool is None:
         return result

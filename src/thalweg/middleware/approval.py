@@ -134,7 +134,6 @@ def with_approvals(middleware: Sequence[Middleware], approvals: Approvals) -> li
 
 
 def _asking(given: Middleware, approvals: Approvals) -> Middleware:
-    """Return a copy of the user's middleware with more rules; the user's object is not changed."""
     if not isinstance(given, HumanInTheLoopMiddleware):  # a stranger of that name asks nobody
         return HumanInTheLoopMiddleware(dict(approvals))
     merged = merge_approvals(approvals, given.interrupt_on)

@@ -112,11 +112,7 @@ def as_summarizer(given: object, policy: ContextPolicy) -> BaseChatModel | None:
     Raises:
         ConfigError: There is no such model, or two are named.
     """
-    if given is not None and policy.model_name is not None:
-        problem = f"the policy names another one, model_name {policy.model_name!r}"
-        raise ConfigError("summarizer", problem, "pass one of the two")
-    named, what = (given, "summarizer") if given is not None else (policy.model_name, "model_name")
-    return as_chat_model(named, what)
+    return _only_model(given, "summarizer", policy.model_name, "the policy names")
 
 
 def as_learner(given: object, settings: "MemorySettings") -> BaseChatModel | None:
@@ -125,11 +121,16 @@ def as_learner(given: object, settings: "MemorySettings") -> BaseChatModel | Non
     Raises:
         ConfigError: There is no such model, or two are named.
     """
-    if given is not None and settings.model_name is not None:
-        problem = f"the settings name another one, model_name {settings.model_name!r}"
-        raise ConfigError("model", problem, "pass one of the two")
-    named, what = (given, "model") if given is not None else (settings.model_name, "model_name")
-    return as_chat_model(named, what)
+    return _only_model(given, "model", settings.model_name, "the settings name")
+
+
+def _only_model(given: object, what: str, named: str | None, where: str) -> BaseChatModel | None:
+    if given is None:
+        return as_chat_model(named, "model_name")
+    if named is not None:
+        problem = f"{where} another one, model_name {named!r}"
+        raise ConfigError(what, problem, "pass one of the two")
+    return as_chat_model(given, what)
 
 
 def as_memory_settings(given: object) -> "MemorySettings | None":

@@ -22,21 +22,12 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 from langgraph_sdk import get_sync_client
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from thalweg.agent.subagents.async_schemas import (
-    CancelAsyncTaskSchema,
-    CheckAsyncTaskSchema,
-    ListAsyncTasksSchema,
-    StartAsyncTaskSchema,
-    UpdateAsyncTaskSchema,
-)
 from thalweg.agent.subagents.background import (
     ACTIVE,
-    AgentServer,
     AsyncSubAgent,
     AsyncTask,
-    DurableRuns,
     Remote,
     Status,
     TaskEvent,
@@ -45,6 +36,7 @@ from thalweg.agent.subagents.background import (
     notice_key,
     notices_of,
     plan_wake,
+    remote_of,
 )
 from thalweg.agent.subagents.pending_wakes import PendingWakes
 from thalweg.agent.subagents.waker import Wake, Waker
@@ -70,6 +62,35 @@ __all__ = [
 _log = logging.getLogger(__name__)
 POLL_S: Final = 5.0
 """Seconds between two looks at a task that runs."""
+
+
+class StartAsyncTaskSchema(BaseModel):
+    """Arguments of `start_async_task`."""
+
+    description: str = Field(description="The task, with all that the subagent has to know.")
+    subagent_type: str = Field(description="The name of the subagent.")
+
+
+class CheckAsyncTaskSchema(BaseModel):
+    """Arguments of `check_async_task`."""
+
+    task_id: str = Field(description="The id of the task, as start_async_task returned it.")
+
+
+class UpdateAsyncTaskSchema(CheckAsyncTaskSchema):
+    """Arguments of `update_async_task`."""
+
+    message: str = Field(description="The further instructions.")
+
+
+class CancelAsyncTaskSchema(CheckAsyncTaskSchema):
+    """Arguments of `cancel_async_task`."""
+
+
+class ListAsyncTasksSchema(BaseModel):
+    """Arguments of `list_async_tasks`."""
+
+    status_filter: Status | None = Field(None, description="Only tasks with this status.")
 
 
 class AsyncSubAgentState(AgentState[Any]):
@@ -192,12 +213,7 @@ class AsyncSubAgentMiddleware(RequestChange, AgentMiddleware[AsyncSubAgentState,
 
     def _remote(self, name: str) -> Remote:
         if name not in self._remotes:
-            spec = self._specs[name]
-            if "client" in spec:
-                self._remotes[name] = DurableRuns(spec["client"])
-            else:
-                client = get_sync_client(url=spec.get("url"), headers=spec.get("headers"))
-                self._remotes[name] = AgentServer(client, spec.get("graph_id", name))
+            self._remotes[name] = remote_of(self._specs[name], get_sync_client)
         return self._remotes[name]
 
     def _start(
@@ -303,7 +319,8 @@ class AsyncSubAgentMiddleware(RequestChange, AgentMiddleware[AsyncSubAgentState,
     ) -> dict[str, Any] | None:
         """Report the tasks that ended since the last look."""
         del runtime
-        ended = [task for task in map(self._polled, _active(state).values()) if _has_ended(task)]
+        polled = map(self._polled, _active(state).values())
+        ended = [task for task in polled if task["status"] not in ACTIVE]
         if not ended:
             return None
         known = state["messages"]
@@ -413,10 +430,6 @@ def _checked(specs: Sequence[AsyncSubAgent]) -> dict[str, AsyncSubAgent]:
 def _active(state: Mapping[str, Any]) -> dict[str, AsyncTask]:
     tasks: Mapping[str, AsyncTask] = state.get("async_tasks") or {}
     return {name: task for name, task in tasks.items() if task["status"] in ACTIVE}
-
-
-def _has_ended(task: AsyncTask) -> bool:
-    return task["status"] not in ACTIVE
 
 
 def _thread_of(config: RunnableConfig | None) -> str:

@@ -1,6 +1,7 @@
 """`ContextMiddleware`: an endless thread for any LangChain agent."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from os import PathLike
 from typing import Annotated, Any, NotRequired, Self
 
@@ -26,7 +27,7 @@ from thalweg.middleware.turn.context_tools import (
     recall_tool,
     with_loaded,
 )
-from thalweg.middleware.turn.effects import arun_in_thread, in_thread, run
+from thalweg.middleware.turn.effects import Flow, arun_in_thread, both, off_loop, run
 from thalweg.middleware.turn.run_end import end_run
 from thalweg.middleware.turn.session_pool import SessionPool
 from thalweg.middleware.turn.turn import take_turn
@@ -179,17 +180,11 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         """Fit the request into the window, and send it; see `wrap_model_call`."""
         return await arun_in_thread(take_turn(self._desk, request, get_config()), handler)
 
-    def after_agent(self, state: ContextState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+    def _end(self, state: ContextState, runtime: Runtime[Any]) -> Flow[dict[str, Any] | None]:
         """Log the last messages of the run, and remove from the state what it need not keep."""
         del runtime
-        return end_run(self._desk, state, get_config())
+        work = partial(end_run, self._desk, state, get_config())
+        update: dict[str, Any] | None = yield off_loop(work)
+        return update
 
-    async def aafter_agent(
-        self, state: ContextState, runtime: Runtime[Any]
-    ) -> dict[str, Any] | None:
-        """Log the last messages of the run, and remove from the state what it need not keep.
-
-        See `after_agent`.
-        """
-        del runtime
-        return await in_thread(end_run, self._desk, state, get_config())
+    after_agent, aafter_agent = both(_end)

@@ -1,19 +1,17 @@
 """The file tools that a model sees, and their descriptions."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from langchain_core.tools import BaseTool
 
 from thalweg.agent.tools.kit import FsToolName, described
 from thalweg.agent.tools.places import supports_execution
+from thalweg.agent.tools.ready import Tool, tool_name
 from thalweg.backends.composite import CompositeBackend
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.local_shell import LocalShellBackend
 from thalweg.backends.protocol import BackendProtocol, supports_delete
 from thalweg.engine.prompts import prompt
-
-Tool = BaseTool | dict[str, Any]
 
 _OF_OTHERS: tuple[FsToolName, ...] = ("grep", "execute")
 """Tools whose descriptions mention other tools, which may be missing."""
@@ -24,11 +22,6 @@ _VARIANTS = {
     for visible in ((), ("execute",), ("glob",), ("grep",), _FINDS)
 }
 """All default descriptions of these tools."""
-
-
-def tool_name(tool: Tool) -> str | None:
-    """Name a tool of a request, if it has a name."""
-    return tool.get("name") if isinstance(tool, dict) else tool.name
 
 
 def servable(tools: Sequence[Tool], backend: BackendProtocol) -> list[Tool]:

@@ -1,9 +1,9 @@
 """`FilesystemMiddleware`: tools for files and a shell, over any backend."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from threading import BoundedSemaphore
-from typing import Annotated, Any, Literal, NotRequired, TypeVar
+from typing import Annotated, Any, Literal, NotRequired
 from uuid import uuid4
 
 from langchain.agents.middleware.types import (
@@ -13,15 +13,15 @@ from langchain.agents.middleware.types import (
     ModelRequest,
     ModelResponse,
     PrivateStateAttr,
+    ToolCallRequest,
 )
-from langchain.tools.tool_node import ToolCallRequest
 from langchain_core.exceptions import ModelInvalidRequestError
 from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
 from thalweg.agent.tools.access import Access
-from thalweg.agent.tools.asking import Steps, arun, run
+from thalweg.agent.tools.asking import Steps
 from thalweg.agent.tools.files import (
     GLOB_PATHLESS_DENIED_HINT,
     GLOB_TRUNCATION_NOTE,
@@ -29,7 +29,7 @@ from thalweg.agent.tools.files import (
     GREP_TRUNCATION_NOTE,
     FileToolContext,
 )
-from thalweg.agent.tools.filing import FILED, Result, as_stub, file_message, file_result, text_of
+from thalweg.agent.tools.filing import FILED, as_stub, file_message, file_result, text_of
 from thalweg.agent.tools.kit import FILE_TOOLS, FsToolName, described, file_tool
 from thalweg.agent.tools.places import (
     artifacts_root,
@@ -38,6 +38,7 @@ from thalweg.agent.tools.places import (
     supports_execution,
 )
 from thalweg.agent.tools.reading import READ_FILE_TRUNCATION_MSG
+from thalweg.agent.tools.ready import tool_name
 from thalweg.agent.tools.rights import (
     FilesystemOperation,
     FilesystemPermission,
@@ -70,10 +71,19 @@ from thalweg.backends.state import StateBackend
 from thalweg.backends.text import EMPTY_CONTENT_WARNING
 from thalweg.engine.prompts import prompt
 from thalweg.errors import ConfigError
-from thalweg.middleware.file_tools import retold, servable, shell_paths, tool_name
+from thalweg.middleware.file_tools import retold, servable, shell_paths
 from thalweg.middleware.request.message_writer import common_prefix
 from thalweg.middleware.request.rejected import clash, without_media
 from thalweg.middleware.system_prompt import with_text
+from thalweg.middleware.turn.effects import (
+    Flow,
+    ModelCallFlow,
+    Response,
+    Send,
+    ToolCallFlow,
+    ToolResult,
+    of_backend,
+)
 
 __all__ = [
     "DEFAULT_READ_LIMIT",
@@ -148,9 +158,7 @@ EXECUTE_TOOL_DESCRIPTION = described("execute", frozenset(FILE_TOOLS))
 TOO_LARGE_TOOL_MSG = prompt("too_large_result").text
 TOO_LARGE_HUMAN_MSG = prompt("too_large_message").text
 
-Done = TypeVar("Done")
 Messages = list[AnyMessage]
-Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 
 
 class ArgumentError(ConfigError, ValueError):
@@ -168,7 +176,7 @@ class SharedState(AgentState[Any]):
     files_unseen: NotRequired[Annotated[dict[str, str], PrivateStateAttr, merge_notes]]
 
 
-class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
+class FilesystemMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[FilesystemState, Any, Any]):
     """Add tools for files, and for a shell if the backend has one.
 
     The tools are `ls`, `read_file`, `write_file`, `edit_file`, `delete`, `glob`, `grep` and
@@ -294,42 +302,22 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
     def _output_path(self, tool_call_id: str) -> str:
         return f"{self._results_folder}/{sanitize_tool_call_id(tool_call_id)}"
 
-    def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
-    ) -> Response:
+    def call(self, request: ModelRequest[Any]) -> Flow[Response]:
         """Show the supported tools, and the paths of offloaded long messages."""
-        request, tagged = self._run(self._prepared(request))
+        request, tagged = yield of_backend(self._prepared(request), self.backend, self._slots)
         try:
-            return _told(handler(request), tagged)
+            return _told((yield Send(request)), tagged)
         except ModelInvalidRequestError:
             said = without_media(request.messages)
             if not said:
                 raise
-        smaller = request.override(messages=[said.get(n, m) for n, m in _numbered(request)])
-        return _told(handler(smaller), [*tagged, *said.values()])
-
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> Response:
-        """Show the supported tools, and the paths of offloaded long messages.
-
-        See `wrap_model_call`.
-        """
-        request, tagged = await arun(self._prepared(request), self.backend)
-        try:
-            return _told(await handler(request), tagged)
-        except ModelInvalidRequestError:
-            said = without_media(request.messages)
-            if not said:
-                raise
-        smaller = request.override(messages=[said.get(n, m) for n, m in _numbered(request)])
-        return _told(await handler(smaller), [*tagged, *said.values()])
+        messages = [said.get(n, message) for n, message in enumerate(request.messages)]
+        smaller = request.override(messages=messages)
+        return _told((yield Send(smaller)), [*tagged, *said.values()])
 
     def _prepared(self, request: ModelRequest[Any]) -> Steps[tuple[ModelRequest[Any], Messages]]:
         """Return the prepared request, and the messages of the state that changed."""
-        request = self._filter_unsupported_tools_and_apply_prompt(request)
+        request = self._with_tools_and_prompt(request)
         messages = list(request.messages)
         tagged: Messages = []
         last = messages[-1] if messages else None
@@ -349,9 +337,7 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
         most = self._message_chars
         return most is not None and not _is_filed(message) and len(text_of(message)) > most
 
-    def _filter_unsupported_tools_and_apply_prompt(
-        self, request: ModelRequest[Any]
-    ) -> ModelRequest[Any]:
+    def _with_tools_and_prompt(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         given = list(request.tools)
         tools = retold(servable(given, self.backend), self._variants)
         if [*map(id, tools)] != [*map(id, given)]:
@@ -363,56 +349,22 @@ class FilesystemMiddleware(AgentMiddleware[FilesystemState, Any, Any]):
         told = "\n\n".join(filter(None, parts)).strip()
         return with_text(request, told) if told else request
 
-    def wrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]
-    ) -> Result:
+    def tool_call(self, request: ToolCallRequest) -> Flow[ToolResult]:
         """Run a call, offload a long result, and report what other agents changed meanwhile."""
         if refused := clash(request):
             return refused
-        result = with_notices(handler(request))
-        if request.tool_call["name"] in TOOLS_EXCLUDED_FROM_EVICTION:
-            return result
-        return self._intercept_large_tool_result(result)
-
-    async def awrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
-    ) -> Result:
-        """Run a call, offload a long result, and report what other agents changed meanwhile.
-
-        See `wrap_tool_call`.
-        """
-        if refused := clash(request):
-            return refused
-        result = with_notices(await handler(request))
-        if request.tool_call["name"] in TOOLS_EXCLUDED_FROM_EVICTION:
-            return result
-        return await self._aintercept_large_tool_result(result)
-
-    def _intercept_large_tool_result(self, result: Result) -> Result:
-        if self._result_chars is None:
-            return result
-        return self._run(file_result(result, self._results_folder, self._result_chars))
-
-    async def _aintercept_large_tool_result(self, result: Result) -> Result:
-        if self._result_chars is None:
-            return result
-        steps = file_result(result, self._results_folder, self._result_chars)
-        return await arun(steps, self.backend)
-
-    def _run(self, steps: Steps[Done]) -> Done:
-        return run(steps, self.backend, self._slots)
+        result: ToolResult = with_notices((yield Send(request)))
+        if self._result_chars and request.tool_call["name"] not in TOOLS_EXCLUDED_FROM_EVICTION:
+            steps = file_result(result, self._results_folder, self._result_chars)
+            result = yield of_backend(steps, self.backend, self._slots)
+        return result
 
 
 def _is_filed(message: HumanMessage) -> bool:
     return FILED in message.additional_kwargs
 
 
-def _numbered(request: ModelRequest[Any]) -> list[tuple[int, AnyMessage]]:
-    return list(enumerate(request.messages))
-
-
 def _told(response: ModelResponse[Any], changed: Sequence[AnyMessage]) -> Response:
-    """Combine a model's answer with the changes of the state."""
     if not changed:
         return response
     command: Command[Any] = Command(update={"messages": list(changed)})

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, NotRequired, cast
 
 from langchain.agents.middleware.types import (
+    AgentMiddleware,
     AgentState,
     ExtendedModelResponse,
     ModelRequest,
@@ -26,7 +27,7 @@ from langgraph.types import Command
 from thalweg.engine.prompts import prompt
 from thalweg.errors import ConfigError
 from thalweg.middleware.notes import is_note, last_words, note
-from thalweg.middleware.turn.effects import Flow, FlowMiddleware, Send
+from thalweg.middleware.turn.effects import Flow, ModelCallFlow, Response, Send
 
 Trail = list[list[str]]
 """The turns of a run, oldest first, each as the digests of its calls with their results."""
@@ -42,7 +43,7 @@ class LoopState(AgentState[Any]):
     thalweg_trail: NotRequired[Annotated[Trail, PrivateStateAttr]]
 
 
-class LoopMiddleware(FlowMiddleware[LoopState]):
+class LoopMiddleware(ModelCallFlow, AgentMiddleware[LoopState, Any, Any]):
     """Warn a model that repeats itself, and end its run if it continues.
 
     The warning is part of the next request, after the results, and remains in the thread: calls and
@@ -77,9 +78,7 @@ class LoopMiddleware(FlowMiddleware[LoopState]):
             raise ConfigError(what, problem, mend)
         self.warn_at, self.stop_at, self.exempt = warn_at, stop_at, frozenset(exempt)
 
-    def call(
-        self, request: ModelRequest[Any]
-    ) -> Flow[ModelResponse[Any] | ExtendedModelResponse[Any]]:
+    def call(self, request: ModelRequest[Any]) -> Flow[Response]:
         """Check the calls of the last turn before the next."""
         known = cast("Trail", request.state.get("thalweg_trail") or [])
         turn = last_turn(request.state["messages"])

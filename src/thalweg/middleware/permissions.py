@@ -1,7 +1,6 @@
 """What an agent may touch, and which calls wait for a human because of it."""
 
 from collections.abc import Callable
-from typing import Literal
 
 from langchain.agents.middleware import InterruptOnConfig
 from langchain.tools.tool_node import ToolCallRequest
@@ -20,6 +19,7 @@ from thalweg.agent.tools.rights import (
 )
 from thalweg.backends.paths import glob_anchor, to_posix_path, validate_path
 from thalweg.backends.protocol import BackendProtocol
+from thalweg.middleware.approval import ALL
 
 __all__ = [
     "FilesystemOperation",
@@ -30,13 +30,6 @@ __all__ = [
     "both",
     "interrupts",
     "rights",
-]
-
-_DECISIONS: list[Literal["approve", "edit", "reject", "respond"]] = [
-    "approve",
-    "edit",
-    "reject",
-    "respond",
 ]
 
 _ANY = BackendProtocol()
@@ -69,7 +62,7 @@ def interrupts(
         "grep": ("read", when_looked_in(access, "read", "path")),
     }
     return {
-        tool: InterruptOnConfig(allowed_decisions=list(_DECISIONS), when=when)
+        tool: InterruptOnConfig(allowed_decisions=list(ALL), when=when)
         for tool, (operation, when) in asks.items()
         if access.rights.patterns("interrupt", operation)
     }

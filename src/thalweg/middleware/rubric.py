@@ -1,6 +1,7 @@
 """`RubricMiddleware`: another model grades an agent's work, and sends it back until it passes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Final, Literal, NotRequired, Self, cast
 from uuid import uuid4
 
@@ -20,6 +21,7 @@ from typing_extensions import TypedDict
 
 from thalweg.engine.prompts import prompt
 from thalweg.errors import ConfigError
+from thalweg.middleware.turn.effects import Either, Flow, both
 
 GraderVerdict = Literal["satisfied", "needs_revision", "failed"]
 """What a grader decides; `failed`: the rubric itself cannot be judged."""
@@ -173,28 +175,19 @@ class RubricMiddleware(AgentMiddleware[RubricState, Any, Any]):
         return self.before_agent(state, runtime)
 
     @hook_config(can_jump_to=["model"])
-    def after_agent(self, state: RubricState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+    def _evaluate(self, state: RubricState, runtime: Runtime[Any]) -> Flow[dict[str, Any] | None]:
         """Grade, and send the work back if a criterion fails."""
         if not state.get("rubric"):
             return None
+        asked = state, state.get("_rubric_iterations", 0)
+        graded: GraderResponse | Exception
         try:
-            graded = self._grade(state, state.get("_rubric_iterations", 0))
+            graded = yield Either(partial(self._grade, *asked), partial(self._agrade, *asked))
         except Exception as problem:  # noqa: BLE001  # whatever a provider raises ends the grading
-            return self._decided(state, runtime, problem)
+            graded = problem
         return self._decided(state, runtime, graded)
 
-    @hook_config(can_jump_to=["model"])
-    async def aafter_agent(
-        self, state: RubricState, runtime: Runtime[Any]
-    ) -> dict[str, Any] | None:
-        """Grade, and send the work back if a criterion fails; see `after_agent`."""
-        if not state.get("rubric"):
-            return None
-        try:
-            graded = await self._agrade(state, state.get("_rubric_iterations", 0))
-        except Exception as problem:  # noqa: BLE001  # whatever a provider raises ends the grading
-            return self._decided(state, runtime, problem)
-        return self._decided(state, runtime, graded)
+    after_agent, aafter_agent = both(_evaluate)
 
     def _grade(self, state: RubricState, iteration: int) -> GraderResponse:
         del iteration
@@ -273,7 +266,6 @@ def _request(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _transcript(messages: Sequence[AnyMessage]) -> str:
-    """Write the newest messages, and the user's first before them."""
     users = [m for m in messages if isinstance(m, HumanMessage) and not _is_revision(m)]
     shown = list(messages[-SHOWN_MESSAGES:])
     if users and users[0] not in shown:

@@ -1,9 +1,10 @@
 """`RunContextMiddleware`: date, place, files and tasks of the run, for the agent."""
 
 import itertools
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from typing import Annotated, Any, NotRequired, Self
 
 from langchain.agents.middleware.types import (
@@ -26,7 +27,7 @@ from thalweg.backends.protocol import BackendProtocol, FileInfo
 from thalweg.engine.additions import DATE, PLACE, Addition, Surroundings, plan_additions
 from thalweg.middleware.notes import is_note
 from thalweg.middleware.system_prompt import with_part
-from thalweg.middleware.turn.effects import in_thread
+from thalweg.middleware.turn.effects import Flow, ModelCallFlow, Response, Send, off_loop
 from thalweg.middleware.turn.inserts import Inserts, with_inserts
 
 CHANNEL = "_run_context"
@@ -62,7 +63,7 @@ class RunContextState(AgentState[Any]):
     """The images that the agent has read, by path; a subagent's are its own."""
 
 
-class RunContextMiddleware(AgentMiddleware[RunContextState, Any, Any]):
+class RunContextMiddleware(ModelCallFlow, AgentMiddleware[RunContextState, Any, Any]):
     """Show an agent the date, the files that the user uploaded, and the tasks it delegated.
 
     The **date** is the last part of the system prompt. A run keeps the date on which it began, so
@@ -98,26 +99,13 @@ class RunContextMiddleware(AgentMiddleware[RunContextState, Any, Any]):
         self._place = place
         self._today = today
 
-    def wrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+    def call(self, request: ModelRequest[Any]) -> Flow[Response]:
         """Send the request with the date and the reminders."""
-        call = _Call.of(request, _known(request) or self._surroundings(request))
-        return call.settle(handler(call.request))
-
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """Send the request with the date and the reminders; see `wrap_model_call`."""
         now = _known(request)
         if now is None:
-            now = await in_thread(self._surroundings, request)
+            now = yield off_loop(partial(self._surroundings, request))
         call = _Call.of(request, now)
-        return call.settle(await handler(call.request))
+        return call.settle((yield Send(call.request)))
 
     def _surroundings(self, request: ModelRequest[Any]) -> Surroundings:
         """Look at the clock, the folder of uploads and the ledgers of tasks."""
@@ -156,9 +144,7 @@ class _Call:
         request, inserts = with_inserts(request, reminders)
         return cls(request, inserts, reminders, now, uid)
 
-    def settle(
-        self, response: ModelResponse[Any]
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+    def settle(self, response: ModelResponse[Any]) -> Response:
         """Return the response with what the state is to keep of the call."""
         sent = [one for one in self.reminders if one.before in self.inserts.shown]
         live = [*map(_plain, sent)]
@@ -195,7 +181,6 @@ def _file(info: FileInfo) -> str:
 
 
 def _tasks(state: Any) -> Sequence[str]:  # noqa: ANN401 (any agent's)
-    """Write one line for each task of the ledger, and for each that runs in the background."""
     ended = [
         f"{task['subagent']}: {task['description']} ({task['status']}) {task.get('report', '')}"
         for task in plain(state.get("tasks")).values()

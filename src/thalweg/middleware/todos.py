@@ -63,7 +63,6 @@ class TodoListMiddleware(RequestChange, LangChainTodoList):
 
 @cache
 def _todo_tool(description: str) -> BaseTool:
-    """Make the tool, once for each description."""
     return ReadyTool(
         name=WRITE_TODOS,
         description=description,
@@ -100,6 +99,5 @@ async def _awrite(
 
 
 def _is_one_of_several(runtime: ToolRuntime[Any, PlanningState[Any]]) -> bool:
-    """Return whether the turn has several writes of the list: each would replace the others."""
     asked = [call["name"] for call in asked_beside(runtime.state)]
     return asked.count(WRITE_TODOS) > 1

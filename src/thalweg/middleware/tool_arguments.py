@@ -74,7 +74,6 @@ def _object(given: object) -> Mapping[str, Any]:
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    """Return the type of an argument in plain words."""
     if choices := schema.get("enum"):
         return f"one of {', '.join(map(str, choices))}"
     if any_of := schema.get("anyOf"):

@@ -1,27 +1,25 @@
 """`ToolProfileMiddleware`: which tools a model sees and how they are described."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
     AgentState,
     ModelRequest,
+    ToolCallRequest,
 )
-from langchain.tools.tool_node import ToolCallRequest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
-from langgraph.types import Command
 
+from thalweg.agent.tools.ready import Tool, tool_name
 from thalweg.engine.prompts import prompt
-from thalweg.middleware.file_tools import tool_name
-from thalweg.middleware.turn.effects import RequestChange
-
-Tool = BaseTool | dict[str, Any]
-Result = ToolMessage | Command[Any]
+from thalweg.middleware.turn.effects import Flow, RequestChange, Send, ToolCallFlow, ToolResult
 
 
-class ToolProfileMiddleware(RequestChange, AgentMiddleware[AgentState[Any], Any, Any]):
+class ToolProfileMiddleware(
+    RequestChange, ToolCallFlow, AgentMiddleware[AgentState[Any], Any, Any]
+):
     """Hide tools from the model, refuse calls of them, and replace descriptions.
 
     Args:
@@ -56,17 +54,9 @@ class ToolProfileMiddleware(RequestChange, AgentMiddleware[AgentState[Any], Any,
             self._described[name] = (tool, made)
         return made
 
-    def wrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]
-    ) -> Result:
+    def tool_call(self, request: ToolCallRequest) -> Flow[ToolResult]:
         """Refuse a call of a tool that the model does not see."""
-        return self._refusal(request) or handler(request)
-
-    async def awrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
-    ) -> Result:
-        """Refuse a call of a tool that the model does not see; see `wrap_tool_call`."""
-        return self._refusal(request) or await handler(request)
+        return self._refusal(request) or (yield Send(request))
 
     def _refusal(self, request: ToolCallRequest) -> ToolMessage | None:
         name = request.tool_call["name"]

@@ -2,12 +2,13 @@
 
 import asyncio
 import traceback
+from functools import partial
 from threading import Event, current_thread, main_thread
 from typing import Any, NoReturn
 
 import pytest
 
-from thalweg.middleware.turn.effects import Flow, Send, arun, arun_in_thread
+from thalweg.middleware.turn.effects import Either, Flow, Send, arun, arun_in_thread, both
 
 REQUEST: Any = None
 
@@ -128,3 +129,24 @@ def test_the_stack_of_an_error_names_the_function_that_raised() -> None:
     names = [frame.name for frame in traceback.extract_tb(raised.tb)]
 
     assert names[-2:] == ["flow", "deep"]
+
+
+def test_a_flow_gets_the_result_or_the_error_of_the_form_that_its_driver_performs() -> None:
+    def fail() -> NoReturn:
+        raise KeyError
+
+    async def awaited() -> str:
+        return "awaited"
+
+    def flow() -> Flow[list[str]]:
+        first: str = yield Either(lambda: "blocking", awaited)
+        try:
+            yield Either(fail, partial(asyncio.to_thread, fail))
+        except KeyError:
+            return [first, "raised"]
+        return [first]
+
+    now, later = both(flow)
+
+    assert now() == ["blocking", "raised"]
+    assert asyncio.run(later()) == ["awaited", "raised"]

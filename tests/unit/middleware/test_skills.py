@@ -133,7 +133,7 @@ def test_nothing_is_read_again_when_nothing_changed(backend: Watched) -> None:
     backend.asked.clear()
     backend.read_paths.clear()
 
-    assert middleware.before_agent({"messages": [], **state}, Runtime()) is None  # type: ignore[typeddict-item]
+    assert middleware.before_agent({"messages": [], **state}, Runtime()) is None
     assert backend.asked == ["ls", "glob", "ls", "glob"]
     assert backend.read_paths == []
 
@@ -177,7 +177,7 @@ def test_a_thread_keeps_its_skills_where_nobody_knows_dates() -> None:
     state = loaded(middleware)
     backend.files["/s/a/SKILL.md"] = "---\nname: a\ndescription: two\n---\n"
 
-    assert middleware.before_agent({"messages": [], **state}, Runtime()) is None  # type: ignore[typeddict-item]
+    assert middleware.before_agent({"messages": [], **state}, Runtime()) is None
     reloaded = loaded(middleware, {**state, "skills_metadata": None})
     assert reloaded["skills_metadata"][0]["description"] == "two"
 
@@ -220,7 +220,7 @@ def test_both_ways_to_run_find_the_same(backend: Watched) -> None:
     middleware = SkillsMiddleware(backend=backend, sources=["/base/", "/team/"])
     state: Any = {"messages": []}
 
-    async def awaited() -> dict[str, Any] | None:
+    async def awaited() -> object:
         return await middleware.abefore_agent(state, Runtime())
 
     assert anyio.run(awaited) == middleware.before_agent(state, Runtime())

@@ -228,7 +228,6 @@ def _subagents(recipe: Recipe) -> SubAgentMiddleware:
 def _private_keys(
     middleware: Iterable[Middleware], schema: type[AgentState[Any]] | None
 ) -> frozenset[str]:
-    """Return the keys of the state that are private to one agent."""
     schemas = [one.state_schema for one in middleware] + ([schema] if schema else [])
     return frozenset[str]().union(*map(_private_keys_of, schemas))
 
@@ -286,7 +285,6 @@ def _rights_of(recipe: Recipe) -> Rights:
 
 
 def _limited(one: Middleware, allowed: Rights) -> Middleware:
-    """Restrict a subagent's own file tools to the permissions inherited from its parent."""
     if not isinstance(one, FilesystemMiddleware) or not allowed:
         return one
     return one.with_permissions(both(allowed, one.rights))
@@ -298,19 +296,17 @@ def with_general_purpose(
     profile: GeneralPurposeSubagentProfile | None = None,
 ) -> list[SubAgent | CompiledSubAgent]:
     """Add the standard subagent, unless one of that name exists or the profile disables it."""
-    if any(spec["name"] == GENERAL_PURPOSE_SUBAGENT["name"] for spec in subagents):
-        return list(subagents)
     profile = profile or GeneralPurposeSubagentProfile()
-    if profile.enabled is False:
+    has_one = any(spec["name"] == GENERAL_PURPOSE_SUBAGENT["name"] for spec in subagents)
+    if has_one or profile.enabled is False:
         return list(subagents)
-    general: SubAgent = {**GENERAL_PURPOSE_SUBAGENT}
-    if profile.description is not None:
-        general["description"] = profile.description
-    if profile.system_prompt is not None:
-        general["system_prompt"] = profile.system_prompt
-    if skills is not None:
-        general["skills"] = skills
-    return [general, *subagents]
+    own = {
+        "description": profile.description,
+        "system_prompt": profile.system_prompt,
+        "skills": skills,
+    }
+    given = {key: value for key, value in own.items() if value is not None}
+    return [cast("SubAgent", {**GENERAL_PURPOSE_SUBAGENT, **given}), *subagents]
 
 
 Specs = Sequence[SubAgent | CompiledSubAgent | AsyncSubAgent]
@@ -318,13 +314,8 @@ Specs = Sequence[SubAgent | CompiledSubAgent | AsyncSubAgent]
 
 def parted(specs: Specs) -> tuple[list[SubAgent | CompiledSubAgent], list[AsyncSubAgent]]:
     """Split subagents into those that run in their parent's run and those that run elsewhere."""
-    here: list[SubAgent | CompiledSubAgent] = []
-    elsewhere: list[AsyncSubAgent] = []
-    for spec in specs:
-        if is_elsewhere(spec):
-            elsewhere.append(spec)
-        else:
-            here.append(cast("SubAgent | CompiledSubAgent", spec))
+    elsewhere = [spec for spec in specs if is_elsewhere(spec)]
+    here = [cast("SubAgent | CompiledSubAgent", one) for one in specs if not is_elsewhere(one)]
     return here, elsewhere
 
 

@@ -1,8 +1,10 @@
 """The public factory; it imports LangChain only when it is called."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
+
+from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
     from langchain.agents import AgentState
@@ -131,7 +133,6 @@ def create_deep_agent(
         parted,
         with_general_purpose,
     )
-    from thalweg.agent.graph.memories import Memories  # noqa: PLC0415
     from thalweg.agent.subagents.retention import Retention  # noqa: PLC0415
     from thalweg.agent.tools.rights import rights  # noqa: PLC0415
     from thalweg.backends.calls.foreign import as_backend  # noqa: PLC0415
@@ -140,7 +141,7 @@ def create_deep_agent(
     from thalweg.middleware.context import ContextMiddleware  # noqa: PLC0415
     from thalweg.profiles import as_profile  # noqa: PLC0415
 
-    memories = Memories.of(memory)
+    files, user_memory = _split_memory(memory)
     differing = as_profile(profile)
     here, elsewhere = parted(subagents or ())
     recipe = Recipe(
@@ -150,8 +151,8 @@ def create_deep_agent(
         middleware=tuple(middleware),
         subagents=with_general_purpose(here, skills, differing.general_purpose_subagent),
         skills=skills,
-        memory=memories.files,
-        user_memory=memories.user,
+        memory=files,
+        user_memory=user_memory,
         owner=owner,
         permissions=rights(permissions),
         backend=StateBackend() if backend is None else as_backend(backend),
@@ -175,3 +176,30 @@ def create_deep_agent(
         name=name,
         cache=cache,
     )
+
+
+def _split_memory(
+    given: "Sequence[str | MemoryStore | Memory] | MemoryStore | Memory | None",
+) -> "tuple[list[str] | None, MemoryStore | Memory | None]":
+    """Separate the paths of files from the memory of the user.
+
+    Returns:
+        The paths, `None` if none were passed: an empty list renders a prompt that states so. And
+        the memory.
+
+    Raises:
+        ConfigError: The argument is a single string, or holds more than one memory.
+    """
+    if given is None:
+        return None, None
+    if isinstance(given, str):
+        problem = f"{given!r} is ambiguous: a path or an address"
+        mend = "pass [path] for a file, open_memory(address) for a memory"
+        raise ConfigError("memory", problem, mend)
+    each: Iterable[str | MemoryStore | Memory] = given if isinstance(given, Sequence) else (given,)
+    files = [one for one in each if isinstance(one, str)]
+    users = [one for one in each if not isinstance(one, str)]
+    if len(users) > 1:
+        problem = f"{len(users)} memories were passed"
+        raise ConfigError("memory", problem, "pass one memory and any number of paths")
+    return files if files or not users else None, users[0] if users else None

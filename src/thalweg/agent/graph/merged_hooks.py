@@ -5,10 +5,10 @@ checkpoint, tasks and channels of its own: about a millisecond and a half of CPU
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
 
 from thalweg.agent.graph.layers import Middleware
+from thalweg.middleware.turn.effects import Either, Flow, both
 
 Update = dict[str, Any] | None
 _PACKAGE: Final = __name__.partition(".")[0]
@@ -44,10 +45,10 @@ def merge_hooks(middleware: Sequence[Middleware]) -> list[Middleware]:
         ("after_agent", range(len(merged) - 1, -1, -1)),
     ):
         for first, *others in _neighbours(merged, hook, places):
-            step = _HookSequence.of([merged[place] for place in (first, *others)], hook)
+            step, astep = _one_step([merged[place] for place in (first, *others)], hook)
             merged[first] = copy(merged[first])
-            setattr(merged[first], hook, step.run)
-            setattr(merged[first], f"a{hook}", step.arun)
+            setattr(merged[first], hook, step)
+            setattr(merged[first], f"a{hook}", astep)
             for place in others:
                 merged[place] = _without(merged[place], hook)
     return merged
@@ -65,7 +66,6 @@ def _neighbours(
 
 
 def _has(one: Middleware, hook: str) -> bool:
-    """Return whether `create_agent` makes a step of a hook."""
     names = (hook, f"a{hook}")
     return any(getattr(type(one), name) is not getattr(AgentMiddleware, name) for name in names)
 
@@ -77,7 +77,6 @@ def _is_mergeable(one: Middleware, hook: str) -> bool:
 
 
 def _without(one: Middleware, hook: str) -> Middleware:
-    """Copy middleware, without a hook."""
     kind: type = type(one)
     made = copy(one)
     made.__class__ = _class_without(kind, hook)
@@ -91,38 +90,23 @@ def _class_without(kind: type, hook: str) -> type[Any]:
     return type(kind.__name__, (kind,), {**same, **absent})
 
 
-@dataclass(frozen=True, slots=True)
-class _HookSequence:
-    """Hooks that run one after the other."""
+def _one_step(middleware: Sequence[Middleware], hook: str) -> tuple[Any, Any]:
+    """Return a hook, blocking and awaited, that runs those of some middleware in their order."""
+    hooks = [
+        (_with_config(getattr(one, hook)), _with_config(getattr(one, f"a{hook}")))
+        for one in middleware
+    ]
 
-    hooks: tuple[Callable[..., Update], ...]
-    ahooks: tuple[Callable[..., Awaitable[Update]], ...]
-
-    @classmethod
-    def of(cls, middleware: Sequence[Middleware], hook: str) -> "_HookSequence":
-        """Make a step of the hooks of some middleware, in the order in which they run."""
-        return cls(
-            tuple(_with_config(getattr(one, hook)) for one in middleware),
-            tuple(_with_config(getattr(one, f"a{hook}")) for one in middleware),
-        )
-
-    def run(
-        self, state: Mapping[str, Any], runtime: Runtime[Any], config: RunnableConfig
-    ) -> Update:
-        """Run the hooks, and return what all of them change."""
+    def step(
+        state: Mapping[str, Any], runtime: Runtime[Any], config: RunnableConfig
+    ) -> Flow[Update]:
         merged = _Merged(state)
-        for hook in self.hooks:
-            merged.add(hook(merged.state, runtime, config))
+        for blocking, awaited in hooks:
+            given = merged.state, runtime, config
+            merged.add((yield Either(partial(blocking, *given), partial(awaited, *given))))
         return merged.changes or None
 
-    async def arun(
-        self, state: Mapping[str, Any], runtime: Runtime[Any], config: RunnableConfig
-    ) -> Update:
-        """See `run`."""
-        merged = _Merged(state)
-        for hook in self.ahooks:
-            merged.add(await hook(merged.state, runtime, config))
-        return merged.changes or None
+    return both(step)
 
 
 @dataclass(slots=True)

@@ -144,26 +144,29 @@ def create_small_agent(
         'Hi.'
     """
     # LangChain takes seconds to import: not before an agent is made.
-    from thalweg.agent.graph.small_stack import AgentArguments, build_small  # noqa: PLC0415
+    from thalweg.agent.graph.small_stack import build_small, small_context  # noqa: PLC0415
     from thalweg.agent.tools.rights import rights  # noqa: PLC0415
     from thalweg.middleware.arguments import NEWEST, as_policy  # noqa: PLC0415
+    from thalweg.middleware.memory.middleware import MemoryMiddleware  # noqa: PLC0415
     from thalweg.middleware.request.model_limits import limits_of  # noqa: PLC0415
 
-    window = limits_of(model).window
-    parts = AgentArguments(
-        window=window,
-        calls=calls_tools(model),
-        policy=small_policy(None if context is None else as_policy(context)),
-        archive=archive,
-        owner=owner,
-        state=NEWEST if state is None else state,
-        memory=memory,
-        memory_settings=small_memory(window, memory_settings),
-        learns=learns,
+    window, calls = limits_of(model).window, calls_tools(model)
+    policy = small_policy(None if context is None else as_policy(context))
+    threads = {"archive": archive, "owner": owner, "state": NEWEST if state is None else state}
+    settings = small_memory(window, memory_settings)
+    return build_small(
+        model,
+        tools,
+        system_prompt,
+        context=small_context(policy, window if calls else None, **threads),
+        memory=None
+        if memory is None
+        else MemoryMiddleware(memory, owner=owner, settings=settings, learns=learns),
         backend=backend,
         permissions=rights(permissions),
         interrupt_on=interrupt_on or {},
-    )
-    return build_small(
-        parts, model, tools, system_prompt, checkpointer=checkpointer, store=store, name=name
+        calls=calls,
+        checkpointer=checkpointer,
+        store=store,
+        name=name,
     )

@@ -193,7 +193,6 @@ def _allowed_tools(given: object, oddities: list[str]) -> list[str]:
 
 
 def _text(value: object) -> str:
-    """Return a field as text; null becomes the empty text."""
     return "" if value is None else _written(value).strip()
 
 

@@ -4,7 +4,7 @@ Two rules: a status is one of `Status`, independent of a server's own words; a t
 ended never runs again under the same run id.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NotRequired, Protocol, TypeGuard
 
@@ -132,7 +132,7 @@ class Remote(Protocol):
         ...
 
     def answer(self, thread: str) -> str:
-        """Return the text of the last message of a thread."""
+        """Return the text of the last message of a thread; empty if it has none."""
         ...
 
     def problem(self, thread: str, run: str) -> str:
@@ -144,24 +144,17 @@ class Remote(Protocol):
         ...
 
 
-class AgentServer:
-    """A server that implements the Agent Protocol, as LangGraph's does.
-
-    Args:
-        client: A blocking client of `langgraph_sdk`.
-        graph_id: The graph or assistant to run.
-    """
+class _AgentServer:
+    """A server that implements the Agent Protocol, as LangGraph's does, by `langgraph_sdk`."""
 
     def __init__(self, client: Any, graph_id: str) -> None:  # noqa: ANN401  # langgraph_sdk's
         self._client = client
         self._graph_id = graph_id
 
     def create(self) -> str:
-        """Create a thread and return its id."""
         return str(self._client.threads.create()["thread_id"])
 
     def start(self, thread: str, text: str) -> str:
-        """Start a run, interrupting one under way, and return its id."""
         run = self._client.runs.create(
             thread_id=thread,
             assistant_id=self._graph_id,
@@ -171,11 +164,9 @@ class AgentServer:
         return str(run["run_id"])
 
     def status(self, thread: str, run: str) -> Status:
-        """Return the status of a run."""
         return status_of(str(self._client.runs.get(thread_id=thread, run_id=run)["status"]))
 
     def answer(self, thread: str) -> str:
-        """Return the text of the last message of a thread; empty if it has none."""
         values = self._client.threads.get(thread_id=thread).get("values") or {}
         messages = values.get("messages") or [{}]
         content = messages[-1].get("content", "")
@@ -184,49 +175,45 @@ class AgentServer:
         return "".join(block.get("text", "") for block in content if isinstance(block, dict))
 
     def problem(self, thread: str, run: str) -> str:
-        """Return the error that the server reports for a run; empty if it reports none."""
         return str(self._client.runs.get(thread_id=thread, run_id=run).get("error") or "")
 
     def cancel(self, thread: str, run: str) -> None:
-        """Cancel a run."""
         self._client.runs.cancel(thread_id=thread, run_id=run)
 
 
-class DurableRuns:
-    """Durable runs of a gateway: they survive the process that performs them.
-
-    Args:
-        client: A `ThalwegClient`.
-    """
+class _DurableRuns:
+    """Durable runs of a gateway, by a `ThalwegClient`: they survive their process."""
 
     def __init__(self, client: Any) -> None:  # noqa: ANN401  # a layer above this one
         self._client = client
 
     def create(self) -> str:
-        """Create a thread and return its id."""
         return str(self._client.create_thread().id)
 
     def start(self, thread: str, text: str) -> str:
-        """Start a run, cancelling one under way, and return its id."""
         return str(self._client.start_run(thread, text, if_busy="cancel").id)
 
     def status(self, thread: str, run: str) -> Status:
-        """Return the status of a run."""
         return status_of(self._client.get_run(thread, run).status)
 
     def answer(self, thread: str) -> str:
-        """Return the text of the last message of a thread; empty if it has none."""
         items = self._client.get_history(thread).items
         return str(items[-1].message.text) if items else ""
 
     def problem(self, thread: str, run: str) -> str:
-        """Return the detail or title of a run's problem; empty if it has none."""
         problem = self._client.get_run(thread, run).problem
         return "" if problem is None else str(problem.detail or problem.title)
 
     def cancel(self, thread: str, run: str) -> None:
-        """Cancel a run."""
         self._client.cancel_run(thread, run)
+
+
+def remote_of(spec: AsyncSubAgent, connect: Callable[..., Any]) -> Remote:
+    """Return the server that runs a subagent; `connect` makes a blocking client of one."""
+    if "client" in spec:
+        return _DurableRuns(spec["client"])
+    client = connect(url=spec.get("url"), headers=spec.get("headers"))
+    return _AgentServer(client, spec.get("graph_id", spec["name"]))
 
 
 def is_elsewhere(spec: Mapping[str, Any]) -> TypeGuard[AsyncSubAgent]:

@@ -1,9 +1,62 @@
-"""Limits of one run of a subagent."""
+"""Limits of one run of a subagent, as numbers that a caller may give as a mapping."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Self
 
-from thalweg.agent.subagents.bounds import Bounds
+from thalweg.engine.sections import nearest
+from thalweg.errors import SpecError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Base of dataclasses whose fields are numbers above 0, or `None` for no bound."""
+
+    ARGUMENT: ClassVar[str]
+    """The argument that holds them, for errors."""
+    UNBOUNDED: ClassVar[str]
+    """What `None` means."""
+    FLOATS: ClassVar[frozenset[str]]
+    """Fields that need not be whole numbers."""
+
+    def __post_init__(self) -> None:
+        """Validate every number.
+
+        Raises:
+            SpecError: One is of another type, or not above 0.
+        """
+        for field in fields(self):
+            given = getattr(self, field.name)
+            kinds = (int, float) if field.name in self.FLOATS else (int,)
+            is_number = isinstance(given, kinds) and not isinstance(given, bool)
+            if given is not None and not (is_number and given > 0):
+                mend = f"pass a number above 0, or None {self.UNBOUNDED}"
+                raise SpecError(self.ARGUMENT, f"{field.name} is {given!r}", mend)
+
+    @classmethod
+    def of(cls, given: object, default: Self | None = None) -> Self:
+        """Parse bounds: `None`, a mapping of some, or an instance.
+
+        Args:
+            given: What to parse.
+            default: Bounds that are not in the mapping; those of the class when not given.
+
+        Raises:
+            SpecError: It is something else, or has an unsupported key.
+        """
+        default = cls() if default is None else default
+        if given is None:
+            return default
+        if isinstance(given, cls):
+            return given
+        names = [field.name for field in fields(cls)]
+        if not isinstance(given, Mapping):
+            mend = f"pass a mapping with some of {', '.join(names)}"
+            raise SpecError(cls.ARGUMENT, f"it is of type {type(given).__name__}", mend)
+        for name in given:
+            if name not in names:
+                raise SpecError(cls.ARGUMENT, f"there is no {name!r}", nearest(str(name), names))
+        return replace(default, **given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar
 
-from thalweg.agent.subagents.bounds import Bounds
 from thalweg.agent.subagents.ledger import Task
+from thalweg.agent.subagents.limits import Bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The tools as LangChain objects; creating one infers nothing and costs microseconds."""
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from langchain.tools import ToolRuntime
@@ -25,25 +25,15 @@ FsToolName = Literal[
 
 FILE_TOOLS: tuple[FsToolName, ...] = get_args(FsToolName)
 
-_SCHEMAS: Mapping[FsToolName, type[BaseModel]] = {
-    "ls": schemas.LsSchema,
-    "read_file": schemas.ReadFileSchema,
-    "write_file": schemas.WriteFileSchema,
-    "edit_file": schemas.EditFileSchema,
-    "delete": schemas.DeleteSchema,
-    "glob": schemas.GlobSchema,
-    "grep": schemas.GrepSchema,
-    "execute": schemas.ExecuteSchema,
-}
-
-_STEPS: Mapping[FsToolName, Callable[..., Steps[ToolAnswer]]] = {
-    "ls": ls,
-    "read_file": read_file,
-    "write_file": write_file,
-    "edit_file": edit_file,
-    "delete": delete,
-    "glob": glob,
-    "grep": grep,
+_TOOLS: Mapping[FsToolName, tuple[type[BaseModel], Callable[..., Steps[ToolAnswer]]]] = {
+    "ls": (schemas.LsSchema, ls),
+    "read_file": (schemas.ReadFileSchema, read_file),
+    "write_file": (schemas.WriteFileSchema, write_file),
+    "edit_file": (schemas.EditFileSchema, edit_file),
+    "delete": (schemas.DeleteSchema, delete),
+    "glob": (schemas.GlobSchema, glob),
+    "grep": (schemas.GrepSchema, grep),
+    "execute": (schemas.ExecuteSchema, execute),
 }
 
 
@@ -55,40 +45,31 @@ def file_tool(desk: FileToolContext, name: FsToolName, description: str) -> Base
         name: Name of the tool.
         description: Description for the model.
     """
+    schema, make = _TOOLS[name]
+    if name == "read_file" and desk.samples_video:
+        schema = schemas.ReadVideoFileSchema
+
+    def steps(call_id: str | None, asked: Mapping[str, Any]) -> Steps[ToolAnswer]:
+        by_call = {"call_id": call_id or ""} if name == "execute" else {}
+        return answered(name, make(desk, **by_call, **asked))
 
     def blocking(runtime: ToolRuntime[Any, Any], **asked: Any) -> ToolMessage:  # noqa: ANN401
         call_id = runtime.tool_call_id
-        steps = answered(name, _steps(desk, name, call_id)(**asked))
-        return run(steps, desk.backend, desk.slots).message(name, call_id)
+        return run(steps(call_id, asked), desk.backend, desk.slots).message(name, call_id)
 
     async def awaited(runtime: ToolRuntime[Any, Any], **asked: Any) -> ToolMessage:  # noqa: ANN401
         call_id = runtime.tool_call_id
-        steps = answered(name, _steps(desk, name, call_id)(**asked))
-        return (await arun(steps, desk.backend)).message(name, call_id)
+        return (await arun(steps(call_id, asked), desk.backend)).message(name, call_id)
 
     # LangChain, too, documents its tools on the functions.
     blocking.__doc__ = awaited.__doc__ = description
     return ReadyTool(
         name=name,
         description=description,
-        args_schema=_schema(desk, name),
+        args_schema=schema,
         func=blocking,
         coroutine=awaited,
     )
-
-
-def _schema(desk: FileToolContext, name: FsToolName) -> type[BaseModel]:
-    if name == "read_file" and desk.samples_video:
-        return schemas.ReadVideoFileSchema
-    return _SCHEMAS[name]
-
-
-def _steps(
-    desk: FileToolContext, name: FsToolName, call_id: str | None
-) -> Callable[..., Steps[ToolAnswer]]:
-    if name == "execute":
-        return partial(execute, desk, call_id or "")
-    return partial(_STEPS[name], desk)
 
 
 def described(name: FsToolName, visible: frozenset[str], *, samples_video: bool = False) -> str:

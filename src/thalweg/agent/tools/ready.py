@@ -6,6 +6,7 @@ as JSON: milliseconds each, for every tool of every agent. Ours are the same eve
 """
 
 import json
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,11 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langchain_core.tools.base import ArgsSchema
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, create_model
+
+Tool = BaseTool | dict[str, Any]
+"""A tool of a request: LangChain's object, or a provider's dictionary."""
+_DEFER = "defer_loading"
+"""Key in `extras` of a tool whose schema the provider withholds until a search for it."""
 
 
 class ReadyTool(StructuredTool):
@@ -64,7 +70,43 @@ def _described(schema: type[BaseModel], name: str, description: str) -> type[Bas
     return create_model(name, __base__=(_CachedSchema, schema), __doc__=description)
 
 
-def as_openai(tool: BaseTool | dict[str, Any]) -> dict[str, Any]:
+class SameTools:
+    """Tools compared by identity, as the key of a cache: what is built of them is built once."""
+
+    __slots__ = ("tools",)
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self.tools = tuple(tools)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SameTools) and [*map(id, self.tools)] == [*map(id, other.tools)]
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self.tools)))
+
+
+def tool_name(tool: Tool) -> str | None:
+    """Name a tool of a request, if it has a name."""
+    if isinstance(tool, BaseTool):
+        return tool.name
+    function = tool.get("function")
+    return tool.get("name") or (function.get("name") if isinstance(function, dict) else None)
+
+
+def is_deferred(tool: Tool) -> bool:
+    """Return whether a client sends a tool as deferred."""
+    return isinstance(tool, BaseTool) and (tool.extras or {}).get(_DEFER) is True
+
+
+def with_deferral(tool: Tool, *, deferred: bool) -> Tool:
+    """Return a tool that its client sends as deferred or not; dictionaries are not changed."""
+    if not isinstance(tool, BaseTool) or (not deferred and _DEFER not in (tool.extras or {})):
+        return tool
+    extras = {key: value for key, value in (tool.extras or {}).items() if key != _DEFER}
+    return tool.model_copy(update={"extras": {**extras, _DEFER: True} if deferred else extras})
+
+
+def as_openai(tool: Tool) -> dict[str, Any]:
     """Return a tool in the form of `convert_to_openai_tool`; callers must not change it."""
     if isinstance(tool, ReadyTool) and not isinstance(tool.args_schema, dict):
         return _as_openai(tool.name, tool.description, tool.args_schema)

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Literal, get_args
 
@@ -106,7 +107,14 @@ class Rights:
             path: Its path, absolute and normalized.
             folds_case: Whether `/A` and `/a` are the same file.
         """
-        return strictest(_verdict(layer, operation, path, folds_case) for layer in self.layers)
+
+        def decide(layer: Iterable[FilesystemPermission]) -> Mode:
+            for rule in layer:
+                if operation in rule.operations and any(_matched(rule, path, folds_case)):
+                    return rule.mode
+            return "allow"
+
+        return strictest(map(decide, self.layers))
 
     def forbidding(
         self, path: str, *, is_folder: bool = True, folds_case: bool = False
@@ -116,9 +124,8 @@ class Rights:
         Deleting a folder deletes everything in it, so a pattern that could match something there
         forbids it, regardless of earlier rules; and so does one that matches a parent folder.
         """
-        deciding = _forbidding_folder if is_folder else _forbidding_file
-        found = (p for layer in self.layers for p in deciding(layer, path, folds_case))
-        return list(dict.fromkeys(found))
+        found = (_forbidding(layer, path, is_folder, folds_case) for layer in self.layers)
+        return list(dict.fromkeys(chain.from_iterable(found)))
 
     def patterns(self, mode: Mode, operation: FilesystemOperation) -> list[str]:
         """Return the patterns of the rules with this mode for this operation."""
@@ -168,43 +175,25 @@ def _walks(segments: Sequence[str], parts: Sequence[str], folds_case: bool) -> b
     return True
 
 
-def _verdict(
-    layer: Iterable[FilesystemPermission],
-    operation: FilesystemOperation,
-    path: str,
-    folds_case: bool,  # noqa: FBT001
-) -> Mode:
-    for rule in layer:
-        if operation in rule.operations and any(
-            _matcher(pattern, folds_case)(path) for pattern in rule.paths
-        ):
-            return rule.mode
-    return "allow"
+def _matched(rule: FilesystemPermission, path: str, folds_case: bool) -> Iterator[str]:  # noqa: FBT001
+    """Yield the patterns of a rule that match a path."""
+    return (p for p in rule.paths if _matcher(p, folds_case)(path))
 
 
-def _forbidding_folder(
+def _forbidding(
     layer: Iterable[FilesystemPermission],
     path: str,
+    is_folder: bool,  # noqa: FBT001
     folds_case: bool,  # noqa: FBT001
 ) -> Iterator[str]:
     for rule in layer:
-        if rule.mode == "deny" and "write" in rule.operations:
-            for pattern in rule.paths:
-                if reaches(pattern, path, folds_case=folds_case):
-                    yield pattern
-
-
-def _forbidding_file(
-    layer: Iterable[FilesystemPermission],
-    path: str,
-    folds_case: bool,  # noqa: FBT001
-) -> list[str]:
-    for rule in layer:
-        if "write" in rule.operations:
-            matched = [p for p in rule.paths if _matcher(p, folds_case)(path)]
-            if matched:
-                return matched if rule.mode == "deny" else []
-    return []
+        if "write" not in rule.operations:
+            continue
+        if is_folder and rule.mode == "deny":
+            yield from (p for p in rule.paths if reaches(p, path, folds_case=folds_case))
+        elif not is_folder and (matched := [*_matched(rule, path, folds_case)]):
+            yield from matched if rule.mode == "deny" else ()
+            return
 
 
 @lru_cache(maxsize=1024)

@@ -4,7 +4,6 @@ A video is decoded by PyAV, the extra `video`, in this process: the constants be
 and size. Faults of FFmpeg itself are a risk for installations of the extra.
 """
 
-import asyncio
 import io
 import time
 from base64 import b64encode
@@ -82,19 +81,6 @@ def sample_frames(
         msg = f"No frames decoded from {offset_seconds:g} s to {end:g} s"
         raise VideoError(msg)
     return blocks
-
-
-async def asample_frames(
-    content: bytes, *, offset_seconds: float, duration_seconds: float, sampling_rate: float
-) -> list[dict[str, str]]:
-    """Sample frames as `sample_frames` does, in a worker thread."""
-    return await asyncio.to_thread(
-        sample_frames,
-        content,
-        offset_seconds=offset_seconds,
-        duration_seconds=duration_seconds,
-        sampling_rate=sampling_rate,
-    )
 
 
 def _check(offset_seconds: float, duration_seconds: float, sampling_rate: float) -> None:

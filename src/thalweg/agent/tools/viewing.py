@@ -1,5 +1,6 @@
 """The tool that reads a file: text in pages, images and documents as content blocks."""
 
+import asyncio
 import mimetypes
 from pathlib import PurePosixPath
 from typing import Any
@@ -9,7 +10,7 @@ from thalweg.agent.tools.asking import BackendRequest, Steps, ask
 from thalweg.agent.tools.files import FileToolContext
 from thalweg.agent.tools.reading import FilePage, from_char, page_of, rendered, within
 from thalweg.agent.tools.schemas import DEFAULT_READ_LIMIT, DEFAULT_READ_OFFSET
-from thalweg.agent.tools.video import FRAMES_PER_SECOND, asample_frames, sample_frames
+from thalweg.agent.tools.video import FRAMES_PER_SECOND, sample_frames
 from thalweg.backends.file_data import (
     create_file_data,
     file_data_to_bytes,
@@ -87,10 +88,10 @@ def _video(path: str, file_data: FileData, offset: int, limit: int) -> Steps[Too
 
 
 class _Sampler:
-    """Samples frames, blocking and awaited."""
-
     sample = staticmethod(sample_frames)
-    asample = staticmethod(asample_frames)
+    asample = staticmethod(
+        lambda content, **window: asyncio.to_thread(sample_frames, content, **window)
+    )
 
 
 _SAMPLER = _Sampler()

@@ -35,7 +35,6 @@ def with_references(deferred: Collection[str], loaded: Mapping[str, str], body: 
 
 
 def _by_search(loaded: Mapping[str, str], defined: Collection[str]) -> dict[str, list[str]]:
-    """Return the names that each search found, by the id of its call."""
     found: dict[str, list[str]] = {}
     for name, call in loaded.items():
         if call and name in defined:

@@ -9,7 +9,7 @@ from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool
 
-from thalweg.agent.tools.ready import as_openai
+from thalweg.agent.tools.ready import SameTools, Tool, as_openai, tool_name, with_deferral
 from thalweg.engine.deferral import ToolCard, described, plan_deferral
 from thalweg.engine.entries import RECALL
 from thalweg.engine.pricing.tariff import Tariff
@@ -21,17 +21,14 @@ from thalweg.middleware.request.cache_marks import is_anthropic, is_openai
 from thalweg.middleware.request.checked_model import LastLook
 from thalweg.middleware.request.guard import count_text, written
 from thalweg.middleware.request.model_limits import layers
-from thalweg.middleware.skills.tools import name_of
 from thalweg.middleware.turn.context_tools import COMPACT, FIND
 
-Tool = BaseTool | dict[str, Any]
 Way = Literal["reference", "item", "rewrite"]
 """How a schema is loaded: Anthropic expands a reference in a tool's result; OpenAI's Responses API
 takes an item after it; any other client gets the tool at the end of its list."""
 MOST_NAMES = 400
 """Names of deferred tools that the description of the search tool lists."""
 _OURS = frozenset({FIND, RECALL, COMPACT})
-_DEFER = "defer_loading"
 _PINNED = ("cache_control", "allowed_callers")
 """Keys in `extras` that the API refuses on a deferred tool, or that make it another's to call."""
 
@@ -72,8 +69,8 @@ class Shelf:
     @property
     def later(self) -> tuple[Tool, ...]:
         """Loaded tools that are not in the prefix."""
-        known = {name_of(tool) for tool in self.prefix}
-        return tuple(t for t in self.bound if name_of(t) in self.loaded.keys() - known)
+        known = {tool_name(tool) for tool in self.prefix}
+        return tuple(t for t in self.bound if tool_name(t) in self.loaded.keys() - known)
 
 
 def shelf_of(
@@ -87,9 +84,16 @@ def shelf_of(
     tools = tuple(request.tools)
     way = _way(request.model, tools, policy)
     system = "" if request.system_message is None else str(request.system_message.text)
-    ours = _Listed(tools)
-    chosen = _Chosen(system, policy.keep_tools, tariff, way == "rewrite", window)
-    deferred = _deferred(ours, chosen, count)
+    ours = SameTools(tools)
+    deferred = _deferred(
+        ours,
+        count,
+        system=system,
+        keep=policy.keep_tools,
+        tariff=tariff,
+        rewrites=way == "rewrite",
+        window=window,
+    )
     if not deferred:
         return _nothing(tools)
     loaded = _loaded(request, frozenset(deferred))
@@ -130,47 +134,14 @@ def _extras(tool: Tool) -> Mapping[str, Any]:
     return (tool.extras or {}) if isinstance(tool, BaseTool) else {}
 
 
-class _Listed:
-    """The tools of a request, compared by identity: what is built of them is built once."""
-
-    __slots__ = ("tools",)
-
-    def __init__(self, tools: tuple[Tool, ...]) -> None:
-        self.tools = tools
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Listed) and [*map(id, self.tools)] == [*map(id, other.tools)]
-
-    def __hash__(self) -> int:
-        return hash(tuple(map(id, self.tools)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    """By what the deferred tools are chosen."""
-
-    system: str
-    keep: tuple[str, ...]
-    tariff: Tariff
-    rewrites: bool
-    window: int
-
-
 @lru_cache(maxsize=32)
-def _deferred(ours: _Listed, chosen: _Chosen, count: Counter) -> tuple[str, ...]:
+def _deferred(ours: SameTools, count: Counter, **chosen: Any) -> tuple[str, ...]:  # noqa: ANN401 (`plan_deferral`'s)
     cards = [
         card_of(tool, count)
         for tool in ours.tools
         if isinstance(tool, BaseTool) and tool.name not in _OURS and not _is_pinned(tool)
     ]
-    return plan_deferral(
-        cards,
-        system=chosen.system,
-        keep=chosen.keep,
-        tariff=chosen.tariff,
-        rewrites=chosen.rewrites,
-        window=chosen.window,
-    )
+    return plan_deferral(cards, **chosen)
 
 
 def _is_pinned(tool: BaseTool) -> bool:
@@ -179,12 +150,11 @@ def _is_pinned(tool: BaseTool) -> bool:
 
 def _nothing(tools: tuple[Tool, ...]) -> Shelf:
     """Defer nothing: then there is nothing to find, either."""
-    shown = tuple(tool for tool in tools if name_of(tool) != FIND)
+    shown = tuple(tool for tool in tools if tool_name(tool) != FIND)
     return Shelf(shown, shown)
 
 
 def _loaded(request: ModelRequest[Any], deferred: frozenset[str]) -> dict[str, str]:
-    """Return the deferred tools that were found, are called in the messages, or are forced."""
     found = request.state.get("thalweg_tools")
     loaded = dict(found) if isinstance(found, Mapping) else {}
     for message in request.state["messages"]:
@@ -197,7 +167,6 @@ def _loaded(request: ModelRequest[Any], deferred: frozenset[str]) -> dict[str, s
 
 
 def _forced(choice: object) -> str:
-    """Name the tool that a request forces; empty where it forces none."""
     if isinstance(choice, str):
         return choice
     if not isinstance(choice, Mapping):
@@ -210,23 +179,25 @@ def _forced(choice: object) -> str:
 
 @lru_cache(maxsize=64)
 def _sorted(
-    ours: _Listed, deferred: tuple[str, ...], loaded: tuple[tuple[str, str], ...], way: Way
+    ours: SameTools, deferred: tuple[str, ...], loaded: tuple[tuple[str, str], ...], way: Way
 ) -> Shelf:
     """Sort tools by where they are sent; the search tool is the last that every request has."""
     tools, found, hidden = ours.tools, dict(loaded), frozenset(deferred)
-    named = {name_of(tool): tool for tool in tools}
-    kept = tuple(t for t in tools if name_of(t) not in hidden | {FIND})
+    named = {tool_name(tool): tool for tool in tools}
+    kept = tuple(t for t in tools if tool_name(t) not in hidden | {FIND})
     search = named.get(FIND)
     prefix = (*kept, *([_described(search, deferred)] if isinstance(search, BaseTool) else []))
     if way == "rewrite":
-        whole = (*prefix, *(_unmarked(named[name]) for name in found))
+        whole = (*prefix, *(with_deferral(named[name], deferred=False) for name in found))
         return Shelf(whole, whole, deferred, found, way)
     aside = tuple(
-        _unmarked(tool) if name in found else _marked(tool)
+        with_deferral(tool, deferred=name not in found)
         for name, tool in named.items()
         if name in hidden
     )
-    unfound = tuple(_unmarked(named[name]) for name, call in found.items() if not call)
+    unfound = tuple(
+        with_deferral(named[name], deferred=False) for name, call in found.items() if not call
+    )
     return Shelf((*aside, *prefix), (*prefix, *unfound), deferred, found, way)
 
 
@@ -235,17 +206,3 @@ def _described(search: BaseTool, deferred: Sequence[str]) -> BaseTool:
     names = ", ".join(deferred[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
     text = prompt("find_tools").render(number=len(deferred), names=names)
     return search.model_copy(update={"description": text})
-
-
-def _marked(tool: Tool) -> Tool:
-    """Return a copy that the client sends as deferred; see `bodies.py`."""
-    if not isinstance(tool, BaseTool):
-        return tool
-    return tool.model_copy(update={"extras": {**(tool.extras or {}), _DEFER: True}})
-
-
-def _unmarked(tool: Tool) -> Tool:
-    if not isinstance(tool, BaseTool) or _DEFER not in (tool.extras or {}):
-        return tool
-    extras = {key: value for key, value in (tool.extras or {}).items() if key != _DEFER}
-    return tool.model_copy(update={"extras": extras})

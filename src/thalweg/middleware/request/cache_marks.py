@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from langchain.agents.middleware.types import ModelRequest
+from langchain_core.language_models import BaseChatModel
 
 from thalweg.archive import ThreadKey
 from thalweg.engine.pricing.table import LIFE_1H
@@ -26,7 +26,7 @@ from thalweg.engine.window.breakpoints import (
     StableLifetime,
     plan_marks,
 )
-from thalweg.middleware.request.checked_model import Body, LastLook, with_last_look
+from thalweg.middleware.request.checked_model import Body, LastLook
 from thalweg.middleware.request.model_limits import layers
 
 MARK = "cache_control"
@@ -38,8 +38,6 @@ _OPENAI, _ANTHROPIC = "api.openai.com", "api.anthropic.com"
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One content block and its position in the body."""
-
     path: tuple[str | int, ...]
     body: Mapping[str, Any] | str
     """The text itself where the API takes one in place of a list of blocks."""
@@ -59,44 +57,38 @@ class CacheMarker:
     """Digests of the content blocks of the last request."""
     _lifetime: StableLifetime = field(default_factory=StableLifetime)
 
-    def request(
+    def look(
         self,
-        request: ModelRequest[Any],
+        model: BaseChatModel,
         key: ThreadKey,
         tariff: Tariff,
         *,
         has_record: bool,
         goes_on: bool = True,
-        also: LastLook | None = None,
-    ) -> ModelRequest[Any]:
-        """Return a request that gets breakpoints when sent; unchanged if its client has none.
+    ) -> LastLook | None:
+        """Return what adds breakpoints to a request when it is sent; `None` if its client has none.
 
         Args:
-            request: The request.
+            model: The model of the request.
             key: Its thread.
             tariff: Prices of the model, with the rules of its cache.
             has_record: Whether its first message is a structured summary of a compaction.
             goes_on: Whether the thread continues from here: if not, the request reads the cache and
                 writes nothing new to it.
-            also: A further change of a body, made first.
         """
 
         def look(body: Body) -> Body:
-            body = body if also is None else also(body)
-            now = time.time() if is_anthropic(request.model, at_home=True) else None
+            now = time.time() if is_anthropic(model, at_home=True) else None
             return self.mark(body, tariff, has_record=has_record, goes_on=goes_on, now=now)
 
         def route(body: Body) -> Body:
-            body = body if also is None else also(body)
             extra = body.get("extra_body") or {}
             has_key = "prompt_cache_key" in body or "prompt_cache_key" in extra
             return body if has_key else {**body, "prompt_cache_key": _name(key)}
 
-        if is_anthropic(request.model) and tariff.breakpoints is not None:
-            return request.override(model=with_last_look(request.model, look))
-        if is_openai(request.model):
-            return request.override(model=with_last_look(request.model, route))
-        return looked_at(request, also)
+        if is_anthropic(model) and tariff.breakpoints is not None:
+            return look
+        return route if is_openai(model) else None
 
     def mark(
         self,
@@ -107,7 +99,7 @@ class CacheMarker:
         goes_on: bool = True,
         now: float | None = None,
     ) -> Body:
-        """Return a copy of a request's body with breakpoints; see `request` for the arguments.
+        """Return a copy of a request's body with breakpoints; see `look` for the arguments.
 
         With the time `now`, the pauses of the thread decide how long the stable prefix lives; a
         service that is not Anthropic's own may refuse another lifetime than the default's.
@@ -129,13 +121,6 @@ class CacheMarker:
             ttl = "1h" if self._lifetime.hourly and place <= layout.stable else own
             body = _with_mark(body, blocks[place - 1], _ttl_at(place, blocks, body, ttl))
         return body
-
-
-def looked_at(request: ModelRequest[Any], also: LastLook | None) -> ModelRequest[Any]:
-    """Return a request whose body is changed when it is sent; unchanged without a change."""
-    if also is None:
-        return request
-    return request.override(model=with_last_look(request.model, also))
 
 
 def _layout(
@@ -270,7 +255,6 @@ def _with_mark(body: Body, block: _Block, ttl: str) -> Body:
 
 
 def _with(holder: Any, path: Sequence[str | int], value: object) -> Any:  # noqa: ANN401 (JSON)
-    """Copy a value with another in one place of it."""
     if not path:
         return value
     step, rest = path[0], path[1:]

@@ -13,6 +13,7 @@ from functools import cache
 from types import new_class
 from typing import Any
 
+from langchain.agents.middleware.types import ModelRequest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.prompt_values import ChatPromptValue, PromptValue
@@ -34,16 +35,23 @@ class _Hooks:
     check: LastCheck | None = None
 
 
-def chained(first: LastLook | None, then: LastLook | None) -> LastLook | None:
-    """Make the function that makes both changes of a body; `None` changes nothing."""
-    if first is None or then is None:
-        return first or then
-    return lambda body: then(first(body))
-
-
 def with_last_look(model: BaseChatModel, look: LastLook) -> BaseChatModel:
     """Make the double of a model; the model itself where its client has no such method."""
     return _with_hooks(model, lambda hooks: replace(hooks, look=look), _BUILDERS)
+
+
+def with_looks(request: ModelRequest[Any], *looks: LastLook | None) -> ModelRequest[Any]:
+    """Return a request whose body is changed when it is sent, by one look after the other."""
+    made = [look for look in looks if look is not None]
+    if not made:
+        return request
+
+    def look(body: Body) -> Body:
+        for one in made:
+            body = one(body)
+        return body
+
+    return request.override(model=with_last_look(request.model, look))
 
 
 def with_last_check(model: BaseChatModel, check: LastCheck) -> BaseChatModel:

@@ -85,7 +85,6 @@ class RequestGuard(BaseCallbackHandler):
         return id(message) in self._known or message.id in self._named
 
     def _tokens(self, message: BaseMessage) -> int:
-        """Count the tokens of a message, unless it is one of ours or an equal copy."""
         known = self._known.get(id(message))
         if known is not None:
             return known

@@ -91,7 +91,6 @@ class _Exchanges:
 
 
 def _exchanges(messages: Iterable[BaseMessage]) -> Iterator[tuple[BaseMessage, ...]]:
-    """Split messages at everything except tool results."""
     exchange: list[BaseMessage] = []
     for message in messages:
         if exchange and message.type != "tool":
@@ -231,7 +230,6 @@ class _CheckedRequest(ModelRequest[Any]):
 
 
 def _wire(request: ModelRequest[Any]) -> str:
-    """Return the wire that a request uses; empty if unknown."""
     client = listener_of(request).client
     if client != "other":
         return client

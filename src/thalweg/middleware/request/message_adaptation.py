@@ -130,7 +130,6 @@ def bond_in(message: Message) -> ReasoningBinding | None:
 
 
 def _family(name: str) -> str:
-    """Remove the date that providers append to a model's name in answers."""
     return re.sub(r"-(latest|\d{4}-?\d{2}-?\d{2})$", "", name.removeprefix("models/"))
 
 
@@ -236,7 +235,6 @@ def aside(message: Message, to: TargetModel) -> list[Media]:
 
 
 def _uncached(part: Part) -> Part:
-    """Remove the mark for Anthropic's cache."""
     if not isinstance(part, Text) or "cache_control" not in part.extra:
         return part
     left = unpack(part.extra, WIRE)

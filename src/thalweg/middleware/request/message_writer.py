@@ -62,7 +62,6 @@ def common_prefix(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int
 
 
 def _equal_prefix(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
-    """Count the leading messages that are equal in both; see `_is_equal`."""
     differ = map(
         or_, map(ne, map(vars, old), map(vars, new)), map(is_not, map(type, old), map(type, new))
     )
@@ -76,8 +75,6 @@ def _is_equal(one: BaseMessage, other: BaseMessage) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _SentItem:
-    """One item as it is sent."""
-
     item: WindowItem
     is_own: bool
     """Whether the target model itself wrote it."""

@@ -11,6 +11,7 @@ from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from weakref import ref
 
+from thalweg.engine.data_files import read_table
 from thalweg.engine.undocumented import trace_params
 from thalweg.engine.window.model_windows import window_for
 from thalweg.errors import ConfigError
@@ -26,9 +27,6 @@ them accept a request that fits. For a model with a larger window, compaction is
 necessary, and a warning reports it. A larger guess would cause refused requests."""
 LEAST_WINDOW = 512
 """Least tokens of a chat model's window; a smaller figure counts as unknown."""
-SERVED_WINDOWS = {"ollama": 4_096}
-"""Windows of servers that load a model with a small default and truncate longer requests without an
-error."""
 MOST_OUTPUT = 8_192
 """Tokens reserved for an answer of unlimited length; an eighth of the window if that is less."""
 
@@ -109,7 +107,6 @@ def _settings(one: object) -> dict[str, object]:
 
 
 def _bound(model: object) -> Iterator[object]:
-    """Yield a model and those that it binds, the outermost first."""
     for _ in range(_DEEPEST):
         if not hasattr(model, "__dict__"):
             return
@@ -160,15 +157,8 @@ _CONTRADICTION = (
     "an answer of {output} tokens does not fit a window of {window}, {to} are kept free for it"
 )
 
-_OUTPUT_NAMES = (
-    "max_tokens",  # ChatAnthropic (from its profile), ChatMistralAI, ChatGroq, Bedrock
-    "max_completion_tokens",  # ChatOpenAI as a keyword, ChatOpenRouter
-    "max_output_tokens",  # ChatGoogleGenerativeAI, OpenAI's Responses API
-    "num_predict",  # ChatOllama
-    "max_new_tokens",  # Hugging Face
-    "n_predict",  # llama.cpp
-)
-_WINDOW_NAMES = ("num_ctx", "n_ctx", "max_model_len", "context_window", "context_length")
+_TABLE = read_table(__package__, "model_limits.toml")
+_OUTPUT_NAMES, _WINDOW_NAMES = tuple(_TABLE["output_names"]), tuple(_TABLE["window_names"])
 _KEYWORDS = ("model_kwargs", "extra_body", "options")
 
 
@@ -191,44 +181,16 @@ def _window(
         return served, "attribute"
     if (known := _count(profile.get("max_input_tokens")) or 0) >= LEAST_WINDOW:
         return known, "profile"
-    return SERVED_WINDOWS.get(name.partition(":")[0], DEFAULT_WINDOW), "default"
-
-
-@dataclass(frozen=True, slots=True)
-class _LimitMeaning:
-    """What a profile's `max_input_tokens` means for the models that match."""
-
-    provider: str
-    model: re.Pattern[str]
-    figures: frozenset[int]
-    """The figures it holds for; empty for all."""
-    means: Literal["input", "all"]
-    """`input`: the input alone; the answer is additional. `all`: both, and the input may fill what
-    the longest answer does not need."""
-
-
-_READINGS = (
-    # Measured by LangChain: 400,000 and 1,050,000 in all, less the longest answer, 128,000.
-    _LimitMeaning("openai", re.compile(r"gpt-[5-9]"), frozenset({272_000, 922_000}), "input"),
-    # The same models where the profile holds what the provider advertises.
-    _LimitMeaning("openai", re.compile(r"gpt-[5-9]"), frozenset(), "all"),
-    # Gemini has separate limits of input and output.
-    _LimitMeaning("google", re.compile(r"gemini"), frozenset(), "input"),
-)
-"""Every other profile holds the context window: input and output together."""
+    return _TABLE["served_windows"].get(name.partition(":")[0], DEFAULT_WINDOW), "default"
 
 
 def _reading(name: str, provider: str, figure: int, most: int, output: int) -> int:
-    """Turn a profile's figure into a window of input and output together."""
-    for one in _READINGS:
-        if (
-            one.provider == provider
-            and one.model.search(name)
-            and (not one.figures or figure in one.figures)
-        ):
+    for one in _TABLE["readings"]:
+        is_of = one["provider"] == provider and re.search(one["model"], name)
+        if is_of and figure in one.get("figures", (figure,)):
             # An answer longer than the model's limit reserves nothing of the input.
             kept = min(output, most) if most else output
-            if one.means == "input":
+            if one["means"] == "input":
                 return figure + kept
             return min(figure, figure - most + kept) if most < figure else figure
     return figure
@@ -273,7 +235,6 @@ def _configured(model: object) -> object:
 
 
 def _first(objects: tuple[object, ...], names: tuple[str, ...]) -> int | None:
-    """Return the first of these settings that is a count, the outermost layer first."""
     for one in objects:
         held = (_get(one, keywords) for keywords in _KEYWORDS)
         for place in (one, *filter(None, held)):
@@ -333,33 +294,6 @@ def _word(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-_MAKERS = (
-    ("anthropic", r"claude|anthropic"),
-    ("google", r"gemini|google|vertex|gemma"),
-    ("deepseek", r"deepseek"),
-    ("mistral", r"mi[sx]tral|magistral|ministral|codestral|devstral|pixtral"),
-    ("xai", r"\bx-?ai\b|grok"),
-    ("moonshot", r"kimi|moonshot"),
-    ("qwen", r"qwen|qwq|dashscope|tongyi"),
-    ("cohere", r"cohere|command-"),
-    ("openai", r"gpt-[3-9]|chatgpt|\bo[1-9]\b|codex"),
-)
-"""Who made a model, by its name."""
-_SERVERS = {
-    "google_genai": "google",
-    "google_vertexai": "google",
-    "mistralai": "mistral",
-    "openai-codex": "openai",
-    "anthropic-bedrock": "anthropic",
-    "anthropic-mantle": "anthropic",
-    "openai-mantle": "openai",
-    "local": "ollama",  # on one's own machine as well
-    **{
-        name: name
-        for name in ("anthropic", "openai", "deepseek", "mistral", "xai", "cohere", "groq")
-    },
-}
-"""Providers whose own service is asked, by the name LangChain traces them under."""
 _HOSTS = ("ollama", "together", "fireworks", "openrouter")
 
 
@@ -376,19 +310,20 @@ def provider_of(model: "BaseChatModel") -> str:
     """
     service, _, name = model_name(model).partition(":")
     service = service.lower()
-    known = _SERVERS.get(service, "")
+    known = str(_TABLE["servers"].get(service, ""))
     if known == "openai" and _is_elsewhere(model):
         known = ""
     if known:
         return known
     if service in _HOSTS[:3]:
         return service
-    maker = next((maker for maker, words in _MAKERS if re.search(words, name, re.IGNORECASE)), "")
-    return maker or (service if service in _HOSTS else "")
+    for maker, words in _TABLE["makers"].items():
+        if re.search(words, name, re.IGNORECASE):
+            return str(maker)
+    return service if service in _HOSTS else ""
 
 
 def _is_elsewhere(model: object) -> bool:
-    """Return whether OpenAI's client uses another service's address."""
     for one in layers(model):
         address = _get(one, "openai_api_base")
         if isinstance(address, str) and address:

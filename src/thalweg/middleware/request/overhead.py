@@ -6,9 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 from langchain.agents.middleware.types import ModelRequest
-from langchain_core.tools import BaseTool
 
-from thalweg.agent.tools.ready import as_openai
+from thalweg.agent.tools.ready import SameTools, Tool, as_openai
 from thalweg.engine.entries import message_to_json
 from thalweg.engine.tokens import Counter, measure
 from thalweg.middleware.request.guard import count_text, counted_once, written
@@ -31,8 +30,8 @@ class Overhead:
         cls,
         request: ModelRequest[Any],
         count: Counter,
-        tools: Sequence[BaseTool | dict[str, Any]],
-        later: Sequence[BaseTool | dict[str, Any]] = (),
+        tools: Sequence[Tool],
+        later: Sequence[Tool] = (),
     ) -> "Overhead":
         """Read them off a request.
 
@@ -50,30 +49,11 @@ class Overhead:
                 message_to_json(message),
                 measure(message, counted_once(count)).tokens,
             )
-        first, loaded = _schemas(_counted(tools)), _schemas(_counted(later))
+        first, loaded = _schemas(SameTools(tools)), _schemas(SameTools(later))
         tokens = sum(count_text(text, count) for text in (first, loaded) if text)
         return cls(system, first, system_tokens, tokens)
 
 
-class _CountedTool:
-    """A tool, compared by identity: its schema is built once."""
-
-    __slots__ = ("tool",)
-
-    def __init__(self, tool: BaseTool | dict[str, Any]) -> None:
-        self.tool = tool
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _CountedTool) and other.tool is self.tool
-
-    def __hash__(self) -> int:
-        return id(self.tool)
-
-
-def _counted(tools: Sequence[BaseTool | dict[str, Any]]) -> tuple[_CountedTool, ...]:
-    return tuple(map(_CountedTool, tools))
-
-
 @lru_cache(maxsize=32)
-def _schemas(tools: tuple[_CountedTool, ...]) -> str:
-    return written([as_openai(one.tool) for one in tools]) if tools else ""
+def _schemas(ours: SameTools) -> str:
+    return written([as_openai(tool) for tool in ours.tools]) if ours.tools else ""

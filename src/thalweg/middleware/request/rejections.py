@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.edits import Edit
+from thalweg.engine.engine import Engine
 from thalweg.engine.window.binding import BINDING_REFUSAL
 from thalweg.engine.window.rejected import (
     plan_plain,
@@ -43,17 +44,6 @@ class Rejection:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
-    """What the plan of a cause may look at."""
-
-    rejection: Rejection
-    scene: PlanningContext
-    """The window that was refused."""
-    strip: Callable[[], Sequence[Edit]] = tuple
-    """Plans to remove reasoning that is bound to another prefix; see `Engine`."""
-
-
-@dataclass(frozen=True, slots=True)
 class Cause:
     """Why providers refuse a request, and what removes the reason from a thread."""
 
@@ -61,8 +51,9 @@ class Cause:
     """As the event, the log and the error name it."""
     words: re.Pattern[str]
     """Searched in the provider's answer."""
-    plan: Callable[[Rejected], Sequence[Edit]]
-    """Plans the edits; none where there is nothing to change."""
+    plan: Callable[[PlanningContext], Sequence[Edit]] | None
+    """Plans the edits for the window that was refused; none where there is nothing to change.
+    `None`: the engine's plan against reasoning that is bound to another prefix."""
 
 
 def rejection_of(error: BaseException, model: str = "") -> Rejection | None:
@@ -90,15 +81,18 @@ def rejection_of(error: BaseException, model: str = "") -> Rejection | None:
     return None
 
 
-def plan_repair(rejected: Rejected) -> tuple[Cause, Sequence[Edit]] | None:
+def plan_repair(rejection: Rejection, engine: Engine) -> tuple[Cause, Sequence[Edit]] | None:
     """Find the cause of a refusal and plan its repair.
 
     Returns:
         `None` where no edit would change the request.
     """
     for cause in CAUSES:
-        if cause.words.search(rejected.rejection.said) and (edits := cause.plan(rejected)):
-            return cause, edits
+        if cause.words.search(rejection.said):
+            plan = cause.plan
+            edits = engine.refuse_reasoning() if plan is None else plan(engine.scene())
+            if edits:
+                return cause, edits
     return None
 
 
@@ -124,15 +118,11 @@ def _any(*alternatives: str) -> re.Pattern[str]:
 
 
 CAUSES: tuple[Cause, ...] = (
-    Cause(
-        "reasoning bound to another prefix",
-        BINDING_REFUSAL,
-        lambda rejected: rejected.strip(),
-    ),
+    Cause("reasoning bound to another prefix", BINDING_REFUSAL, None),
     Cause(
         "a compaction that the provider does not accept any more",
         _any(r"\bcompaction\b", r"\bcmp_"),  # `compaction_signature_invalid`, OpenAI: the item's id
-        lambda rejected: plan_without_compactions(rejected.scene),
+        plan_without_compactions,
     ),
     Cause(
         "reasoning that the provider does not accept any more",
@@ -142,17 +132,13 @@ CAUSES: tuple[Cause, ...] = (
             r"encrypted.content",  # OpenAI: "could not be verified"
             r"thought.?signature",  # Gemini
         ),
-        lambda rejected: plan_without_reasoning(rejected.scene),
+        plan_without_reasoning,
     ),
     Cause(
         "media that the model does not accept",
         _any(r"image", r"\bpdf\b", r"document", r"audio", r"video", r"base64", r"mime", r"file"),
-        lambda rejected: plan_without_media(rejected.scene),
+        plan_without_media,
     ),
-    Cause(
-        "not explained",
-        re.compile(""),
-        lambda rejected: plan_plain(rejected.scene),
-    ),
+    Cause("not explained", re.compile(""), plan_plain),
 )
 """Causes, the narrowest first; the last is of every refusal."""

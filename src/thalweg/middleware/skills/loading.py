@@ -85,7 +85,6 @@ class _Listed:
 
 
 def _list_source(source: str, seen: Mapping[str, str]) -> Steps[_Listed]:
-    """List where a SKILL.md may be."""
     answer = yield BackendRequest("ls", (source,))
     entries: Iterable[FileInfo] = (answer.entries if isinstance(answer, LsResult) else answer) or ()
     stamps = {

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware.types import (
@@ -17,7 +17,6 @@ from langchain.agents.middleware.types import (
     TracePolicy,
     omit_payload,
 )
-from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime, get_runtime
@@ -41,7 +40,7 @@ from thalweg.agent.skills.listing import (
     write_warnings,
 )
 from thalweg.agent.skills.sources import SkillSource, source_label, source_path
-from thalweg.agent.tools.asking import Steps, arun, run
+from thalweg.agent.tools.asking import Steps
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.engine.additions import SKILLS, Addition
 from thalweg.engine.prompts import prompt
@@ -62,6 +61,17 @@ from thalweg.middleware.skills.tools import (
     skills_read,
 )
 from thalweg.middleware.system_prompt import with_part
+from thalweg.middleware.turn.effects import (
+    Either,
+    Flow,
+    ModelCallFlow,
+    Response,
+    Send,
+    ToolCallFlow,
+    ToolResult,
+    both,
+    of_backend,
+)
 
 __all__ = [
     "MAX_SKILLS_LOAD_WARNINGS",
@@ -117,7 +127,7 @@ class SkillsState(AgentState[Any]):
     """The gated tools that were visible in the last model call, each with its name in the skill."""
 
 
-class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
+class SkillsMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[SkillsState, Any, Any]):
     """List the skills for an agent, within a budget; it reads one when it applies.
 
     The list is part of the system prompt, in a fixed order. If not all skills fit, it describes
@@ -174,29 +184,18 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         self._listings: dict[tuple[object, ...], Listing] = {}
         self.tools = [FIND_SKILLS]
 
-    def before_agent(
+    def _load(
         self, state: SkillsState, runtime: Runtime[Any], config: RunnableConfig | None = None
-    ) -> dict[str, Any] | None:
+    ) -> Flow[dict[str, Any] | None]:
         """Load the skills when a thread begins, and what changed of them when a run does."""
         del runtime, config
         if (steps := self._look(state)) is None:
             return None
-        return self._update(state, run(steps, self._backend))
+        return self._update(state, (yield of_backend(steps, self._backend)))
 
-    async def abefore_agent(
-        self, state: SkillsState, runtime: Runtime[Any], config: RunnableConfig | None = None
-    ) -> dict[str, Any] | None:
-        """Load the skills when a thread begins, and what changed of them when a run does.
-
-        See `before_agent`.
-        """
-        del runtime, config
-        if (steps := self._look(state)) is None:
-            return None
-        return self._update(state, await arun(steps, self._backend))
+    before_agent, abefore_agent = both(_load)
 
     def _look(self, state: SkillsState) -> Steps[LoadedSkills | None] | None:
-        """Return the request to the backend; `None` for none."""
         known, seen = state.get("skills_metadata"), state.get("_skills_seen")
         is_followed = hasattr(self._backend, "glob") or hasattr(self._backend, "aglob")
         if known is None:
@@ -220,24 +219,15 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
             update["_skills_described"] = list(listing.described)
         return update
 
-    def before_model(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+    def _pin(self, state: SkillsState, runtime: Runtime[Any]) -> Flow[dict[str, Any] | None]:
         """Put the skills that were named into the conversation, each as a message of its own."""
         del runtime
         if not (names := state.get("pinned_skills")):
             return None
-        return run(pin_skills(names, _skills(state)), self._backend)
+        update: dict[str, Any] = yield of_backend(pin_skills(names, _skills(state)), self._backend)
+        return update
 
-    async def abefore_model(
-        self, state: SkillsState, runtime: Runtime[Any]
-    ) -> dict[str, Any] | None:
-        """Put the skills that were named into the conversation, each as a message of its own.
-
-        See `before_model`.
-        """
-        del runtime
-        if not (names := state.get("pinned_skills")):
-            return None
-        return await arun(pin_skills(names, _skills(state)), self._backend)
+    before_model, abefore_model = both(_pin)
 
     def modify_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Add the list of skills to the system prompt."""
@@ -266,31 +256,19 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
             self._listings[key] = known
         return known
 
-    def wrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+    def call(self, request: ModelRequest[Any]) -> Flow[Response]:
         """Add the skills to the system prompt, and the tools of those that the model has read."""
         read, names = self._read(request)
-        found = {name: resolved(self._resolver, name, request.runtime) for name in names}
-        request, update = self._shown(request, read, found)
-        return _with_update(handler(request), update)
+        found = yield self._resolving(names, request.runtime)
+        request, update = self._shown(request, read, dict(zip(names, found, strict=True)))
+        return _with_update((yield Send(request)), update)
 
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """Add the skills to the system prompt, and the tools of those that the model has read.
-
-        See `wrap_model_call`.
-        """
-        read, names = self._read(request)
-        given = [aresolved(self._resolver, name, request.runtime) for name in names]
-        found = dict(zip(names, await asyncio.gather(*given), strict=True))
-        request, update = self._shown(request, read, found)
-        return _with_update(await handler(request), update)
+    def _resolving(self, names: Sequence[str], runtime: Runtime[Any]) -> Either:
+        given = [(self._resolver, name, runtime) for name in names]
+        return Either(
+            lambda: [resolved(*one) for one in given],
+            lambda: asyncio.gather(*(aresolved(*one) for one in given)),
+        )
 
     def _read(self, request: ModelRequest[Any]) -> tuple[list[SkillMetadata], list[str]]:
         """List the skills that were read, and the names under which they ask for tools."""
@@ -307,7 +285,6 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         read: Sequence[SkillMetadata],
         found: Mapping[str, Sequence[BaseTool]],
     ) -> tuple[ModelRequest[Any], dict[str, Any]]:
-        """Return the request, and the changes of the state."""
         disclosure = disclose(read, request.tools, found)
         tools = list(disclosure.shown(request.tools))
         if self._list(request.state).is_complete:
@@ -321,29 +298,13 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
             update.pop("_skills_read", None)
         return self.modify_request(request).override(tools=tools), update
 
-    def wrap_tool_call(
-        self,
-        request: ToolCallRequest,
-        handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
-    ) -> ToolMessage | Command[Any]:
+    def tool_call(self, request: ToolCallRequest) -> Flow[ToolResult]:
         """Run a tool that a skill revealed; any other unknown one is an error."""
-        if (name := _brought_by(request)) is None:
-            return handler(request)
-        return handler(_running(request, name, resolved(self._resolver, name, get_runtime())))
-
-    async def awrap_tool_call(
-        self,
-        request: ToolCallRequest,
-        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
-    ) -> ToolMessage | Command[Any]:
-        """Run a tool that a skill revealed; any other unknown one is an error.
-
-        See `wrap_tool_call`.
-        """
-        if (name := _brought_by(request)) is None:
-            return await handler(request)
-        tools = await aresolved(self._resolver, name, get_runtime())
-        return await handler(_running(request, name, tools))
+        if (name := _brought_by(request)) is not None:
+            (tools,) = yield self._resolving([name], get_runtime())
+            request = _running(request, name, tools)
+        result: ToolResult = yield Send(request)
+        return result
 
 
 def disclosed_skill_tool_names(state: Mapping[str, object]) -> frozenset[str]:
@@ -370,14 +331,11 @@ def _skills(state: Mapping[str, Any]) -> Sequence[SkillMetadata]:
 
 
 def _row(skill: SkillMetadata) -> tuple[object, ...]:
-    """Know a skill by what is listed of it."""
     named = (skill["name"], skill["description"], skill["path"])
     return (*named, skill["license"], skill["compatibility"], *skill["allowed_tools"])
 
 
-def _with_update(
-    response: ModelResponse[Any], update: dict[str, Any]
-) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+def _with_update(response: ModelResponse[Any], update: dict[str, Any]) -> Response:
     return ExtendedModelResponse(response, Command(update=update)) if update else response
 
 

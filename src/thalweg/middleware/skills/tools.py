@@ -15,6 +15,7 @@ from langchain_core.tools import tool as as_tool
 from langgraph.runtime import Runtime
 
 from thalweg.agent.skills.format import INCLUDE_TOOLS, SkillMetadata
+from thalweg.agent.tools.ready import Tool, is_deferred, tool_name, with_deferral
 from thalweg.backends.paths import validate_path
 from thalweg.middleware.skills.pins import PINNED
 
@@ -27,8 +28,6 @@ It is called before every model call after a skill with that name was read, and 
 its tools runs. Within a thread it should return the same tools for a name, and quickly. An async
 resolver needs an agent that is called asynchronously."""
 Tools = Sequence[BaseTool | Callable[..., Any]] | SkillToolResolver | None
-_DEFERRED = "defer_loading"
-"""Key in `extras` of a tool whose schema the provider withholds until a search for it."""
 
 
 def as_resolver(tools: Tools) -> SkillToolResolver:
@@ -164,21 +163,11 @@ def include_names(skill: SkillMetadata) -> list[str]:
     return (skill.get("metadata") or {}).get(INCLUDE_TOOLS, "").split()
 
 
-def names_to_resolve(
-    read: Sequence[SkillMetadata], tools: Sequence[BaseTool | dict[str, Any]]
-) -> list[str]:
+def names_to_resolve(read: Sequence[SkillMetadata], tools: Sequence[Tool]) -> list[str]:
     """List the names that skills ask for and that are not just tools of the request."""
-    present = {name_of(one) for one in tools}
+    present = {tool_name(one) for one in tools}
     names = (name for skill in read for name in include_names(skill))
     return list(dict.fromkeys(name for name in names if name not in present))
-
-
-def name_of(one: BaseTool | dict[str, Any]) -> str | None:
-    """Name a tool of a request."""
-    if isinstance(one, BaseTool):
-        return one.name
-    function = one.get("function")
-    return one.get("name") or (function.get("name") if isinstance(function, dict) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,19 +181,20 @@ class Disclosure:
     record: dict[str, str] = field(default_factory=dict[str, str])
     """The name in a skill for each gated tool, to find it when it is called; sorted."""
 
-    def shown(
-        self, tools: Sequence[BaseTool | dict[str, Any]]
-    ) -> Sequence[BaseTool | dict[str, Any]]:
+    def shown(self, tools: Sequence[Tool]) -> Sequence[Tool]:
         """Return the tools of a request plus the visible gated ones, new ones last."""
         if not self.gated and not self.deferred:
             return tools
-        seen = [_undeferred(one) if name_of(one) in self.deferred else one for one in tools]
+        seen = [
+            with_deferral(one, deferred=False) if tool_name(one) in self.deferred else one
+            for one in tools
+        ]
         return [*seen, *(self.gated[name] for name in sorted(self.gated))]
 
 
 def disclose(
     read: Sequence[SkillMetadata],
-    tools: Sequence[BaseTool | dict[str, Any]],
+    tools: Sequence[Tool],
     resolved: Mapping[str, Sequence[BaseTool]],
 ) -> Disclosure:
     """Decide which tools the skills that were read reveal.
@@ -216,7 +206,7 @@ def disclose(
         tools: Those of the request.
         resolved: The tools for other names.
     """
-    present = {name_of(one): one for one in tools}
+    present = {tool_name(one): one for one in tools}
     gated: dict[str, BaseTool] = {}
     deferred: set[str] = set()
     record: dict[str, str] = {}
@@ -229,16 +219,9 @@ def disclose(
             if there is None:
                 gated[one.name] = one
                 record[one.name] = name
-            elif isinstance(there, BaseTool) and (there.extras or {}).get(_DEFERRED) is True:
+            elif is_deferred(there):
                 deferred.add(one.name)
     return Disclosure(gated, frozenset(deferred), dict(sorted(record.items())))
-
-
-def _undeferred(one: BaseTool | dict[str, Any]) -> BaseTool | dict[str, Any]:
-    if not isinstance(one, BaseTool):
-        return one
-    extras = {key: value for key, value in (one.extras or {}).items() if key != _DEFERRED}
-    return one.model_copy(update={"extras": extras})
 
 
 def disclosed(state: Mapping[str, object]) -> dict[str, str]:

@@ -1,8 +1,7 @@
 """`SubAgentMiddleware`: an agent hands work to agents of its own, with the tool `task`."""
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from threading import Lock, RLock
 from typing import Annotated, Any, NotRequired, cast
@@ -43,7 +42,7 @@ from thalweg.middleware.subagents.task_tool import (
     task_tool,
 )
 from thalweg.middleware.system_prompt import with_text
-from thalweg.middleware.turn.effects import listening
+from thalweg.middleware.turn.effects import Flow, ModelCallFlow, Response, Send
 
 __all__ = [
     "DEFAULT_GENERAL_PURPOSE_DESCRIPTION",
@@ -120,7 +119,7 @@ def create_sub_agent(
     return agent
 
 
-class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
+class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]):
     """Add the tool `task`, with which an agent delegates work to subagents.
 
     A subagent works in a thread of its own: it sees its task, not the conversation, and the shared
@@ -252,48 +251,21 @@ class SubAgentMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         with self._sending:
             return self._sent.pop(call_id, None)
 
-    def wrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+    def call(self, request: ModelRequest[Any]) -> Flow[Response]:
         """Add the subagents to the system prompt, and record the requested tasks in the ledger."""
-        with self._overhear() as overheard:
-            response = handler(self._introduced(request))
+        text = self.system_prompt
+        introduced = request if text is None else with_text(request, text)
+        # A fork may have to go on from what the model is sent.
+        overheard = _LastRequest() if self._forks else None
+        response = yield Send(introduced, () if overheard is None else (overheard,))
         return self._entered(request, response, overheard)
-
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """Add the subagents to the system prompt, and record the requested tasks in the ledger.
-
-        See `wrap_model_call`.
-        """
-        with self._overhear() as overheard:
-            response = await handler(self._introduced(request))
-        return self._entered(request, response, overheard)
-
-    @contextmanager
-    def _overhear(self) -> Iterator["_LastRequest | None"]:
-        """Listen to what a model is sent, where a fork may have to go on from it."""
-        if not self._forks:
-            yield None
-            return
-        overheard = _LastRequest()
-        with listening([overheard]):
-            yield overheard
-
-    def _introduced(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        return request if self.system_prompt is None else with_text(request, self.system_prompt)
 
     def _entered(
         self,
         request: ModelRequest[Any],
         response: ModelResponse[Any],
         overheard: "_LastRequest | None",
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+    ) -> Response:
         now, state = datetime.now(UTC), request.state
         known = plain(state.get("tasks"))
         tasks = abandoned_tasks(known, state["messages"], now) if known else {}
@@ -353,12 +325,10 @@ def _validated(most: object) -> int | None:
 
 
 def _named(runnable: Runnable[Any, Any], name: str) -> Runnable[Any, Any]:
-    """Return a runnable with its subagent's name in streams and traces."""
     return runnable.with_config({"metadata": {"lc_agent_name": name}, "run_name": name})
 
 
 def _line(spec: Spec) -> str:
-    """Write a subagent's line of the tool's description."""
     note = f" {prompt('task_forked_note').render()}" if spec.is_fork else ""
     return f"- {spec.name}: {spec.description}{note}"
 

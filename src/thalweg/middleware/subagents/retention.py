@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from langchain.agents.middleware.types import AgentMiddleware
@@ -16,6 +17,7 @@ from thalweg.archive import ThreadKey
 from thalweg.middleware.arguments import Owner, owner_of
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.subagents.middleware import SubAgentState
+from thalweg.middleware.turn.effects import Either, Flow, both
 from thalweg.middleware.turn.thread_names import thread_name
 
 _log = logging.getLogger("thalweg.subagents")
@@ -53,20 +55,17 @@ class SubagentRetentionMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         self._owner = owner
         self.retention = Retention.of(retention)
 
-    def after_agent(
-        self,
-        state: SubAgentState,
-        runtime: Runtime[Any],
-        config: RunnableConfig | None = None,
-    ) -> dict[str, Any] | None:
-        """Delete what is over, and note it in the ledger."""
+    def _prune(
+        self, state: SubAgentState, runtime: Runtime[Any], config: RunnableConfig | None = None
+    ) -> Flow[dict[str, Any] | None]:
+        """Delete what is over, and note it in the ledger; where nothing is, it takes no thread."""
         del runtime
-        over = self._over(state)
-        name = thread_name(config or {}, state)
+        over, name = self._over(state), thread_name(config or {}, state)
         if not over or name is None:
             return None
         now = datetime.now(UTC)
-        pruned = self._delete(ThreadKey(owner_of(self._owner, config or {}), name), over)
+        work = partial(self._delete, ThreadKey(owner_of(self._owner, config or {}), name), over)
+        pruned: dict[str, Task] = yield Either(work, partial(asyncio.to_thread, work))
         if not pruned:
             return None
         _log.info(
@@ -74,16 +73,7 @@ class SubagentRetentionMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         )
         return {"tasks": {call: _pruned(task, now) for call, task in pruned.items()}}
 
-    async def aafter_agent(
-        self,
-        state: SubAgentState,
-        runtime: Runtime[Any],
-        config: RunnableConfig | None = None,
-    ) -> dict[str, Any] | None:
-        """See `after_agent`; where nothing is over, it takes no thread."""
-        if not self._over(state):
-            return None
-        return await asyncio.to_thread(self.after_agent, state, runtime, config)
+    after_agent, aafter_agent = both(_prune)
 
     def _over(self, state: SubAgentState) -> Mapping[str, Task]:
         return plan_pruning(plain(state.get("tasks")), self.retention, datetime.now(UTC))

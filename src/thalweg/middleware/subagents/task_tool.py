@@ -35,9 +35,10 @@ from thalweg.agent.subagents.specs import Spec
 from thalweg.agent.tools.ready import ReadyTool
 from thalweg.backends.concurrency.child_files import RunningSubagent, child_of
 from thalweg.backends.concurrency.state_channel import GONE
-from thalweg.backends.protocol import BackendProtocol, WriteResult
+from thalweg.backends.protocol import BackendProtocol
 from thalweg.engine.compaction.plan import REPORT_CHARS
 from thalweg.engine.prompts import prompt
+from thalweg.middleware.turn.effects import Either, Flow, ToolResult, both
 from thalweg.middleware.turn.thread_names import child_name
 
 _log = logging.getLogger("thalweg.subagents")
@@ -92,87 +93,47 @@ class TaskToolSchema(BaseModel):
         return given
 
 
-class TaskToolOwner(Protocol):
+class _Owner(Protocol):
     """What the tool has to know of the middleware that it belongs to."""
 
-    @property
-    def specs(self) -> Mapping[str, Spec]:
-        """The subagents, by name."""
-        ...
+    specs: dict[str, Spec]
+    private_state_keys: frozenset[str]
+    max_delegations: int | None
 
     @property
-    def private_state_keys(self) -> frozenset[str]:
-        """Keys of the parent's state that no child gets."""
-        ...
+    def writable(self) -> BackendProtocol | None: ...
 
-    @property
-    def writable(self) -> BackendProtocol | None:
-        """Where a long report can be kept; `None` where there is no such place."""
-        ...
+    def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]: ...
 
-    @property
-    def max_delegations(self) -> int | None:
-        """Most calls of the tool in one run."""
-        ...
-
-    def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
-        """Return the runnable of a subagent, built at its first use."""
-        ...
-
-    def sent_before(self, call_id: str) -> list[AnyMessage] | None:
-        """Return the messages sent to the parent's model before it made a call, if available."""
-        ...
+    def sent_before(self, call_id: str) -> list[AnyMessage] | None: ...
 
 
-def task_tool(house: TaskToolOwner, description: str) -> BaseTool:
+def task_tool(house: _Owner, description: str) -> BaseTool:
     """Make the tool, sync and async, in both shapes of the call.
 
     A call is `task(description, subagent_type)`, or `task(description, prompt, subagent_type,
     max_turns)`, where the description only names the task.
     """
 
-    def task(
+    def delegate(
         description: str,
         runtime: ToolRuntime[Any, Any],
         subagent_type: str = "general-purpose",
         prompt: str = "",
         max_turns: int = 0,
-    ) -> Command[Any] | ToolMessage:
+    ) -> Flow[ToolResult]:
         run = _prepare(house, runtime, description, prompt, subagent_type, max_turns)
         if isinstance(run, ToolMessage):
             return run
         try:
             with run.files as files:
-                run_child(run.inside(files))
+                child = run.inside(files)
+                yield Either(partial(run_child, child), partial(arun_child, child))
         except BaseException as error:  # noqa: BLE001 (a run's edge; what is no failure goes on)
             return run.died(error)
-        report = run.report()
-        if place := run.place(report):
-            backend, path = place
-            report = run.cut(report, path, backend.write(path, report.answer))
-        return run.ended(report)
+        return run.ended((yield from run.shortened(run.report())))
 
-    async def atask(
-        description: str,
-        runtime: ToolRuntime[Any, Any],
-        subagent_type: str = "general-purpose",
-        prompt: str = "",
-        max_turns: int = 0,
-    ) -> Command[Any] | ToolMessage:
-        run = _prepare(house, runtime, description, prompt, subagent_type, max_turns)
-        if isinstance(run, ToolMessage):
-            return run
-        try:
-            with run.files as files:
-                await arun_child(run.inside(files))
-        except BaseException as error:  # noqa: BLE001 (as above)
-            return run.died(error)
-        report = run.report()
-        if place := run.place(report):
-            backend, path = place
-            report = run.cut(report, path, await backend.awrite(path, report.answer))
-        return run.ended(report)
-
+    task, atask = both(delegate)
     return ReadyTool(
         name=TASK,
         description=description,
@@ -183,7 +144,7 @@ def task_tool(house: TaskToolOwner, description: str) -> BaseTool:
 
 
 def _prepare(
-    house: TaskToolOwner,
+    house: _Owner,
     runtime: ToolRuntime[Any, Any],
     description: str,
     instructions: str,
@@ -236,7 +197,7 @@ def _refusal(call_id: str | None, text: str) -> ToolMessage:
 class Delegation:
     """One call of the tool: the child's run and what is made of it."""
 
-    house: TaskToolOwner
+    house: _Owner
     spec: Spec
     runtime: ToolRuntime[Any, Any]
     progress: Progress
@@ -331,12 +292,13 @@ class Delegation:
         return self._made(status, answer, files=files, limit=limit)
 
     def _made(self, status: Status, answer: str, **more: Any) -> SubagentReport:  # noqa: ANN401
+        had = self.runtime.state.get("artifacts")
         return SubagentReport(
             self.spec.name,
             self.call_id,
             status,
             answer + self.files.notices(),
-            artifacts=self._artifacts(),
+            artifacts=tuple(new_artifacts(self.progress.values or {}, had)),
             turns=self.progress.turns,
             tokens=self.progress.tokens,
             seconds=self._seconds(),
@@ -368,25 +330,20 @@ class Delegation:
         gone = changed.pop(GONE, {})
         return tuple(dict.fromkeys([*self.progress.files, *changed, *gone]))
 
-    def _artifacts(self) -> tuple[str, ...]:
-        values, had = self.progress.values or {}, self.runtime.state.get("artifacts")
-        return tuple(new_artifacts(values, had))
-
-    def place(self, report: SubagentReport) -> tuple[BackendProtocol, str] | None:
-        """Return the backend and the path for an answer that is too long to return in full.
+    def shortened(self, report: SubagentReport) -> Flow[SubagentReport]:
+        """Return a report whose answer is the beginning of a long one, which is kept in a file.
 
         A parent with a context engine gets the full answer: the engine shows an excerpt with a
-        reference.
+        reference. It is also returned in full where the file cannot be written.
         """
         backend = self.house.writable
         has_engine = self.runtime.state.get("thalweg_turn") is not None
         if backend is None or has_engine or len(report.answer) <= REPORT_CHARS:
-            return None
+            return report
         name = "".join(c if c.isalnum() or c in "-_" else "_" for c in self.call_id)
-        return backend, f"{FOLDER}/{name}-{self._began_at:%Y%m%dT%H%M%S%f}.md"
-
-    def cut(self, report: SubagentReport, path: str, written: WriteResult) -> SubagentReport:
-        """Hand over the beginning of an answer whose whole is in a file; all of it if it is not."""
+        path = f"{FOLDER}/{name}-{self._began_at:%Y%m%dT%H%M%S%f}.md"
+        asked = path, report.answer
+        written = yield Either(partial(backend.write, *asked), partial(backend.awrite, *asked))
         if written.error is not None:
             return report
         where = prompt("task_cut").render(path=path)
@@ -398,31 +355,6 @@ class Delegation:
         update = brought_back(values, self.inputs, self.house.private_state_keys) | self.changes
         if report.artifacts:
             update["artifacts"] = [*report.artifacts]
-        return self._command(report, update)
-
-    def died(self, error: BaseException) -> Command[Any]:
-        """Make a report of what a child raised, if it is the child's own failure.
-
-        Raises:
-            BaseException: It is LangGraph's way out of a step, or the run's cancellation.
-        """
-        if isinstance(error, GraphRecursionError):
-            self.progress.stopped = "steps (recursion_limit)"
-            return self.ended(self.report())
-        if isinstance(error, GraphBubbleUp) or not isinstance(error, Exception):
-            if not isinstance(error, GraphBubbleUp):
-                with suppress(RuntimeError):  # the loop that streams may be closed
-                    self._tell("task_cancelled", **self._figures())
-            raise error
-        _log.warning("subagent %s, task %s failed", self.spec.name, self.call_id, exc_info=error)
-        kind = type(error).__name__
-        answer = prompt("task_failed").render(subagent=self.spec.name, kind=kind)
-        files = self._files(None)
-        answer += footer(self.progress, files)
-        report = self._made("failed", answer, files=files, error=f"{kind}: {error}"[:500])
-        return self.ended(report)
-
-    def _command(self, report: SubagentReport, update: Mapping[str, Any]) -> Command[Any]:
         self._tell(_FINISHED[report.status], status=report.status, **self._figures())
         message = ToolMessage(
             report.answer,
@@ -445,3 +377,25 @@ class Delegation:
             entry["thread"] = self.thread
         tasks = {self.call_id: entry}
         return Command(update={**update, "messages": [message], "tasks": tasks})
+
+    def died(self, error: BaseException) -> Command[Any]:
+        """Make a report of what a child raised, if it is the child's own failure.
+
+        Raises:
+            BaseException: It is LangGraph's way out of a step, or the run's cancellation.
+        """
+        if isinstance(error, GraphRecursionError):
+            self.progress.stopped = "steps (recursion_limit)"
+            return self.ended(self.report())
+        if isinstance(error, GraphBubbleUp) or not isinstance(error, Exception):
+            if not isinstance(error, GraphBubbleUp):
+                with suppress(RuntimeError):  # the loop that streams may be closed
+                    self._tell("task_cancelled", **self._figures())
+            raise error
+        _log.warning("subagent %s, task %s failed", self.spec.name, self.call_id, exc_info=error)
+        kind = type(error).__name__
+        answer = prompt("task_failed").render(subagent=self.spec.name, kind=kind)
+        files = self._files(None)
+        answer += footer(self.progress, files)
+        report = self._made("failed", answer, files=files, error=f"{kind}: {error}"[:500])
+        return self.ended(report)

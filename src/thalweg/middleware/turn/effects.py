@@ -1,8 +1,8 @@
-"""A model call as a generator: one flow for sync and async callers.
+"""Calls of a middleware as generators: one flow for sync and async callers.
 
-A flow yields requests to a model (`Send`, `ModelRequests`) and receives the answer, or the error is
-raised at its `yield`. It calls everything else directly. Blocking work (archive, engine) moves off
-the event loop in one place, `in_thread`.
+A flow yields effects and receives what comes of each, or the error is raised at its `yield`: `Send`
+passes a request on, `Either` has a blocking and an awaited form. It calls everything else directly.
+Blocking work (archive, engine) moves off the event loop in one place, `in_thread`.
 """
 
 import asyncio
@@ -11,29 +11,32 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import wraps
+from threading import Semaphore
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from langchain.agents.middleware.types import (
-    AgentMiddleware,
-    AgentState,
     ExtendedModelResponse,
     ModelRequest,
     ModelResponse,
+    ToolCallRequest,
 )
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import ToolMessage
 from langchain_core.runnables.config import (
     RunnableConfig,
     ensure_config,
     merge_configs,
 )
+from langgraph.types import Command
 
+from thalweg.agent.tools import asking
+from thalweg.agent.tools.asking import Steps
+from thalweg.backends.protocol import BackendProtocol
 from thalweg.engine.undocumented import child_config
 
 Done = TypeVar("Done")
 Params = ParamSpec("Params")
-State = TypeVar("State", bound=AgentState[Any])
 
 LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("thalweg_loop", default=None)
 """The event loop that a flow is driven on, for work that has to ask something of it."""
@@ -43,60 +46,54 @@ UNSEEN = ("nostream", "langsmith:nostream", "thalweg:summary")
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send a request on, to the other middleware and the model."""
+    """Send a request on: to the other middleware, and to the model or the tool."""
 
-    request: ModelRequest[Any]
+    request: ModelRequest[Any] | ToolCallRequest
     callbacks: Sequence[BaseCallbackHandler] = ()
     tags: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class ModelRequests:
-    """Several concurrent requests to a model, outside of the agent's flow.
+class Either:
+    """Something to do in one of two forms."""
 
-    The result is a list with the answer to each, or with the `Exception` that it raised.
-    """
-
-    model: BaseChatModel
-    prompts: Sequence[Sequence[BaseMessage]]
-
-    @property
-    def inputs(self) -> list[LanguageModelInput]:
-        """The prompts as `batch` takes them."""
-        return [list(prompt) for prompt in self.prompts]
-
-    @property
-    def config(self) -> RunnableConfig:
-        """All at once, and unseen."""
-        return {"tags": list(UNSEEN), "max_concurrency": max(1, len(self.prompts))}
+    blocking: Callable[[], object]
+    awaited: Callable[[], Awaitable[object]]
 
 
-Effect = Send | ModelRequests
+def of_backend(
+    steps: Steps[Any], backend: BackendProtocol, slots: Semaphore | None = None
+) -> Either:
+    """Have a tool's steps run by a backend; see `asking.run`."""
+    return Either(lambda: asking.run(steps, backend, slots), lambda: asking.arun(steps, backend))
+
+
+Effect = Send | Either
 Flow = Generator[Effect, Any, Done]
-Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
-AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+Handler = Callable[[Any], Any]
+AsyncHandler = Callable[[Any], Awaitable[Any]]
+Response = ModelResponse[Any] | ExtendedModelResponse[Any]
+ToolResult = ToolMessage | Command[Any]
 
 
 def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
     """Perform a flow in this thread."""
-    result: object = None
-    failure: BaseException | None = None
-    while True:
+    steps = _Steps(flow)
+    steps.resume()
+    while steps.effect is not None:
+        result: object = None
+        failure: BaseException | None = None
         try:
-            effect = flow.send(result) if failure is None else flow.throw(failure)
-        except StopIteration as end:
-            done: Done = end.value
-            return done
-        result, failure = None, None
-        try:
-            match effect:
+            match steps.effect:
                 case Send(request, callbacks, tags) if handler:
                     with listening(callbacks, tags):
                         result = handler(request)
-                case ModelRequests(model) as ask:
-                    result = model.batch(ask.inputs, ask.config, return_exceptions=True)
+                case Either(blocking):
+                    result = blocking()
         except BaseException as error:  # noqa: BLE001 (the flow decides, a cancelled one too)
             failure = error
+        steps.resume(result, failure)
+    return steps.done
 
 
 async def arun(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
@@ -113,44 +110,63 @@ async def arun_in_thread(flow: Flow[Done], handler: AsyncHandler | None = None) 
     return await _perform(_Steps(flow), handler, in_thread)
 
 
-class FlowMiddleware(AgentMiddleware[State, Any, Any]):
-    """A middleware whose model call is a flow that does not block."""
+class ModelCallFlow(ABC):
+    """The model call of a middleware, as a flow that does not block."""
 
     @abstractmethod
-    def call(
-        self, request: ModelRequest[Any]
-    ) -> Flow[ModelResponse[Any] | ExtendedModelResponse[Any]]:
+    def call(self, request: ModelRequest[Any]) -> Flow[Response]:
         """Return the flow of a model call."""
 
-    def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Handler
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Any:  # noqa: ANN401 (a `Response`)
         """Perform `call`."""
         return run(self.call(request), handler)
 
-    async def awrap_model_call(
-        self, request: ModelRequest[Any], handler: AsyncHandler
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+    async def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Any:  # noqa: ANN401
         """Perform `call`."""
         return await arun(self.call(request), handler)
 
 
-class RequestChange(ABC):
+class RequestChange(ModelCallFlow):
     """The model call of a middleware that does no more than change the request."""
 
     @abstractmethod
     def change_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Return the request to send on."""
 
-    def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ModelResponse[Any]:
+    def call(self, request: ModelRequest[Any]) -> Flow[Response]:
         """Send the changed request on."""
-        return handler(self.change_request(request))
+        response: Response = yield Send(self.change_request(request))
+        return response
 
-    async def awrap_model_call(
-        self, request: ModelRequest[Any], handler: AsyncHandler
-    ) -> ModelResponse[Any]:
-        """Send the changed request on."""
-        return await handler(self.change_request(request))
+
+class ToolCallFlow(ABC):
+    """The tool call of a middleware, as a flow that does not block."""
+
+    @abstractmethod
+    def tool_call(self, request: ToolCallRequest) -> Flow[ToolResult]:
+        """Return the flow of a tool call."""
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Handler) -> ToolResult:
+        """Perform `tool_call`."""
+        return run(self.tool_call(request), handler)
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: AsyncHandler) -> ToolResult:
+        """Perform `tool_call`."""
+        return await arun(self.tool_call(request), handler)
+
+
+def both(flow: Callable[..., Flow[Any]]) -> tuple[Any, Any]:
+    """Return the blocking and the awaited form of a function that is a flow."""
+
+    @wraps(flow)
+    def blocking(*given: Any, **named: Any) -> Any:  # noqa: ANN401 (the flow's own)
+        return run(flow(*given, **named))
+
+    @wraps(flow)
+    async def awaited(*given: Any, **named: Any) -> Any:  # noqa: ANN401 (as above)
+        return await arun(flow(*given, **named))
+
+    return blocking, awaited
 
 
 class _Steps(Generic[Done]):
@@ -193,8 +209,8 @@ async def _perform(steps: _Steps[Done], handler: AsyncHandler | None, resume: Re
                 case Send(request, callbacks, tags) if handler:
                     with listening(callbacks, tags):
                         result = await handler(request)
-                case ModelRequests(model) as ask:
-                    result = await model.abatch(ask.inputs, ask.config, return_exceptions=True)
+                case Either(awaited=awaited):
+                    result = await awaited()
         except BaseException as error:  # noqa: BLE001 (as above; a flow that ended raises it)
             failure = error
 
@@ -224,6 +240,11 @@ async def in_thread(
         if not worker.cancelled():
             worker.exception()  # retrieved: the cancellation is raised in its place
         raise
+
+
+def off_loop(work: Callable[[], object]) -> Either:
+    """Have blocking work done: in this thread, or in a worker thread, as `in_thread` does it."""
+    return Either(work, lambda: in_thread(work))
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from thalweg.archive.threads.summaries import is_lost, source_digest, stored_sum
 from thalweg.engine.edits import Fold, PendingSummary
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
+from thalweg.middleware.request.checked_model import with_looks
 from thalweg.middleware.request.last_check import LastCheck
 from thalweg.middleware.turn.open_thread import OpenThread
 from thalweg.middleware.turn.session_pool import SessionPool
@@ -118,7 +119,6 @@ class PendingSummaries:
         return self.desk.jobs.is_running(self.open.session.key, pending.source)
 
     def _task_of(self, pending: PendingSummary) -> SummaryTask:
-        """Make the task of a pending summary again, from the archive."""
         folded = self.folded(pending.first, pending.last)
         requests = self.open.session.engine.window.record.requests
         said = (Message("user", (Text(quote.text),)) for quote in requests)
@@ -139,7 +139,10 @@ class PendingSummaries:
             request = check.request(request)
             if not self.desk.policy.prompt_caching:
                 return request
-            return marking.request(request, key, self.tariff, has_record=has_record, goes_on=False)
+            marks = marking.look(
+                request.model, key, self.tariff, has_record=has_record, goes_on=False
+            )
+            return with_looks(request, marks)
 
         alone = replace(
             summarizer, cacheable=cacheable, spent=AuxiliaryUsage(), faults=[], failures=0

@@ -179,7 +179,6 @@ class ProviderEditing:
         return ProviderEdits(kept, engine.window.tokens if asks else None)
 
     def _received_at(self) -> int | None:
-        """Return the index of the newest compaction that the target model itself wrote."""
         window = self._engine.window
         index = received_at(window)
         if index is None or is_own(window.items[index].message, listener_of(self.request)):

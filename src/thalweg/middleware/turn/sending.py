@@ -21,7 +21,7 @@ from thalweg.middleware.request.learned_limits import Ceilings, RequestSize, Siz
 from thalweg.middleware.request.message_adaptation import ASKED, BOND
 from thalweg.middleware.request.message_writer import read_state
 from thalweg.middleware.request.overflow import Overflow, overflow_of
-from thalweg.middleware.request.rejections import Rejected, Rejection, plan_repair, rejection_of
+from thalweg.middleware.request.rejections import Rejection, plan_repair, rejection_of
 from thalweg.middleware.turn.effects import Flow, Send
 from thalweg.middleware.turn.events import CustomStream, emit_rejection, made_of
 from thalweg.middleware.turn.open_thread import OpenThread
@@ -118,8 +118,7 @@ class Sending:
         if is_binding_refusal(rejection.said) and rejection.model not in self.desk.binding:
             self.desk.binding.add(rejection.model)
             _log.warning(_BINDS, rejection.model, rejection.said[:200])
-        rejected = Rejected(rejection, engine.scene(), engine.refuse_reasoning)
-        found = None if self.tried else plan_repair(rejected)
+        found = None if self.tried else plan_repair(rejection, engine)
         if found is None:
             self.rejected = rejection.said
             model, status, said = rejection.model, rejection.status, rejection.said
@@ -153,7 +152,6 @@ class Sending:
     def _observe(
         self, opened: OpenThread, response: ModelResponse[Any], boundary: RequestGuard
     ) -> None:
-        """Learn how the provider counts and what it takes, and note who answered."""
         asked, counted = boundary.model or self.model, None
         for message in response.result:
             if isinstance(message, AIMessage):
@@ -177,7 +175,6 @@ class Sending:
             _log.warning(_LEARNED, asked, _told(learned), refusals[-1].said[:200])
 
     def _calibrate(self, opened: OpenThread, asked: str, counted: int | None) -> Calibration:
-        """Learn how the model that was asked counts."""
         session, engine = opened.session, opened.session.engine
         calibration = session.calibrations.get(asked) or first_calibration(asked)
         if counted:

@@ -6,11 +6,13 @@ summary.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
 from thalweg.archive.threads.journal import AuxiliaryUsage
@@ -40,7 +42,7 @@ from thalweg.engine.wires.repairs import encodable
 from thalweg.errors import ConfigError, SummaryError
 from thalweg.middleware.request.model_limits import limits_of, model_name
 from thalweg.middleware.request.overflow import overflow_of
-from thalweg.middleware.turn.effects import UNSEEN, Flow, ModelRequests, Send
+from thalweg.middleware.turn.effects import UNSEEN, Either, Flow, Send
 
 FAILURES = 2
 """After so many times in a row that no answer came, no more is asked in this turn: each may have
@@ -55,14 +57,6 @@ SHRINKINGS = 4
 
 Unread = Callable[[int, int], Sequence[tuple[int, Message]]]
 """Reads what is folded already, from one position to another, with its positions."""
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenSummary:
-    """What a model wrote, and the position of the first message that it is of."""
-
-    first: int
-    summary: Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +109,8 @@ class Summarizer:
     failures: int = 0
     """Errors in a row."""
 
-    def summarize(
-        self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]
-    ) -> Flow[WrittenSummary | None]:
-        """Return a summary of the messages that a compaction removes, from the originals.
+    def summarize(self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]) -> Flow[Fold]:
+        """Return a compaction with a summary of the messages that it removes, from the originals.
 
         Args:
             engine: The thread's engine; the compaction is not committed.
@@ -126,13 +118,14 @@ class Summarizer:
             live: The live request as it was last sent, and later messages.
 
         Returns:
-            The summary; `None` if no model wrote a valid one.
+            The same compaction if no model wrote a valid summary.
         """
-        task = self.plan(engine, fold, live)
-        if task is None:
-            return None
-        summary = yield from self.write(task)
-        return None if summary is None else WrittenSummary(task.first, summary)
+        before, task = self.spent, self.plan(engine, fold, live)
+        summary = None if task is None else (yield from self.write(task))
+        if task is None or summary is None:
+            return fold
+        cost = self.spent.input - before.input, self.spent.output - before.output
+        return engine.joined(fold, summary, cost, first=task.first)
 
     def plan(self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]) -> SummaryTask | None:
         """Plan the summary of what a fold takes; see `summarize`.
@@ -186,7 +179,6 @@ class Summarizer:
         return merged(found) if found else None
 
     def _older(self, record: Record, tokens: int) -> list[tuple[int, Message]]:
-        """Return the compacted messages after the last summary; see `caught_up`."""
         since = first_unread(record)
         if since > record.last:
             return []
@@ -247,7 +239,6 @@ class Summarizer:
     def _transcripts(
         self, shown: Sequence[tuple[int, Message]], budget: int, room: int
     ) -> list[str]:
-        """Write messages as few enough transcripts, each of `budget` tokens or up to `room`."""
         transcripts = chunks(shown, budget, self.count)
         while len(transcripts) > MOST_CHUNKS and budget < room:
             each = sum(map(self.count, transcripts)) // MOST_CHUNKS
@@ -273,7 +264,7 @@ class Summarizer:
         custom = self.policy.summary_prompt
         texts = (ask_for(text, words=words, custom=custom) for text in transcripts)
         asked = [[HumanMessage(encodable(text))] for text in texts]
-        came: list[BaseMessage | Exception] = yield ModelRequests(model, asked)
+        came: list[BaseMessage | Exception] = yield _at_once(model, asked)
         answers, smaller = [], 0
         for text, answer in zip(transcripts, came, strict=True):
             if isinstance(answer, GraphBubbleUp):  # as above
@@ -298,7 +289,6 @@ class Summarizer:
         self.faults.append(SummaryDefect(f"failed ({type(error).__name__})", told))
 
     def _answer(self, result: Sequence[BaseMessage], model: BaseChatModel) -> list[AIMessage]:
-        """Take the answer, and note what it cost; empty where there is none."""
         answer = next((m for m in result if isinstance(m, AIMessage)), None)
         if answer is None:
             return []
@@ -306,7 +296,6 @@ class Summarizer:
         return [answer]
 
     def _read(self, answers: Sequence[AIMessage], source: SummarySource) -> list[Summary]:
-        """Parse and validate answers; skip invalid ones."""
         found: list[Summary] = []
         for answer in answers:
             meta = answer.response_metadata
@@ -319,3 +308,13 @@ class Summarizer:
                 self.faults += dropped
                 found.append(summary)
         return found
+
+
+def _at_once(model: BaseChatModel, prompts: Sequence[Sequence[BaseMessage]]) -> Either:
+    """Ask a model several things at once, unseen; the result has each answer or `Exception`."""
+    inputs: list[LanguageModelInput] = [list(prompt) for prompt in prompts]
+    config: RunnableConfig = {"tags": list(UNSEEN), "max_concurrency": max(1, len(inputs))}
+    return Either(
+        partial(model.batch, inputs, config, return_exceptions=True),
+        partial(model.abatch, inputs, config, return_exceptions=True),
+    )

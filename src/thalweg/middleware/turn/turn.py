@@ -28,8 +28,7 @@ from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.rejected import REFUSED, plan_plain
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
-from thalweg.middleware.request.cache_marks import looked_at
-from thalweg.middleware.request.checked_model import chained
+from thalweg.middleware.request.checked_model import with_looks
 from thalweg.middleware.request.guard import count_text
 from thalweg.middleware.request.merging import as_left
 from thalweg.middleware.request.message_adaptation import (
@@ -106,7 +105,6 @@ class _Turn:
         self.inserts = inserts_of(self.request)
 
     def _shelve(self) -> tuple[Sequence[Any], Sequence[Any]]:
-        """Return the tools before the messages, and those that are loaded among them."""
         policy = self.desk.policy
         if policy.defer_tools == "off":
             return self.request.tools, ()
@@ -159,7 +157,6 @@ class _Turn:
                 return
 
     def _take(self) -> None:
-        """Take the thread, and bring its log up to date with the state."""
         mark = _mark(self.request.state)
         self.open = self.desk.open(self.key, mark, self.said, self.config, self.limits.model)
         session, engine = self.open.session, self.open.session.engine
@@ -255,7 +252,6 @@ class _Turn:
     def _with_summaries(
         self, batch: Sequence[Edit], summarizer: Summarizer
     ) -> Flow[Sequence[Edit]]:
-        """Add a model's summaries of the messages that a batch removes, before it is committed."""
         if not self.desk.policy.summarize:
             return batch
         better: list[Edit] = []
@@ -267,16 +263,11 @@ class _Turn:
         return better
 
     def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
-        engine, before = self.open.session.engine, summarizer.spent
+        engine = self.open.session.engine
         live = self.open.wording.write(engine.window.items)
         if self.desk.policy.background:
             return self.pending.plan(fold, summarizer, live)
-        written = yield from summarizer.summarize(engine, fold, live)
-        if written is None:
-            return fold
-        spent = summarizer.spent
-        cost = spent.input - before.input, spent.output - before.output
-        return engine.joined(fold, written.summary, cost, first=written.first)
+        return (yield from summarizer.summarize(engine, fold, live))
 
     def _is_cold(self) -> bool:
         """Return whether a miss of the provider's cache is expected for the prefix."""
@@ -320,7 +311,6 @@ class _Turn:
                 yield Listed(one.part, tokens, one.about, places.get(one.before, -1))
 
     def _repairs(self) -> tuple[Repair, ...]:
-        """Return what is to be repaired in the request, and what was since the last turn."""
         session, check = self.open.session, self.open.last_check
         check.foresee(self._view())
         is_same_model = session.page.model == self.limits.model
@@ -372,22 +362,15 @@ class _Turn:
         return without_thinking(request) if wording.lacks_thinking else request
 
     def _cacheable(self, request: ModelRequest[Any], *, goes_on: bool = True) -> ModelRequest[Any]:
-        """Have a request checked, and marked for the provider's cache if the policy wants it."""
         request = self.open.last_check.request(request)
-        window = self.open.session.engine.window
-        also = self.editing.look(goes_on=goes_on)
-        if self.shelf is not None:
-            also = chained(self.shelf.look, also)
-        if not self.desk.policy.prompt_caching:
-            return looked_at(request, also)
-        return self.open.marking.request(
-            request,
-            self.key,
-            self.tariff,
-            has_record=window.fold is not None,
-            goes_on=goes_on,
-            also=also,
-        )
+        policy, fold = self.desk.policy, self.open.session.engine.window.fold
+        marks = None
+        if policy.prompt_caching:
+            marks = self.open.marking.look(
+                request.model, self.key, self.tariff, has_record=fold is not None, goes_on=goes_on
+            )
+        shelved = self.shelf.look if self.shelf is not None else None
+        return with_looks(request, shelved, self.editing.look(goes_on=goes_on), marks)
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
         """Return the thread to the pool for the next turn, and return the changes of the state."""

@@ -67,14 +67,8 @@ class _ModelNarrativeWriter:
 
     def __call__(self, engine: Engine, fold: Fold, line: ThreadBranch) -> Fold:
         """Return a compaction with a summary, or unchanged if the model writes no valid one."""
-        before = self._summarizer.spent
         self._summarizer.unread = partial(self._folded, engine, line)
-        written = run(self._summarizer.summarize(engine, fold, ()))
-        if written is None:
-            return fold
-        spent = self._summarizer.spent
-        cost = spent.input - before.input, spent.output - before.output
-        return engine.joined(fold, written.summary, cost, first=written.first)
+        return run(self._summarizer.summarize(engine, fold, ()))
 
     def _folded(
         self, engine: Engine, line: ThreadBranch, first: int, last: int
