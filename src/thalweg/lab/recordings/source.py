@@ -79,6 +79,11 @@ class RecordedFile:
         """All irregularities."""
         return self.file_notes + self.line_notes
 
+    @property
+    def values(self) -> list[tuple[int, Any]]:
+        """The value of each line after its number; a broken line is its own value."""
+        return [(row.line, row if isinstance(row, BrokenLine) else row.value) for row in self.lines]
+
     @cached_property
     def objects(self) -> tuple[RecordedRow, ...]:
         """The lines that are JSON objects."""
