@@ -1,15 +1,19 @@
 """Items of OpenAI's Responses: what one may hold by itself."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
 from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.openai_problems import (
     MOST_TEXT_CHARS,
+    Rule,
     empty_array,
     function_name,
+    identifier,
     image_url,
     missing,
     not_empty,
+    objects,
     text_length,
     unknown,
     wrong_type,
@@ -57,11 +61,8 @@ def is_of_model(item: Object) -> bool:
     return kind in ("reasoning", "compaction") or kind.endswith("_call")
 
 
-def item_problems(path: str, item: object) -> Iterator[RequestProblem]:
+def item_problems(path: str, item: Object) -> Iterator[RequestProblem]:
     """List what is wrong with one item."""
-    if not isinstance(item, dict):
-        yield wrong_type(path, "an object", item)
-        return
     kind = kind_of(item)
     if kind not in _FIELDS:
         if not kind:
@@ -106,14 +107,10 @@ def _content(path: str, content: object, known: tuple[str, ...]) -> Iterator[Req
     elif not isinstance(content, list):
         yield wrong_type(path, "one of an array of objects or string", content)
     else:
-        for n, part in enumerate(content):
-            yield from _part(f"{path}[{n}]", part, known)
+        yield from objects(path, content, partial(_part, known=known))
 
 
-def _part(path: str, part: object, known: tuple[str, ...]) -> Iterator[RequestProblem]:
-    if not isinstance(part, dict):
-        yield wrong_type(path, "an object", part)
-        return
+def _part(path: str, part: Object, known: tuple[str, ...]) -> Iterator[RequestProblem]:
     kind = part.get("type")
     if kind not in known:
         yield missing(f"{path}.type") if kind is None else wrong_value(path, str(kind), known)
@@ -129,11 +126,9 @@ def _part(path: str, part: object, known: tuple[str, ...]) -> Iterator[RequestPr
 
 def _call_id(path: str, item: Object) -> Iterator[RequestProblem]:
     call_id = item.get("call_id")
-    if not isinstance(call_id, str):
-        yield missing(f"{path}.call_id")
-    else:
+    if call_id == "":
         yield from not_empty(f"{path}.call_id", call_id)
-        yield from text_length(f"{path}.call_id", call_id, MOST_ID_CHARS)
+    yield from identifier(f"{path}.call_id", call_id, MOST_ID_CHARS)
 
 
 def _call(path: str, item: Object) -> Iterator[RequestProblem]:
@@ -180,15 +175,12 @@ def _tools(path: str, item: Object) -> Iterator[RequestProblem]:
     if not isinstance(tools, list):
         yield wrong_type(f"{path}.tools", "an array of objects", tools)
         return
-    for n, tool in enumerate(tools):
-        yield from tool_problems(f"{path}.tools[{n}]", tool)
+    yield from objects(f"{path}.tools", tools, tool_problems)
 
 
-def tool_problems(path: str, tool: object) -> Iterator[RequestProblem]:
+def tool_problems(path: str, tool: Object) -> Iterator[RequestProblem]:
     """List what is wrong with one tool."""
-    if not isinstance(tool, dict):
-        yield wrong_type(path, "an object", tool)
-    elif tool.get("type") == "function":
+    if tool.get("type") == "function":
         yield from function_name(f"{path}.name", tool.get("name"))
 
 
@@ -197,7 +189,7 @@ def _compaction(path: str, item: Object) -> Iterator[RequestProblem]:
         yield missing(f"{path}.encrypted_content")
 
 
-_RULES: dict[str, Callable[[str, Object], Iterator[RequestProblem]]] = {
+_RULES: dict[str, Rule] = {
     "message": _message,
     "function_call": _call,
     "function_call_output": _output,
