@@ -13,14 +13,12 @@ from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.cache import PrefixCache, RequestCharge
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
-from thalweg.lab.replay.questions import RECALL_TOKENS, goals_missing, hidden
+from thalweg.lab.replay.questions import ASK_TOKENS, RECALL_TOKENS, goals_missing, hidden
 from thalweg.lab.replay.recalling import ask
 from thalweg.lab.replay.results import OutlineLine, ReplayedCall, ReplayRun
 from thalweg.lab.replay.subject import ReplaySubject, TariffTerms
 from thalweg.lab.replay.uses import LaterUse
 
-ASK_TOKENS = 60
-"""Tokens of the call that asks for them."""
 LAYOUT_TOKENS = 64
 """Tokens by which a request may differ from one sent whole although no message changed: notes stand
 in for missing messages."""

@@ -22,9 +22,8 @@ from thalweg.engine.compaction.identifiers import identifiers
 from thalweg.engine.entries import Entry
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import as_text
-from thalweg.lab.replay.account import ASK_TOKENS
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest
-from thalweg.lab.replay.questions import RECALL_TOKENS
+from thalweg.lab.replay.questions import ASK_TOKENS, RECALL_TOKENS
 from thalweg.lab.replay.subject import ReplaySubject
 from thalweg.lab.replay.uses import LENGTH, RARE, WEIGHT
 
