@@ -30,9 +30,8 @@ class CompactionRules:
         found = 0 if cold else found - found % tariff.block
         if tokens < tariff.minimum or found < tariff.minimum:
             found = 0
-        prices = tariff.prices(tokens)
-        rest = prices.write if tokens >= tariff.minimum else prices.input
-        return found * prices.read + (tokens - found) * rest
+        kept = tokens - found if tokens >= tariff.minimum else 0
+        return tariff.charge(found, kept, tokens - found - kept)
 
     def fetch(self, need: ToolResultUse, tokens: int) -> float:
         """Price one more turn that fetches something back, by a request of so many tokens."""
