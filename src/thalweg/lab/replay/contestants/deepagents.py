@@ -11,15 +11,12 @@ from deepagents.middleware.summarization import (
     compute_summarization_defaults,
 )
 
-from thalweg.archive import Archive, ThreadKey
 from thalweg.lab.replay.contestants.agent import AgentContestant, PeerSetting
 from thalweg.lab.replay.contestants.history_files import HistoryFiles
 from thalweg.lab.replay.contestants.shelf import ReferenceArchive
 
 
-def deep_agent(
-    window: int, share: float | None, archive: Archive, key: ThreadKey
-) -> AgentContestant:
+def deep_agent(window: int, share: float | None, shelf: ReferenceArchive) -> AgentContestant:
     """Return a deep agent.
 
     Its model has a profile with the window, so that its defaults are those for a model with a
@@ -28,8 +25,7 @@ def deep_agent(
     Args:
         window: Tokens the model accepts.
         share: Share of the window at which it acts instead.
-        archive: An empty one, to search its files with.
-        key: The thread in it.
+        shelf: To search its files with.
     """
     folder = TemporaryDirectory(prefix="thalweg-deepagents-")
 
@@ -46,7 +42,7 @@ def deep_agent(
             checkpointer=setting.saver,
         )
 
-    return AgentContestant(make, window, HistoryFiles(folder, ReferenceArchive(archive, key)))
+    return AgentContestant(make, window, HistoryFiles(folder, shelf))
 
 
 def _acting_at(share: float, setting: PeerSetting, backend: FilesystemBackend) -> Any:  # noqa: ANN401
