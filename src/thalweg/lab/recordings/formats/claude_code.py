@@ -40,9 +40,9 @@ _NO_MODEL = "<synthetic>"
 def detect(source: RecordedFile) -> bool:
     """Return whether a user or assistant row wraps a message and names its session."""
     return any(
-        as_str(row.value.get("type")) in _SPEAKERS
-        and isinstance(row.value.get("message"), dict)
-        and not _MARKS.isdisjoint(row.value)
+        as_str(row.get("type")) in _SPEAKERS
+        and isinstance(row.get("message"), dict)
+        and not _MARKS.isdisjoint(row)
         for row in source.objects
     )
 
@@ -54,12 +54,12 @@ def read(source: RecordedFile) -> Recording:
     session = _ClaudeSession.of(source)
     session.info, session.of_subagent = SessionInfo(id=own), _is_of_subagent(source)
     why = {"subagents": "they are threads of their own"}
-    return session.read(source.values, NAME, AnthropicWire().read, why=why)
+    return session.read(source.lines, NAME, AnthropicWire().read, why=why)
 
 
 def _is_of_subagent(source: RecordedFile) -> bool:
     """Return whether the whole file is the thread of a subagent."""
-    spoken = [row.value for row in source.objects if as_str(row.value.get("type")) in _SPEAKERS]
+    spoken = [row for row in source.objects if as_str(row.get("type")) in _SPEAKERS]
     return all(row.get("isSidechain") is True for row in spoken)
 
 

@@ -39,9 +39,9 @@ _BARE = frozenset(
 
 def detect(source: RecordedFile) -> bool:
     """Return whether a row wraps an item, or bare items follow a header of the old form."""
-    return any(_is_wrapped(row.value) for row in source.objects) or (
-        any(_is_bare(row.value) for row in source.objects)
-        and any({"id", "timestamp"} <= row.value.keys() for row in source.objects[:1])
+    return any(map(_is_wrapped, source.objects)) or (
+        any(map(_is_bare, source.objects))
+        and any({"id", "timestamp"} <= row.keys() for row in source.objects[:1])
     )
 
 
@@ -56,7 +56,7 @@ def _is_bare(row: JsonObject) -> bool:
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording of the model's input and output; events repeat them and are skipped."""
-    return _CodexSession.of(source).read(source.values, NAME, OpenAIResponsesWire().read)
+    return _CodexSession.of(source).read(source.lines, NAME, OpenAIResponsesWire().read)
 
 
 @dataclass(slots=True)

@@ -40,8 +40,8 @@ def _rows(source: RecordedFile) -> list[tuple[int, Any]]:
     document = source.document
     if isinstance(document, dict) and "sessionId" in document:
         return list(enumerate(as_list(document.get("messages"))))
-    has_head = any({"sessionId", "projectHash"} <= row.value.keys() for row in source.objects[:1])
-    return source.values if has_head else []
+    has_head = any({"sessionId", "projectHash"} <= row.keys() for row in source.objects[:1])
+    return [*source.lines] if has_head else []
 
 
 def read(source: RecordedFile) -> Recording:
@@ -67,7 +67,7 @@ def _session(source: RecordedFile) -> SessionInfo:
     """Read what the document, or its first line and the newest answer, state of the session."""
     rows = as_objects([row for _, row in _rows(source)])
     head = as_object(source.document)
-    head = head if "messages" in head else next(iter(row.value for row in source.objects), {})
+    head = head if "messages" in head else next(iter(source.objects), {})
     titles = [title for row in (head, *rows) if (title := as_str(row.get("summary")))]
     models = [model for row in rows if (model := as_str(row.get("model")))]
     folders = as_list(head.get("directories"))

@@ -41,9 +41,9 @@ _Thread = list[tuple[int, Any]]
 
 def _threads(source: RecordedFile) -> list[_Thread]:
     document = source.document
-    rows = [row.value for row in source.objects]
+    rows = [*source.objects]
     if document is None and _is_thread(rows):
-        return [source.values]
+        return [[*source.lines]]
     if document is None or (isinstance(document, list) and not _is_thread(document)):
         return list(_of_states(document or rows))
     return list(_of_states([document]))

@@ -36,12 +36,12 @@ def is_chat_message(value: object) -> bool:
 
 def detect(source: RecordedFile) -> bool:
     """Return whether a line is a message."""
-    return any(is_chat_message(row.value) for row in source.objects)
+    return any(map(is_chat_message, source.objects))
 
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording of every message line, without the recorded agent's summaries."""
-    return _ChatRows.of(source).read(source.values, NAME, OpenAIChatWire().read)
+    return _ChatRows.of(source).read(source.lines, NAME, OpenAIChatWire().read)
 
 
 class _ChatRows(SessionRows):

@@ -24,8 +24,8 @@ _SUMMARIES = frozenset({"compaction", "branch_summary", "compactionSummary", "br
 
 def detect(source: RecordedFile) -> bool:
     """Return whether it has a header and a wrapped message, or a result in pi's form."""
-    header = any(row.value.get("type") == "session" for row in source.objects)
-    roles = {_role(row.value) for row in source.objects}
+    header = any(row.get("type") == "session" for row in source.objects)
+    roles = set(map(_role, source.objects))
     return "toolResult" in roles or (header and not roles.isdisjoint(_ROLES))
 
 
@@ -36,7 +36,7 @@ def _role(row: JsonObject) -> str:
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording of every message, in file order, abandoned branches included."""
-    return _PiSession.of(source).read(source.values, NAME, AnthropicWire().read)
+    return _PiSession.of(source).read(source.lines, NAME, AnthropicWire().read)
 
 
 @dataclass(slots=True)

@@ -25,14 +25,14 @@ _ROLES = frozenset(get_args(Role))
 def detect(source: RecordedFile) -> bool:
     """Return whether the first line is the header of the format."""
     first = next(iter(source.objects), None)
-    return first is not None and first.value.get("thalweg") == NAME
+    return first is not None and first.get("thalweg") == NAME
 
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording; `Message.line` is the line of the message."""
     rows, heads = SessionRows.of(source), 0
     messages: list[Message] = []
-    for line, value in source.values:
+    for line, value in source.lines:
         if isinstance(value, dict) and value.get("thalweg") == NAME:
             heads += 1
         elif (message := _message(value)) is not None:
