@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
+from thalweg.engine.data_files import read_table
 from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.openai_problems import (
     MOST_TEXT_CHARS,
@@ -22,25 +23,14 @@ from thalweg.testing.strict.rules.openai_problems import (
 from thalweg.testing.strict.sealing import opened
 
 MOST_ID_CHARS = 64
+Parts = dict[str, list[str]]
+"""Fields of content parts, by their type."""
 _ROLES = ("assistant", "system", "developer", "user")
-_FIELDS = {
-    "message": {"id", "role", "content", "status", "phase"},
-    "function_call": {"id", "call_id", "name", "arguments", "status", "namespace", "caller"},
-    "function_call_output": {"id", "call_id", "name", "namespace", "output", "status", "caller"},
-    "reasoning": {"id", "summary", "content", "encrypted_content", "status"},
-    "additional_tools": {"id", "role", "tools"},
-    "compaction": {"id", "encrypted_content", "created_by"},
-}
-_PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs", "compaction": "cmp"}
-_INPUT = ("input_text", "input_image", "input_file")
-_OUTPUT = ("output_text", "refusal")
-_PART_FIELDS = {
-    "input_text": {"text"},
-    "input_image": {"image_url", "detail", "file_id"},
-    "input_file": {"file_data", "file_id", "file_url", "filename", "detail"},
-    "output_text": {"text", "annotations", "logprobs"},
-    "refusal": {"refusal"},
-}
+_TABLE = read_table(__package__, "responses_items.toml")
+_FIELDS: dict[str, list[str]] = _TABLE["fields"]
+_PREFIXES: dict[str, str] = _TABLE["prefixes"]
+_INPUT: Parts = _TABLE["input"]
+_OUTPUT: Parts = _TABLE["output"]
 
 
 def kind_of(item: Object) -> str:
@@ -71,7 +61,7 @@ def item_problems(path: str, item: Object) -> Iterator[RequestProblem]:
             yield wrong_value(path, kind, tuple(_FIELDS))
         return
     yield from (
-        unknown(f"{path}.{name}") for name in sorted(item.keys() - _FIELDS[kind] - {"type"})
+        unknown(f"{path}.{name}") for name in sorted(item.keys() - {"type", *_FIELDS[kind]})
     )
     yield from _id(path, kind, item.get("id"))
     yield from _RULES[kind](path, item)
@@ -101,7 +91,7 @@ def _message(path: str, item: Object) -> Iterator[RequestProblem]:
         yield from _content(f"{path}.content", item["content"], known)
 
 
-def _content(path: str, content: object, known: tuple[str, ...]) -> Iterator[RequestProblem]:
+def _content(path: str, content: object, known: Parts) -> Iterator[RequestProblem]:
     if isinstance(content, str):
         yield from text_length(path, content, MOST_TEXT_CHARS)
     elif not isinstance(content, list):
@@ -110,12 +100,14 @@ def _content(path: str, content: object, known: tuple[str, ...]) -> Iterator[Req
         yield from objects(path, content, partial(_part, known=known))
 
 
-def _part(path: str, part: Object, known: tuple[str, ...]) -> Iterator[RequestProblem]:
+def _part(path: str, part: Object, known: Parts) -> Iterator[RequestProblem]:
     kind = part.get("type")
-    if kind not in known:
-        yield missing(f"{path}.type") if kind is None else wrong_value(path, str(kind), known)
+    if not isinstance(kind, str) or kind not in known:
+        yield (
+            missing(f"{path}.type") if kind is None else wrong_value(path, str(kind), tuple(known))
+        )
         return
-    for name in sorted(part.keys() - _PART_FIELDS[kind] - {"type"}):
+    for name in sorted(part.keys() - {"type", *known[kind]}):
         yield unknown(f"{path}.{name}")
     if kind == "input_image" and not isinstance(part.get("file_id"), str):
         yield from image_url(f"{path}.image_url", part.get("image_url"))
