@@ -206,19 +206,25 @@ class StrictProvider:
         return self._meter.measure(dialect.pieces(body), traits.inflation)
 
     def _most_bytes(self, path: str) -> int:
-        path, _ = _routed(_without_query(path))
-        dialect = self._dialects.get(path)
+        dialect, *_ = self._routed(path)
         return dialect.body_bytes if dialect is not None else _UNKNOWN_BYTES
+
+    def _routed(self, path: str) -> tuple[StrictDialect | None, Object, bool]:
+        """Return the dialect, the fields in a path of Google's, and whether only a count is due."""
+        path = path.partition("?")[0]
+        api = path.removesuffix("/count_tokens").removesuffix("/input_tokens")
+        asked = asked_at(api)
+        dialect = self._dialects.get(api if asked is None else "")
+        return dialect, asked or {}, api != path
 
     def _respond(
         self, path: str, headers: Mapping[str, str], length: int, raw: bytes
     ) -> ScriptedResponse:
         """Decide what becomes of a request, and note it."""
-        path, counts = _counted(_without_query(path))
-        path, asked = _routed(path)
-        dialect = self._dialects.get(path)
+        dialect, asked, counts = self._routed(path)
         if dialect is None:
-            return ScriptedResponse(404, {"error": {"message": f"Invalid URL (POST {path})"}})
+            message = f"Invalid URL (POST {path.partition('?')[0]})"
+            return ScriptedResponse(404, {"error": {"message": message}})
         body = _as_object(raw)
         if body is None or length > dialect.body_bytes:
             problem = RequestProblem("The body is not a JSON object.")
@@ -377,12 +383,6 @@ def _takes_system(name: str) -> bool:
     return _TAKES_SYSTEM.search(name) is not None
 
 
-def _routed(path: str) -> tuple[str, Object]:
-    """Return the dialect's path, and the fields in a path of Google's."""
-    asked = asked_at(path)
-    return (path, {}) if asked is None else ("", asked)
-
-
 def _problems(dialect: StrictDialect, body: Object, traits: RequestTraits) -> list[RequestProblem]:
     try:
         json.dumps(body, ensure_ascii=False).encode()
@@ -397,16 +397,6 @@ def _problems(dialect: StrictDialect, body: Object, traits: RequestTraits) -> li
 def _has_media(dialect: StrictDialect, body: Object) -> bool:
     messages, _ = WIRES[dialect.wire].read(dialect.items(body))
     return any(isinstance(part, Media) for message in messages for part in message.parts)
-
-
-def _without_query(path: str) -> str:
-    return path.partition("?")[0]
-
-
-def _counted(path: str) -> tuple[str, bool]:
-    """Return the API of a path, and whether it requests a count only."""
-    api = path.removesuffix("/count_tokens").removesuffix("/input_tokens")
-    return api, api != path
 
 
 def _as_object(raw: bytes) -> Object | None:
