@@ -13,6 +13,7 @@ from thalweg.lab.replay.cache import PrefixCache, RequestCharge
 from thalweg.lab.replay.oracle.folds import CompactionRules, ScheduledCompaction, cheapest
 from thalweg.lab.replay.oracle.sets import LowestPrices, OracleMessage, least_cost
 from thalweg.lab.replay.oracle.trail import ToolResultUse, Trail, TrailCall, TrailCut, sums_of
+from thalweg.lab.replay.questions import ASK_TOKENS, RECALL_TOKENS
 
 NEAR = 1e-6
 """Costs are sums of floats in another order."""
@@ -78,9 +79,6 @@ def rules(draw: st.DrawFn) -> CompactionRules:
     return CompactionRules(
         tariff=draw(tariffs()),
         limit=draw(st.sampled_from((300, 800, 10_000))),
-        ask=draw(st.sampled_from((0, 60))),
-        summary=draw(st.sampled_from((0, 100))),
-        tail=draw(st.sampled_from((None, None, 200, 500))),
     )
 
 
@@ -133,26 +131,11 @@ def onward(trail: Trail, rule: CompactionRules, walk: Walk, call: int) -> Iterat
     there = [k for k, cut in enumerate(trail.cuts) if cut.index < moment.length]
     yield charged(trail, rule, walk, moment)
     for cut in there:
-        if cut <= walk.cut or not may_fold(trail, rule, moment, there, cut):
+        if cut <= walk.cut:
             continue
-        spent = rule.summarizing(tokens_of(request(trail, walk.cut, moment)))
         folds = (*walk.folds, ScheduledCompaction(call, cut))
-        begun = replace(
-            walk, cost=walk.cost + spent, cut=cut, fetched=frozenset[int](), folds=folds
-        )
+        begun = replace(walk, cut=cut, fetched=frozenset[int](), folds=folds)
         yield charged(trail, rule, begun, moment)
-
-
-def may_fold(
-    trail: Trail, rule: CompactionRules, moment: TrailCall, there: list[int], cut: int
-) -> bool:
-    """Whether a fold may cut there: where a tail is given, at the earliest place that has it."""
-    if rule.tail is None:
-        return True
-    behind = {k: trail.sums[moment.length] - trail.sums[trail.cuts[k].index] for k in there}
-    small = [k for k in there if behind[k] <= rule.tail] or there[-1:]
-    fitting = [k for k in small if tokens_of(request(trail, k, moment)) <= rule.limit]
-    return cut == (fitting or there[-1:])[0]
 
 
 def charged(trail: Trail, rule: CompactionRules, walk: Walk, moment: TrailCall) -> Walk:
@@ -198,7 +181,7 @@ def lives(draw: st.DrawFn) -> tuple[list[OracleMessage], LowestPrices]:
     calls = draw(st.integers(1, 5))
     pieces: list[OracleMessage] = []
     for call in sorted(draw(st.lists(st.integers(0, calls - 1), max_size=6))):
-        tokens = draw(st.integers(1, 500))
+        tokens = draw(st.integers(1, 500) | st.just(2 * RECALL_TOKENS))
         least = draw(st.sampled_from((tokens, min(tokens, 4))))
         wanted = draw(st.sets(st.integers(call, calls - 1), max_size=3))
         pieces.append(OracleMessage(tokens, least, call, tuple(sorted(wanted))))
@@ -208,8 +191,6 @@ def lives(draw: st.DrawFn) -> tuple[list[OracleMessage], LowestPrices]:
         draw(st.sampled_from((0, 100, 1_000))),
         tuple(new),
         tuple(draw(st.booleans()) for _ in new),
-        ask=draw(st.sampled_from((0, 60))),
-        fetched=draw(st.sampled_from((10, 2_000))),
     )
     return pieces, life
 
@@ -238,8 +219,8 @@ def test_no_set_of_messages_is_cheaper(
             if call in piece.wanted and k not in whole | fetched:
                 fetched.add(k)
                 prices = life.tariff.prices(charge.tokens)
-                cost += prices.read * charge.tokens + prices.output * life.ask
-                cost += prices.write * (life.ask + min(piece.tokens, life.fetched))
+                cost += prices.read * charge.tokens + prices.output * ASK_TOKENS
+                cost += prices.write * (ASK_TOKENS + min(piece.tokens, RECALL_TOKENS))
     event(f"{len(fetched)} fetched")
     assert least_cost(pieces, life) <= cost + NEAR
 

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from thalweg.testing.strict.anthropic import AnthropicDialect
-from thalweg.testing.strict.exchange import brief_summary
+from thalweg.testing.strict.exchange import RequestTraits, brief_summary
 from thalweg.testing.strict.responses import ResponsesDialect
 from thalweg.testing.strict.rules.anthropic_compaction import COMPACT, COMPACTION_BETA
 from thalweg.testing.strict.rules.responses_compaction import sealed_summary
 
-HEADERS = {"anthropic-beta": COMPACTION_BETA}
+BETAS = frozenset({COMPACTION_BETA})
 BLOCK = {"type": "compaction", "content": "So far: one page."}
 USE = {"type": "tool_use", "id": "t1", "name": "fetch", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "page"}
@@ -27,9 +27,10 @@ def claude(*content: object, edit: object = None) -> dict[str, Any]:
     return {**made, "context_management": {"edits": [edit]}} if edit else made
 
 
-def said(body: dict[str, Any], headers: dict[str, str] = HEADERS) -> str:
+def said(body: dict[str, Any], betas: frozenset[str] = BETAS) -> str:
     """Return what Anthropic's dialect refuses in a body."""
-    return "\n".join(problem.message for problem in AnthropicDialect().problems(body, headers))
+    problems = AnthropicDialect().problems(body, RequestTraits(betas=betas))
+    return "\n".join(problem.message for problem in problems)
 
 
 def test_what_precedes_a_block_is_dropped() -> None:
@@ -47,38 +48,36 @@ def test_what_precedes_a_block_is_dropped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "headers", "problem"),
+    ("body", "betas", "problem"),
     [
-        (claude(BLOCK, USE), {}, "'compaction' found"),
-        (claude(USE, BLOCK), HEADERS, "tool_use_id"),  # the use is dropped, its result is not
-        (claude({**BLOCK, "content": ""}, USE), HEADERS, "at least 1 character"),
-        (claude({**BLOCK, "content": 1}, USE), HEADERS, "valid string"),
-        (claude({**BLOCK, "index": 0}, USE), HEADERS, "Extra inputs"),
-        (claude(USE, edit={"type": COMPACT}), {}, "context_management"),
-        (claude(USE, edit={"type": COMPACT, "keep": 1}), HEADERS, "keep: Extra inputs"),
+        (claude(BLOCK, USE), frozenset(), "'compaction' found"),
+        (claude(USE, BLOCK), BETAS, "tool_use_id"),  # the use is dropped, its result is not
+        (claude({**BLOCK, "content": ""}, USE), BETAS, "at least 1 character"),
+        (claude({**BLOCK, "content": 1}, USE), BETAS, "valid string"),
+        (claude({**BLOCK, "index": 0}, USE), BETAS, "Extra inputs"),
+        (claude(USE, edit={"type": COMPACT}), frozenset(), "context_management"),
+        (claude(USE, edit={"type": COMPACT, "keep": 1}), BETAS, "keep: Extra inputs"),
         (
             claude(USE, edit={"type": COMPACT, "trigger": {"type": "tool_uses", "value": 9}}),
-            HEADERS,
+            BETAS,
             "input_tokens",
         ),
         (
             claude(USE, edit={"type": COMPACT, "trigger": {"type": "input_tokens", "value": 9}}),
-            HEADERS,
+            BETAS,
             "greater than or equal to 50000",
         ),
         (
             claude(USE, edit={"type": COMPACT, "pause_after_compaction": "x"}),
-            HEADERS,
+            BETAS,
             "valid boolean",
         ),
-        (claude(USE, edit={"type": COMPACT, "instructions": 1}), HEADERS, "valid string"),
+        (claude(USE, edit={"type": COMPACT, "instructions": 1}), BETAS, "valid string"),
     ],
 )
-def test_what_anthropic_refuses(
-    body: dict[str, Any], headers: dict[str, str], problem: str
-) -> None:
+def test_what_anthropic_refuses(body: dict[str, Any], betas: frozenset[str], problem: str) -> None:
     """A header that is missing, settings out of range, what a block leaves behind."""
-    assert problem in said(body, headers)
+    assert problem in said(body, betas)
 
 
 def test_anthropic_compacts_at_the_trigger() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from thalweg.testing.strict.anthropic import AnthropicDialect
+from thalweg.testing.strict.exchange import RequestTraits
 from thalweg.testing.strict.rules.anthropic_editing import (
     EDITING_BETA,
     PLACEHOLDER,
@@ -14,7 +15,7 @@ from thalweg.testing.strict.rules.anthropic_editing import (
 )
 from thalweg.testing.strict.sealing import signature
 
-HEADERS = {"anthropic-beta": f"other, {EDITING_BETA}"}
+TRAITS = RequestTraits(betas=frozenset({"other", EDITING_BETA}))
 USES = 6
 
 
@@ -65,7 +66,7 @@ def test_the_oldest_results_are_cleared(edit: dict[str, Any], ids: list[str]) ->
     """By default above 100,000 tokens, all but three; not where too little would be gained."""
     asked = body({"type": TOOL_USES, **edit})
 
-    assert list(AnthropicDialect().problems(asked, HEADERS)) == []
+    assert list(AnthropicDialect().problems(asked, TRAITS)) == []
     assert cleared(asked) == ids
 
 
@@ -90,21 +91,25 @@ def test_reasoning_stays_where_that_is_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("edits", "headers", "said"),
+    ("edits", "traits", "said"),
     [
-        ([{"type": TOOL_USES}], {}, "context_management: Extra inputs are not permitted"),
-        ([{"type": "clear_all"}], HEADERS, "edits.0: Input should be"),
-        ([{"type": TOOL_USES, "keep": 3}], HEADERS, "edits.0.keep: Input should be"),
-        ([{"type": TOOL_USES, "keeps": 3}], HEADERS, "edits.0.keeps: Extra inputs"),
-        ([{"type": TOOL_USES, "exclude_tools": "x"}], HEADERS, "exclude_tools: Input should be"),
-        ([{"type": TOOL_USES}, {"type": THINKING}], HEADERS, "must be the first edit"),
+        (
+            [{"type": TOOL_USES}],
+            RequestTraits(),
+            "context_management: Extra inputs are not permitted",
+        ),
+        ([{"type": "clear_all"}], TRAITS, "edits.0: Input should be"),
+        ([{"type": TOOL_USES, "keep": 3}], TRAITS, "edits.0.keep: Input should be"),
+        ([{"type": TOOL_USES, "keeps": 3}], TRAITS, "edits.0.keeps: Extra inputs"),
+        ([{"type": TOOL_USES, "exclude_tools": "x"}], TRAITS, "exclude_tools: Input should be"),
+        ([{"type": TOOL_USES}, {"type": THINKING}], TRAITS, "must be the first edit"),
     ],
 )
 def test_an_invalid_request_for_it_is_refused(
-    edits: list[Any], headers: dict[str, str], said: str
+    edits: list[Any], traits: RequestTraits, said: str
 ) -> None:
     """Without the beta header, with unknown fields, in another order."""
-    problems = [*AnthropicDialect().problems(body(*edits), headers)]
+    problems = [*AnthropicDialect().problems(body(*edits), traits)]
 
     assert len(problems) == 1
     assert said in problems[0].message

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from thalweg.backends.protocol import (
     BackendProtocol,
@@ -24,6 +24,7 @@ from thalweg.engine.extras import needs_extra
 with needs_extra("thalweg.testing.backends"):
     import pytest
 
+Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
@@ -43,58 +44,41 @@ class BackendMethods:
 
     def ls(self, path: str) -> LsResult:
         """List the entries of a folder, not of folders in it; see `BackendProtocol.ls`."""
-        path = self._at(path)
-        return self._one(lambda: self.backend.ls(path), lambda: self.backend.als(path))
+        return self._one(self.backend.ls, self.backend.als, self._at(path))
 
     def read(self, path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
-        path = self._at(path)
-        return self._one(
-            lambda: self.backend.read(path, offset, limit),
-            lambda: self.backend.aread(path, offset, limit),
-        )
+        return self._one(self.backend.read, self.backend.aread, self._at(path), offset, limit)
 
     def write(self, path: str, content: str) -> WriteResult:
         """Write or replace a file, and create missing folders.
 
         See `BackendProtocol.write`.
         """
-        path = self._at(path)
-        return self._one(
-            lambda: self.backend.write(path, content), lambda: self.backend.awrite(path, content)
-        )
+        return self._one(self.backend.write, self.backend.awrite, self._at(path), content)
 
     def edit(self, path: str, old: str, new: str, *, replace_all: bool = False) -> EditResult:
         """Replace an exact text in a file that exists; see `BackendProtocol.edit`."""
-        path = self._at(path)
-        return self._one(
-            lambda: self.backend.edit(path, old, new, replace_all),
-            lambda: self.backend.aedit(path, old, new, replace_all),
-        )
+        both = self.backend.edit, self.backend.aedit
+        return self._one(*both, self._at(path), old, new, replace_all)
 
     def delete(self, path: str) -> DeleteResult:
         """See `BackendProtocol.delete`; skips the test where that is not supported."""
-        path = self._at(path)
         if not supports_delete(self.backend):
             pytest.skip("this backend deletes nothing")
-        return self._one(lambda: self.backend.delete(path), lambda: self.backend.adelete(path))
+        return self._one(self.backend.delete, self.backend.adelete, self._at(path))
 
     def grep(
         self, text: str, path: str = "", glob: str | None = None, max_count: int | None = None
     ) -> GrepResult:
         """Find the lines that contain a text; see `BackendProtocol.grep`."""
-        path = self._at(path) or "/"
-        return self._one(
-            lambda: self.backend.grep(text, path, glob, max_count=max_count),
-            lambda: self.backend.agrep(text, path, glob, max_count=max_count),
-        )
+        both = self.backend.grep, self.backend.agrep
+        return self._one(*both, text, self._at(path) or "/", glob, max_count=max_count)
 
     def glob(self, pattern: str, path: str = "") -> GlobResult:
         """Find files, and never folders, by their paths; see `BackendProtocol.glob`."""
-        path = self._at(path) or "/"
-        return self._one(
-            lambda: self.backend.glob(pattern, path), lambda: self.backend.aglob(pattern, path)
-        )
+        both = self.backend.glob, self.backend.aglob
+        return self._one(*both, pattern, self._at(path) or "/")
 
     def upload(self, files: Iterable[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """Write bytes to many paths; return one result for each, in their order.
@@ -102,9 +86,7 @@ class BackendMethods:
         See `BackendProtocol.upload_files`.
         """
         named = [(self._at(path), content) for path, content in files]
-        return self._one(
-            lambda: self.backend.upload_files(named), lambda: self.backend.aupload_files(named)
-        )
+        return self._one(self.backend.upload_files, self.backend.aupload_files, named)
 
     def download(self, *paths: str) -> list[FileDownloadResponse]:
         """Return the bytes of many files; one result for each, in their order.
@@ -112,10 +94,7 @@ class BackendMethods:
         See `BackendProtocol.download_files`.
         """
         named = [self._at(path) for path in paths]
-        return self._one(
-            lambda: self.backend.download_files(named),
-            lambda: self.backend.adownload_files(named),
-        )
+        return self._one(self.backend.download_files, self.backend.adownload_files, named)
 
     def content(self, path: str) -> str:
         """Read a whole text, as it is in the file."""
@@ -139,6 +118,10 @@ class BackendMethods:
         return f"{self.home}{path}" if path.startswith("/") or not path else path
 
     def _one(
-        self, blocking: Callable[[], Result], awaited: Callable[[], Coroutine[None, None, Result]]
+        self,
+        blocking: Callable[Given, Result],
+        awaited: Callable[Given, Coroutine[None, None, Result]],
+        *args: Given.args,
+        **named: Given.kwargs,
     ) -> Result:
-        return asyncio.run(awaited()) if self.awaited else blocking()
+        return asyncio.run(awaited(*args, **named)) if self.awaited else blocking(*args, **named)

@@ -3,10 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
-from thalweg.backends.protocol import (
-    BackendProtocol,
-    supports_delete,
-)
+from thalweg.backends.protocol import BackendProtocol, supports_delete
 from thalweg.engine.extras import needs_extra
 from thalweg.testing.backend_methods import BackendMethods
 

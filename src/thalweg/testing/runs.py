@@ -6,12 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from thalweg.engine.extras import needs_extra
-from thalweg.errors import (
-    BusyError,
-    ClaimLostError,
-    NoSuchRunError,
-    RunExistsError,
-)
+from thalweg.errors import BusyError, ClaimLostError, NoSuchRunError, RunExistsError
 from thalweg.server.runs.base import ENDED, Claim, Draft, Event, RunKey
 from thalweg.server.runs.journal import Journal
 

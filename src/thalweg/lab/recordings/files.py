@@ -174,7 +174,7 @@ def _sessions(source: RecordedFile) -> dict[str, RecordedFile]:
     if (known := format_of(source)) is not None:
         return _named(source, known.split(source.document))
     listed = source.document if isinstance(source.document, list) else None
-    values = [row.value for row in source.objects] if listed is None else listed
+    values = source.objects if listed is None else listed
     if not any(format_of(_alone(source.name, value)) for value in values[:_MOST_THREADS]):
         return {}
     return _named(source, _split_each(source.name, values))

@@ -23,13 +23,9 @@ BUSY_TIMEOUT_S = 5.0
 def sessions_in(path: Path) -> list[Path]:
     """Return the addresses of the sessions in a database of opencode, the oldest first.
 
-    Any other file is returned unchanged.
-
     Raises:
         RecordingError: The database cannot be read.
     """
-    if path.name != DATABASE:
-        return [path]
     with _opened(path) as db:
         rows = db.execute("SELECT id FROM session ORDER BY time_created, id").fetchall()
     return [path.with_name(f"{DATABASE}#{session}") for (session,) in rows]

@@ -5,23 +5,16 @@ its provider object (line, id, time, usage, author) override what the wire read.
 """
 
 import json
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 from thalweg.engine.entries import Kind, Message, Text, Usage
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import to_json
 from thalweg.lab.recordings.base import RecordedCompaction, Recording, SessionInfo
-from thalweg.lab.recordings.source import (
-    NOTED_CHARS,
-    BrokenLine,
-    JsonObject,
-    RecordedFile,
-    RecordedRow,
-)
+from thalweg.lab.recordings.source import NOTED_CHARS, BrokenLine, JsonObject, RecordedFile
 
 RECORDED_SUMMARY = "recorded_summary"
 """Code of a note: the recorded agent's own summary of a compaction, which is dropped."""
@@ -40,7 +33,7 @@ class LogFormat:
     """Short description of what identifies a file of this format."""
     detect: Callable[[RecordedFile], bool]
     read: Callable[[RecordedFile], Recording]
-    """Loses no line: `odd_row` for a row in another form, a broken line as it is, and the notes of
+    """Loses no line: `SessionRows.odd` for a row in another form or a broken line, and the notes of
     the file first."""
     split: Callable[[JsonObject], Iterable[tuple[str, JsonObject]]] = lambda _: ()
     """Yields the sessions of a document that may have several: each with its name."""
@@ -61,76 +54,86 @@ class Recorded:
 
 
 @dataclass(slots=True)
-class SessionRows(ABC):
+class SessionRows:
     """The rows of a session's log that were processed so far."""
 
+    name: str
+    """Name of the recording."""
     notes: list[Note]
+    """Irregularities found so far."""
     items: list[Recorded | BrokenLine] = field(default_factory=list)
+    """Objects from the rows, in order."""
     skipped: Counter[str] = field(default_factory=Counter)
+    """Counts of rows that are no messages in this format, by kind."""
     info: SessionInfo = field(default_factory=SessionInfo)
     compactions: list[RecordedCompaction] = field(default_factory=list)
 
-    @abstractmethod
-    def take(self, row: RecordedRow | BrokenLine) -> None:
-        """Process the next row."""
+    @classmethod
+    def of(cls, source: RecordedFile) -> Self:
+        """Begin with the irregularities of a file."""
+        return cls(source.name, list(source.notes))
+
+    def take(self, line: int, row: JsonObject) -> None:
+        """Process the next row that is an object; it is a provider object unless overridden."""
+        self.items.append(Recorded(line, row))
 
     def read(
         self,
-        source: RecordedFile,
+        rows: Iterable[tuple[int, Any]],
         log_format: str,
         wire: Read,
         *,
         why: Mapping[str, str] | None = None,
     ) -> Recording:
-        """Process all rows of a file; return its recording, as `as_recording` does."""
-        for row in source.lines:
-            self.take(row)
-        return as_recording(
-            source.name,
-            log_format,
-            wire,
-            self.items,
-            notes=self.notes,
-            skipped=self.skipped,
-            why=why,
-            session=self.info,
-            compactions=self.compactions,
+        """Process rows with their lines, and return the recording; see `recording`."""
+        for line, row in rows:
+            if isinstance(row, dict):
+                self.take(line, row)
+            else:
+                self.odd(line, row)
+        return self.recording(log_format, wire, why=why)
+
+    def recording(
+        self, log_format: str, wire: Read, *, why: Mapping[str, str] | None = None
+    ) -> Recording:
+        """Parse the provider objects with their wire, and note irregularities.
+
+        Args:
+            log_format: Format of the file.
+            wire: Parses the objects.
+            why: Reasons for skipping a kind of row, if it is not obvious.
+        """
+        messages, read_notes = _through_wire(wire, self.items)
+        told = (*self.notes, *left_out(self.skipped, why), *read_notes, *pairing_notes(messages))
+        return Recording(
+            self.name, log_format, tuple(messages), told, self.info, tuple(self.compactions)
         )
 
+    def odd(self, line: int, value: object) -> BrokenLine:
+        """Keep a row in no supported form as broken, and note it if it is valid JSON."""
+        if not isinstance(value, BrokenLine):
+            text = to_json(value)
+            note = f"not a row of this format: {text[:NOTED_CHARS]}"
+            self.notes.append(Note(line, "odd_row", note))
+            value = BrokenLine(line, text)
+        self.items.append(value)
+        return value
 
-def as_recording(
-    name: str,
-    log_format: str,
-    read: Read,
-    items: Sequence[Recorded | BrokenLine],
-    *,
-    notes: Sequence[Note],
-    skipped: Counter[str] | None = None,
-    why: Mapping[str, str] | None = None,
-    session: SessionInfo = SessionInfo(),  # noqa: B008 (frozen)
-    compactions: Sequence[RecordedCompaction] = (),
-) -> Recording:
-    """Parse the provider objects of a log with their wire, and note irregularities.
+    def note_summary(self, line: int, size: int) -> None:
+        """Note a summary of the recorded agent, which a replay does not use."""
+        note = f"the recorded agent's own summary, {size} characters"
+        self.notes.append(Note(line, RECORDED_SUMMARY, note))
 
-    Args:
-        name: Name of the recording.
-        log_format: Format of the file.
-        read: Parses the objects of the wire.
-        items: Objects from the rows, in order.
-        notes: Irregularities found so far.
-        skipped: Counts of rows that are no messages in this format, by kind.
-        why: Reasons for skipping a kind of row, if it is not obvious.
-        session: What the rows state about the session.
-        compactions: Those that the rows state, oldest first.
-    """
-    messages, read_notes = through_wire(read, items)
-    told = (*notes, *left_out(skipped or Counter(), why), *read_notes, *pairing_notes(messages))
-    return Recording(
-        name, log_format, tuple(messages), told, session=session, compactions=tuple(compactions)
-    )
+    def compacted(
+        self, line: int, summary: str, at: str, *, trigger: str = "", before: object = None
+    ) -> None:
+        """Note a compaction of the recorded agent, and its summary."""
+        self.note_summary(line, len(summary))
+        tokens = before if isinstance(before, int) else 0
+        self.compactions.append(RecordedCompaction(line, at, trigger, tokens, summary))
 
 
-def through_wire(
+def _through_wire(
     read: Read, items: Sequence[Recorded | BrokenLine]
 ) -> tuple[list[Message], list[Note]]:
     """Parse the provider objects of a log with their wire, in order.
@@ -142,36 +145,27 @@ def through_wire(
     """
     good = [item for item in items if isinstance(item, Recorded)]
     told, wire_notes = read([item.raw for item in good])
-    notes = [_with_line(note, good) for note in wire_notes]
-    own = {id(item.raw): index for index, item in enumerate(good)}
-    parts = _Parted(good)
-    for message in told:
-        parts.place(message, own)
+    of_items = iter(_by_item(told, good))
     messages: list[Message] = []
-    position = 0
     for item in items:
         if isinstance(item, Recorded):
-            messages += parts.of[position]
-            position += 1
+            messages += next(of_items)
         elif told:
             messages.append(broken_message(item))
-    return _named(messages), notes
+    return _named(messages), [_with_line(note, good) for note in wire_notes]
 
 
-class _Parted:
-    """The parsed messages, grouped by their item."""
-
-    def __init__(self, items: Sequence[Recorded]) -> None:
-        self.of: list[list[Message]] = [[] for _ in items]
-        self._items = items
-        self._last = 0
-
-    def place(self, message: Message, own: Mapping[int, int]) -> None:
+def _by_item(told: Iterable[Message], items: Sequence[Recorded]) -> list[list[Message]]:
+    """Group parsed messages by their item; one without an origin belongs to the item before."""
+    own = {id(item.raw): index for index, item in enumerate(items)}
+    grouped: list[list[Message]] = [[] for _ in items]
+    index = 0
+    for message in told:
         raws = message.origin.raws if message.origin else ()
-        index = next((own[id(raw)] for raw in raws if id(raw) in own), self._last)
-        self._last = index
-        first = not any(before.role == message.role for before in self.of[index])
-        self.of[index].append(_laid_over(message, self._items[index], first=first))
+        index = next((own[id(raw)] for raw in raws if id(raw) in own), index)
+        first = not any(before.role == message.role for before in grouped[index])
+        grouped[index].append(_laid_over(message, items[index], first=first))
+    return grouped
 
 
 def _laid_over(message: Message, item: Recorded, *, first: bool) -> Message:
@@ -216,18 +210,6 @@ def left_out(rows: Counter[str], why: Mapping[str, str] | None = None) -> list[N
     ]
 
 
-def summary_note(line: int, size: int) -> Note:
-    """Return a note for a summary of the recorded agent, which a replay does not use."""
-    return Note(line, RECORDED_SUMMARY, f"the recorded agent's own summary, {size} characters")
-
-
-def odd_row(line: int, value: object, notes: list[Note]) -> BrokenLine:
-    """Return a row of valid JSON in no supported form as broken, and note it."""
-    text = to_json(value)
-    notes.append(Note(line, "odd_row", f"not a row of this format: {text[:NOTED_CHARS]}"))
-    return BrokenLine(line, text)
-
-
 _HARNESS = (
     "<local-command-",
     "<bash-stdout>",
@@ -262,6 +244,27 @@ def who_wrote(raw: Mapping[str, Any]) -> Kind:
 def as_str(value: object) -> str:
     """Return a string unchanged, and anything else as an empty one."""
     return value if isinstance(value, str) else ""
+
+
+def as_object(value: object) -> JsonObject:
+    """Return a JSON object unchanged, and anything else as an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """Return a list unchanged, and anything else as an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def as_objects(value: object) -> list[JsonObject]:
+    """Return the JSON objects of a list; none of anything else."""
+    return [one for one in as_list(value) if isinstance(one, dict)]
+
+
+def chat_call(call_id: object, name: object, arguments: str) -> JsonObject:
+    """Return a tool call as OpenAI's Chat Completions has it."""
+    function = {"name": name, "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
 
 
 def as_text(value: object) -> str:

@@ -1,6 +1,7 @@
 """The sessions that coding agents store on a machine."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from thalweg.errors import RecordingError
@@ -54,14 +55,5 @@ def _found(home: Path, subagents: bool) -> Iterator[tuple[int, Path]]:  # noqa: 
 
 
 def _matches(folder: Path, pattern: str) -> Iterator[Path]:
-    found = folder.glob(pattern)
-    while True:
-        try:
-            path = next(found)
-        except StopIteration:
-            return
-        except OSError:
-            # An error ends the generator: the rest of this folder cannot be listed.
-            return
-        if path.is_file():
-            yield path
+    with suppress(OSError):  # the rest of this folder cannot be listed
+        yield from filter(Path.is_file, folder.glob(pattern))

@@ -44,19 +44,15 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89abAB-fF]")
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedRow:
-    """One JSON value and the line it begins on."""
-
-    line: int
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
 class BrokenLine:
     """A line, or the rest of one, that is no JSON."""
 
     line: int
     text: str
+
+
+RecordedRow = tuple[int, Any]
+"""A value, JSON or a `BrokenLine`, after the number of the line it begins on."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +63,7 @@ class RecordedFile:
     text: str
     document: Any
     """The JSON value of the whole text; `None` if it is not one."""
-    lines: tuple[RecordedRow | BrokenLine, ...]
+    lines: tuple[RecordedRow, ...]
     """The text as JSON Lines; empty for a document that spans several lines."""
     file_notes: tuple[Note, ...] = ()
     """Irregularities of the file as a whole."""
@@ -80,13 +76,9 @@ class RecordedFile:
         return self.file_notes + self.line_notes
 
     @cached_property
-    def objects(self) -> tuple[RecordedRow, ...]:
-        """The lines that are JSON objects."""
-        return tuple(
-            row
-            for row in self.lines
-            if isinstance(row, RecordedRow) and isinstance(row.value, dict)
-        )
+    def objects(self) -> tuple[JsonObject, ...]:
+        """The JSON objects among the lines."""
+        return tuple(value for _, value in self.lines if isinstance(value, dict))
 
 
 def open_source(path: Path) -> RecordedFile:
@@ -108,9 +100,9 @@ def open_source(path: Path) -> RecordedFile:
 
 def without_open_line(source: RecordedFile) -> RecordedFile:
     """Drop a last line that is no JSON and has no line feed: it is still being written."""
-    if source.text.endswith("\n") or not source.lines or isinstance(source.lines[-1], RecordedRow):
+    last, value = source.lines[-1] if source.lines else (-1, None)
+    if source.text.endswith("\n") or not isinstance(value, BrokenLine):
         return source
-    last = source.lines[-1].line
     notes = tuple(note for note in source.line_notes if note.line != last)
     return replace(source, lines=source.lines[:-1], line_notes=notes)
 
@@ -127,7 +119,7 @@ def take_apart(name: str, text: str, notes: Sequence[Note] = (), *, path: str = 
     constants: list[str] = []
     document = _document(text, constants)
     if document is not None and "\n" in text.strip():
-        lines: list[RecordedRow | BrokenLine] = []
+        lines: list[RecordedRow] = []
         if constants:
             line_notes.append(_no_number(-1, constants))
     else:
@@ -236,7 +228,7 @@ def _document(text: str, constants: list[str]) -> Any:  # noqa: ANN401 (any JSON
     return None if _is_too_deep(text, document) else document
 
 
-def _lines(text: str, notes: list[Note]) -> Iterator[RecordedRow | BrokenLine]:
+def _lines(text: str, notes: list[Note]) -> Iterator[RecordedRow]:
     lines = text.split("\n")
     for number, line in enumerate(lines):
         bare = line.strip(" \t\r\0")
@@ -247,9 +239,7 @@ def _lines(text: str, notes: list[Note]) -> Iterator[RecordedRow | BrokenLine]:
             yield from _values(number, bare, notes, "truncated_line" if last else "broken_json")
 
 
-def _values(
-    number: int, line: str, notes: list[Note], if_broken: str
-) -> Iterator[RecordedRow | BrokenLine]:
+def _values(number: int, line: str, notes: list[Note], if_broken: str) -> Iterator[RecordedRow]:
     """Yield the JSON values on one line: usually one, several if lines were glued together."""
     constants: list[str] = []
     decoder = json.JSONDecoder(parse_constant=_constant(constants))
@@ -260,14 +250,14 @@ def _values(
             value, at = decoder.raw_decode(line, at)
         except (ValueError, RecursionError):
             notes.append(Note(number, if_broken, f"no JSON: {line[at : at + NOTED_CHARS]}"))
-            yield BrokenLine(number, line[at:])
+            yield number, BrokenLine(number, line[at:])
             break
         if _is_too_deep(line, value):
             notes.append(Note(number, "nested_too_deeply", line[begin : begin + NOTED_CHARS]))
-            yield BrokenLine(number, line[begin:])
+            yield number, BrokenLine(number, line[begin:])
             break
         found += 1
-        yield RecordedRow(number, value)
+        yield number, value
         while at < len(line) and line[at] in " \t\r,\0":
             at += 1
     if found > 1:

@@ -8,19 +8,16 @@ from thalweg.engine.edits import forecast_of, main_reason
 from thalweg.engine.entries import Entry
 from thalweg.engine.pricing.savings import ChargedRequest, RequestChanges, Savings
 from thalweg.engine.tokens import Counter, exact_counter
-from thalweg.engine.transcript import speaker
+from thalweg.engine.transcript import as_text, speaker
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.cache import PrefixCache, RequestCharge
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
-from thalweg.lab.replay.questions import RECALL_TOKENS, goals_missing, hidden
-from thalweg.lab.replay.recalling import ask
-from thalweg.lab.replay.results import OutlineLine, ReplayedCall, ReplayRun
+from thalweg.lab.replay.questions import ASK_TOKENS, RECALL_TOKENS, goals_missing, hidden
+from thalweg.lab.replay.results import NeedleRecall, OutlineLine, ReplayedCall, ReplayRun
 from thalweg.lab.replay.subject import ReplaySubject, TariffTerms
 from thalweg.lab.replay.uses import LaterUse
 
-ASK_TOKENS = 60
-"""Tokens of the call that asks for them."""
 LAYOUT_TOKENS = 64
 """Tokens by which a request may differ from one sent whole although no message changed: notes stand
 in for missing messages."""
@@ -176,14 +173,9 @@ class Account:
         return prices.read * tokens + asked
 
     def _summarizing(self, summary: Summarizing) -> float:
-        prices = self.terms.tariff.prices(summary.tokens)
-        plain = summary.tokens - summary.cached - summary.written
-        return (
-            summary.cached * prices.read
-            + summary.written * prices.write
-            + plain * prices.input
-            + summary.output * prices.output
-        )
+        tariff, plain = self.terms.tariff, summary.tokens - summary.cached - summary.written
+        read = tariff.charge(summary.cached, summary.written, plain)
+        return read + summary.output * tariff.prices(summary.tokens).output
 
     def close(self, final: PeerRequest, contestant: Contestant) -> ReplayRun:
         """Sum up, with the request that the thread's next call would be.
@@ -219,7 +211,7 @@ class Account:
             cost_with_faults=cost + self.fault_cost,
             savings=tuple(self.savings.lines()),
             cost_beyond=self.savings.beyond,
-            recall=ask(questions.needles, contestant, entries, final.items, self.count),
+            recall=self._recall(final.items, contestant),
             goals_verbatim=len(questions.goals) - len(missing),
             goals_lost=len(missing),
             goals_missing=tuple(goal.quote for goal in missing),
@@ -228,6 +220,25 @@ class Account:
             unrecoverable_bytes=sum(e.size_bytes for e in gone if not contestant.holds(e.position)),
             notes=tuple(f"line {note.line + 1}: {note.text}" for note in recording.notes),
         )
+
+    def _recall(self, items: Sequence[WindowItem], contestant: Contestant) -> NeedleRecall:
+        """Look for each needle: in the context, by one recall with its words, by further steps."""
+        context = "\n".join(as_text(item.message) for item in items)
+        inline = search = tokens = 0
+        steps: list[int] = []
+        for needle in self.subject.questions.needles:
+            if needle.answer in context:
+                inline += 1
+                continue
+            brought = contestant.recall(needle.question)
+            tokens += self.count(brought)
+            if needle.answer in brought:
+                search += 1
+                continue
+            entries = self.subject.entries
+            at = next((e.position for e in entries if e.message.line == needle.line), -1)
+            steps.append(contestant.steps(needle, at, f"{context}\n{brought}"))
+        return NeedleRecall(inline, search, len(steps), tuple(steps), tokens)
 
 
 def _unnamed(broke_at: int) -> str:

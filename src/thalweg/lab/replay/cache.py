@@ -138,9 +138,7 @@ class PrefixCache:
             kept = path.tokens[marked[-1]] if marked else 0
         tokens = path.tokens[-1]
         written = kept - cached if kept >= self.tariff.minimum else 0
-        price = self.tariff.prices(tokens)
-        plain = tokens - cached - written
-        cost = cached * price.read + written * price.write + plain * price.input
+        cost = self.tariff.charge(cached, written, tokens - cached - written)
         return RequestCharge(tokens, cached, written, cost, broke)
 
     def _prefixes(self, items: Sequence[WindowItem], same: int, beside: int) -> _Prefixes:

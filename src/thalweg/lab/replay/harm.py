@@ -18,15 +18,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from thalweg.engine.compaction.identifiers import identifiers
 from thalweg.engine.entries import Entry
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import as_text
-from thalweg.lab.replay.account import ASK_TOKENS
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest
-from thalweg.lab.replay.questions import RECALL_TOKENS
+from thalweg.lab.replay.questions import ASK_TOKENS, RECALL_TOKENS
 from thalweg.lab.replay.subject import ReplaySubject
-from thalweg.lab.replay.uses import LENGTH, RARE, WEIGHT
+from thalweg.lab.replay.uses import LENGTH, RARE, telling_names
 
 Way = Literal["edits", "mentions", "reads"]
 """How a later turn uses content: it replaces this very text in a file, repeats an identifier that
@@ -79,7 +77,7 @@ def find_needs(subject: ReplaySubject) -> Iterator[ContentNeed]:
     said: dict[str, list[int]] = {}
     entries = subject.entries
     for entry in entries:
-        names = _names(entry)
+        names = sorted(telling_names(entry))
         if entry.message.role == "assistant":
             yield from _mentions(entry, names, said, entries)
             yield from _edits(entry, entries)
@@ -108,11 +106,6 @@ def kind_of(entry: Entry) -> Kind:
 
 
 _OF_ACTION: dict[str, Kind] = {"search": "listing", "run": "command", "write": "own edit"}
-
-
-def _names(entry: Entry) -> list[str]:
-    found = identifiers(as_text(entry.message))
-    return sorted({name for weight, name in found if weight >= WEIGHT and len(name) >= LENGTH})
 
 
 def _mentions(

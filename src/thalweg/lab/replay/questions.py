@@ -19,6 +19,8 @@ from thalweg.lab.recordings.base import Recording
 
 RECALL_TOKENS = 2_000
 """Most tokens of one recall."""
+ASK_TOKENS = 60
+"""Tokens of the call that asks for them."""
 
 
 @dataclass(frozen=True, slots=True)

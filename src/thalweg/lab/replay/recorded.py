@@ -7,7 +7,7 @@ from thalweg.engine.entries import Usage
 from thalweg.errors import RecordingError
 from thalweg.lab.recordings.base import RecordedCompaction
 from thalweg.lab.replay.questions import Goal
-from thalweg.lab.replay.results import NeedleRecall, ReplayedCall, ReplayRun
+from thalweg.lab.replay.results import ReplayedCall, ReplayRun
 from thalweg.lab.replay.subject import ReplaySubject, TariffTerms
 
 RECORDED = "recorded"
@@ -55,20 +55,14 @@ def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> Rep
         calls=calls,
         outlines=((),),
         summaries=len(starts),
-        summary_input_tokens=0,
-        summary_output_tokens=0,
         beside_tokens=beside,
         cost=cost,
         cost_unmanaged=terms.cost_unmanaged,
-        faults_recoverable=0,
-        faults_lost=0,
         cost_with_faults=cost,
-        recall=NeedleRecall(),
         goals_verbatim=len(goals) - len(lost),
         goals_lost=len(lost),
         goals_missing=lost,
         evicted_tokens=sum(entry.tokens for entry in gone),
-        unread_evicted_tokens=0,
         unrecoverable_bytes=sum(entry.size_bytes for entry in gone),
     )
 
@@ -93,7 +87,6 @@ def _without(usage: Usage, beside: int) -> Usage:
 def _call(
     turn: int, position: int, usage: Usage, terms: TariffTerms, *, broke: bool
 ) -> ReplayedCall:
-    prices = terms.tariff.prices(usage.input)
     plain = max(0, usage.input - usage.cached - usage.written)
     return ReplayedCall(
         turn=turn + 1,
@@ -101,15 +94,9 @@ def _call(
         tokens=usage.input,
         cached=usage.cached,
         written=usage.written,
-        cost=usage.cached * prices.read + usage.written * prices.write + plain * prices.input,
+        cost=terms.tariff.charge(usage.cached, usage.written, plain),
         cold=position in terms.cold,
         broke_at=0 if broke else -1,
-        edits=(),
-        faults=0,
-        engine_ms=0.0,
-        outline=0,
-        length=0,
-        problems=(),
     )
 
 

@@ -40,15 +40,15 @@ class ReplayedCall:
     """Whether the cache had expired since the call before."""
     broke_at: int
     """Index of the first message that differs from the request before; -1 when none does."""
-    edits: tuple[Edit, ...]
+    edits: tuple[Edit, ...] = ()
     """Made for this call."""
-    faults: int
-    engine_ms: float
-    outline: int
+    faults: int = 0
+    engine_ms: float = 0.0
+    outline: int = 0
     """Which of `ReplayRun.outlines` this request is the beginning of."""
-    length: int
+    length: int = 0
     """How many messages it had."""
-    problems: tuple[str, ...]
+    problems: tuple[str, ...] = ()
     """Why a provider would reject it."""
 
 
@@ -110,27 +110,27 @@ class ReplayRun:
     """Dollars for a million units of `cost`; `None` where the tariff is not in dollars."""
     summaries: int
     """Calls of a summarizer."""
-    summary_input_tokens: int
-    summary_output_tokens: int
+    summary_input_tokens: int = 0
+    summary_output_tokens: int = 0
     beside_tokens: int
     """What the policy's own prompt and tools add to a request; in no cost."""
     cost: float
     cost_unmanaged: float
-    faults_recoverable: int
-    faults_lost: int
+    faults_recoverable: int = 0
+    faults_lost: int = 0
     cost_with_faults: float
     savings: tuple[Saving, ...] = ()
     """What each change was expected to save, and what it did."""
     cost_beyond: float = 0.0
     """How much of `cost_unmanaged` is for tokens over the window: no request could hold them."""
-    recall: NeedleRecall
+    recall: NeedleRecall = NeedleRecall()
     goals_verbatim: int
     goals_lost: int
     goals_missing: tuple[str, ...] = ()
     """Quotes of the goals that are lost, in the order of the recording."""
     evicted_tokens: int
     """Of the messages that the final context does not show whole, reasoning aside."""
-    unread_evicted_tokens: int
+    unread_evicted_tokens: int = 0
     """Of them, those that no summarizer was shown whole."""
     unrecoverable_bytes: int
     notes: tuple[str, ...] = ()

@@ -44,7 +44,7 @@ def find_uses(entries: Sequence[Entry]) -> Iterator[LaterUse]:
     said: dict[str, list[int]] = {}
     reads: dict[tuple[str, str, str], int] = {}
     for entry in entries:
-        names = _telling_names(entry)
+        names = telling_names(entry)
         if entry.message.role == "assistant":
             yield from _identifier_uses(entry, names, said, entries)
             for use in entry.uses:
@@ -61,7 +61,8 @@ def find_uses(entries: Sequence[Entry]) -> Iterator[LaterUse]:
             said.setdefault(name, []).append(entry.position)
 
 
-def _telling_names(entry: Entry) -> set[str]:
+def telling_names(entry: Entry) -> set[str]:
+    """Return the identifiers in a message that are telling enough to show a use of it."""
     found = identifiers(as_text(entry.message))
     return {name for weight, name in found if weight >= WEIGHT and len(name) >= LENGTH}
 

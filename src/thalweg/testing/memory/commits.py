@@ -5,11 +5,7 @@ from dataclasses import replace
 
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import MemoryStoreError, NoSuchOperationError, StaleWriteError
-from thalweg.memory.base import (
-    Learned,
-    MemoryStore,
-    Operation,
-)
+from thalweg.memory.base import Learned, MemoryStore, Operation
 from thalweg.memory.facts.changes import RemoveFact, WriteSection
 from thalweg.memory.facts.values import (
     Evidence,
@@ -32,6 +28,7 @@ from thalweg.testing.memory.values import (
     fact,
     found,
     ids,
+    mind,
     put,
     said,
     superseding,
@@ -116,11 +113,7 @@ class CommitContract:
         """How far was learned is taken in all the same."""
         memory.capture(ADA, "t1", [said("x", "u")])
         done(memory, put(fact("a", "first")))
-        same = [
-            *put(fact("a", "first")),
-            RemoveFact(FactId("none"), "w"),
-            WriteSection(ProfileSection("topOfMind", ""), "w"),
-        ]
+        same = [*put(fact("a", "first")), RemoveFact(FactId("none"), "w"), mind("")]
         assert commit(memory, same, learned=Learned("t1", 0, 1)) is None
         assert memory.version(ADA) == 1
         assert len(memory.operations(ADA)) == 1
@@ -150,10 +143,7 @@ class CommitContract:
 
     def test_operations_tell_what_was_done(self, memory: MemoryStore, reopen: Reopen) -> None:
         """Newest first, of all facts or of one."""
-        changes = [
-            *put(fact("a", "one"), fact("b", "two")),
-            WriteSection(ProfileSection("topOfMind", "Tea."), "w"),
-        ]
+        changes = [*put(fact("a", "one"), fact("b", "two")), mind("Tea.")]
         first = memory.commit(ADA, changes, expected=0, actor="learned:m", now=NOW, why="日本")
         second = done(memory, [RemoveFact(FactId("a"), "wrong")])
         assert first == Operation(1, NOW, "learned:m", "日本", tuple(changes))
@@ -185,23 +175,10 @@ class UndoContract:
     def test_undoing_puts_back_what_was_there(self, memory: MemoryStore) -> None:
         """Facts, sections and what they are found by; undoing that undoes it again."""
         kept = fact("k", "stays")
-        done(
-            memory,
-            [
-                *put(fact("a", "old words"), kept),
-                WriteSection(ProfileSection("topOfMind", "Old."), "w"),
-            ],
-        )
+        done(memory, [*put(fact("a", "old words"), kept), mind("Old.")])
         before = (memory.facts(ADA, statuses=None), memory.profile(ADA))
         a, b = superseding(fact("a", "old words"), fact("b", "new words"))
-        second = done(
-            memory,
-            [
-                *put(a, b),
-                RemoveFact(kept.id, "w"),
-                WriteSection(ProfileSection("topOfMind", "New."), "w"),
-            ],
-        )
+        second = done(memory, [*put(a, b), RemoveFact(kept.id, "w"), mind("New.")])
         after = (memory.facts(ADA, statuses=None), memory.profile(ADA))
         undone = memory.undo(ADA, second.id, now=LATER)
         assert undone.actor == "undo"

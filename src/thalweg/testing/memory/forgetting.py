@@ -4,18 +4,9 @@ from dataclasses import replace
 
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import NoSuchOperationError, StaleWriteError
-from thalweg.memory.base import (
-    MemoryStore,
-    Selection,
-)
+from thalweg.memory.base import MemoryStore, Selection
 from thalweg.memory.facts.changes import PutFact, RemoveFact, WriteSection
-from thalweg.memory.facts.values import (
-    Evidence,
-    FactId,
-    Profile,
-    ProfileSection,
-    Trust,
-)
+from thalweg.memory.facts.values import Evidence, FactId, Profile, ProfileSection, Trust
 from thalweg.testing.memory.values import (
     ADA,
     LATER,
@@ -30,6 +21,8 @@ from thalweg.testing.memory.values import (
     forget,
     found,
     ids,
+    leased,
+    mind,
     put,
     said,
     superseding,
@@ -50,13 +43,7 @@ class ForgetContract:
         changes = put(
             fact("a", "Allergic to nuts", ("u1", "allergic to peanuts")), fact("b", "Oslo")
         )
-        done(
-            memory,
-            [
-                *changes,
-                WriteSection(ProfileSection("topOfMind", "Nuts!", NOW, (FactId("a"),)), "w"),
-            ],
-        )
+        done(memory, [*changes, mind("Nuts!", "a")])
         done(memory, put(fact("a", "Allergic to peanuts", ("u1", "allergic to peanuts"))))
         receipt = memory.forget(ADA, Selection(facts=(FactId("a"),)), now=LATER)
 
@@ -99,9 +86,8 @@ class ForgetContract:
         old, new = superseding(
             fact("a", "old thing", ("u1", "say 1")), fact("b", "new thing", ("u2", "say 2"))
         )
-        text = ProfileSection("topOfMind", "Things.", NOW, (FactId("b"),))
         done(memory, put(fact("a", "old thing", ("u1", "say 1"))))
-        done(memory, [*put(old, new, fact("c", "mine")), WriteSection(text, "w")])
+        done(memory, [*put(old, new, fact("c", "mine")), mind("Things.", "b")])
         before = everything(memory, ADA)
         told = memory.forget(ADA, selection, now=LATER, dry_run=True)
         assert everything(memory, ADA) == before
@@ -254,14 +240,8 @@ class ForgetContract:
         """The modes of threads are kept: an incognito thread remains one."""
         for scope in (ADA, *OTHERS):
             memory.capture(scope, "t1", [said("I love Rome", "u1")], upto=3)
-            done(
-                memory,
-                [
-                    *put(fact("a", "Loves Rome", ("u1", "love"))),
-                    WriteSection(ProfileSection("topOfMind", "Rome"), "w"),
-                ],
-                scope=scope,
-            )
+            rome = put(fact("a", "Loves Rome", ("u1", "love")))
+            done(memory, [*rome, mind("Rome")], scope=scope)
             memory.set_mode(scope, "t2", "incognito")
         others = [everything(memory, scope) for scope in OTHERS]
         receipt = memory.forget(ADA, Selection(everything=True), now=LATER)
@@ -279,8 +259,7 @@ class ForgetContract:
         """By the version, and its lease is void."""
         memory.capture(ADA, "t1", [said("x", "u1")])
         memory.note(ADA, "t1", now=at(0), debounce_s=0, max_wait_s=0)
-        job = memory.lease(now=at(1), lease_s=60, worker="w")
-        assert job is not None
+        job = leased(memory, 1)
         version = memory.version(ADA)
         forget(memory, uids=["u1"])
         with pytest.raises(StaleWriteError):

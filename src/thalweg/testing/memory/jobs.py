@@ -4,14 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import StaleWriteError
-from thalweg.memory.base import (
-    Job,
-    MemoryStore,
-)
-from thalweg.memory.facts.values import (
-    Scope,
-)
-from thalweg.testing.memory.values import ADA, Reopen, at, commit, fact, ids, put
+from thalweg.memory.base import Job, MemoryStore
+from thalweg.memory.facts.values import Scope
+from thalweg.testing.memory.values import ADA, Reopen, at, commit, fact, ids, leased, put
 
 with needs_extra("thalweg.testing.memory"):
     import pytest
@@ -38,12 +33,10 @@ class JobsContract:
     ) -> None:
         """A worker that vanished is replaced; what it brings later is refused."""
         memory.note(ADA, "t1", now=at(0), debounce_s=0, max_wait_s=0)
-        first = memory.lease(now=at(0), lease_s=10, worker="one")
-        assert first is not None
+        first = leased(memory, 0, 10, worker="one")
         assert reopen().lease(now=at(9), lease_s=10, worker="two") is None
         assert memory.next_due() == at(10)
-        second = reopen().lease(now=at(10), lease_s=10, worker="two")
-        assert second is not None
+        second = leased(reopen(), 10, 10, worker="two")
         assert (second.thread, second.attempt) == ("t1", 2)
         assert second.lease != first.lease
         with pytest.raises(StaleWriteError):
@@ -60,8 +53,7 @@ class JobsContract:
     def test_a_lease_that_ran_out_is_void_though_nobody_took_it(self, memory: MemoryStore) -> None:
         """The clock alone ends it."""
         memory.note(ADA, "t1", now=at(0), debounce_s=0, max_wait_s=0)
-        job = memory.lease(now=at(0), lease_s=10, worker="one")
-        assert job is not None
+        job = leased(memory, 0, 10, worker="one")
         with pytest.raises(StaleWriteError):
             commit(memory, put(fact("a", "x")), lease=job.lease, now=at(10))
         memory.finish(job, now=at(10))
@@ -72,14 +64,12 @@ class JobsContract:
     ) -> None:
         """Its longest wait begins with its own first note."""
         memory.note(ADA, "t1", now=at(0), debounce_s=10, max_wait_s=20)
-        job = memory.lease(now=at(10), lease_s=100, worker="w")
-        assert job is not None
+        job = leased(memory, 10, 100)
         for second in (12, 20, 28):
             memory.note(ADA, "t1", now=at(second), debounce_s=10, max_wait_s=20)
         memory.finish(job, now=at(29))
         assert memory.next_due() == at(32)
-        again = memory.lease(now=at(32), lease_s=100, worker="w")
-        assert again is not None
+        again = leased(memory, 32, 100)
         assert again.attempt == 1
         memory.finish(again, now=at(33))
         assert memory.next_due() is None
@@ -87,14 +77,12 @@ class JobsContract:
     def test_a_job_that_failed_is_tried_again_no_sooner(self, memory: MemoryStore) -> None:
         """Independent of turns that are recorded meanwhile."""
         memory.note(ADA, "t1", now=at(0), debounce_s=1, max_wait_s=5)
-        job = memory.lease(now=at(1), lease_s=100, worker="w")
-        assert job is not None
+        job = leased(memory, 1, 100)
         memory.finish(job, now=at(2), retry_s=60)
         memory.note(ADA, "t1", now=at(3), debounce_s=1, max_wait_s=5)
         assert memory.next_due() == at(62)
         assert memory.lease(now=at(61), lease_s=100, worker="w") is None
-        again = memory.lease(now=at(62), lease_s=100, worker="w")
-        assert again is not None
+        again = leased(memory, 62, 100)
         assert again.attempt == 2
 
     def test_owners_who_write_without_pause_are_all_served(self, memory: MemoryStore) -> None:

@@ -9,14 +9,8 @@ from threading import Barrier
 
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import StaleWriteError
-from thalweg.memory.base import (
-    Learned,
-    MemoryStore,
-    Selection,
-)
-from thalweg.memory.facts.values import (
-    Scope,
-)
+from thalweg.memory.base import Learned, MemoryStore, Selection
+from thalweg.memory.facts.values import Scope
 from thalweg.testing.memory.values import (
     LATER,
     Gate,

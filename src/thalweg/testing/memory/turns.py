@@ -4,16 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from thalweg.engine.extras import needs_extra
-from thalweg.memory.base import (
-    LearningSchedule,
-    MemoryStore,
-)
+from thalweg.memory.base import LearningSchedule, MemoryStore
 from thalweg.memory.facts.recall.found import index_words
 from thalweg.memory.facts.shown import RecalledPart, ShownFacts
-from thalweg.memory.facts.values import (
-    FactId,
-    Profile,
-)
+from thalweg.memory.facts.values import FactId, Profile
 from thalweg.testing.memory.values import (
     ADA,
     NOW,
@@ -26,6 +20,7 @@ from thalweg.testing.memory.values import (
     fact,
     forget,
     found,
+    leased,
     put,
     said,
 )
@@ -83,8 +78,7 @@ class TurnsContract:
         memory.capture(ADA, "t1", [said("x", "u")], schedule=LearningSchedule(at(0), 10, 100))
         assert memory.next_due() == at(10)
 
-        job = memory.lease(now=at(10), lease_s=5, worker="w")
-        assert job is not None
+        job = leased(memory, 10, 5)
         memory.finish(job, now=at(11))
         memory.capture(ADA, "t1", [said("x", "u")], schedule=LearningSchedule(at(12), 10, 100))
         assert memory.next_due() is None

@@ -3,18 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from thalweg.memory.base import (
-    Learned,
-    MemoryStore,
-    Operation,
-    Selection,
-)
-from thalweg.memory.facts.changes import Change, PutFact
+from thalweg.memory.base import Job, Learned, MemoryStore, Operation, Selection
+from thalweg.memory.facts.changes import Change, PutFact, WriteSection
 from thalweg.memory.facts.recall.found import index_words
 from thalweg.memory.facts.values import (
     Evidence,
     Fact,
     FactId,
+    ProfileSection,
     Scope,
     Statement,
     Trust,
@@ -60,6 +56,12 @@ def put(*facts: Fact) -> list[Change]:
     return [PutFact(each, "learned") for each in facts]
 
 
+def mind(text: str, *facts: str) -> WriteSection:
+    """Make a change that writes what is on top of the user's mind, with the facts that it cites."""
+    cites = tuple(map(FactId, facts))
+    return WriteSection(ProfileSection("topOfMind", text, NOW if cites else "", cites), "w")
+
+
 def ids(facts: Iterable[Fact]) -> list[str]:
     """Name facts."""
     return [each.id for each in facts]
@@ -102,6 +104,13 @@ def forget(memory: MemoryStore, *facts: str, scope: Scope = ADA, **named: Sequen
     for name, values in named.items():
         selection = replace(selection, **{name: tuple(values)})  # type: ignore[arg-type]  # tuples all
     memory.forget(scope, selection, now=LATER)
+
+
+def leased(memory: MemoryStore, second: float, lease_s: float = 60, worker: str = "w") -> Job:
+    """Lease the job that is due."""
+    job = memory.lease(now=at(second), lease_s=lease_s, worker=worker)
+    assert job is not None
+    return job
 
 
 def superseding(old: Fact, new: Fact) -> tuple[Fact, Fact]:

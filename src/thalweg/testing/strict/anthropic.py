@@ -19,15 +19,14 @@ from thalweg.testing.strict.counting import (
 )
 from thalweg.testing.strict.dialect import Event, StrictDialect, deltas
 from thalweg.testing.strict.exchange import (
-    NO_HEADERS,
     PLAIN,
     Answer,
     CompactedBody,
     ExchangeTokens,
-    ModelTraits,
     Object,
     Reply,
     RequestProblem,
+    RequestTraits,
     Summarize,
     Tool,
     WireName,
@@ -77,26 +76,22 @@ class AnthropicDialect(StrictDialect):
         """Refuse a body for its size; see `StrictDialect.too_large`."""
         return RequestProblem("Request exceeds the maximum size", 413, "request_too_large")
 
-    def problems(
-        self,
-        body: Object,
-        headers: Mapping[str, str] = NO_HEADERS,
-        traits: ModelTraits = PLAIN,
-    ) -> Iterable[RequestProblem]:
+    def problems(self, body: Object, traits: RequestTraits = PLAIN) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens.
 
         See `StrictDialect.problems`.
         """
         found = [*problems(body, takes_system=traits.takes_system)]
-        found = found or [*compaction_problems(body, headers), *editing_problems(body, headers)]
+        betas = traits.betas
+        found = found or [*compaction_problems(body, betas), *editing_problems(body, betas)]
         if (rest := body if found else visible(body)) is not body:
             found = [*problems(rest, takes_system=traits.takes_system)]
         if found or not traits.binds:
             return found
-        found += [*binding_problems(body, headers), *forced_problems(body)]
+        found += [*binding_problems(body, betas), *forced_problems(body)]
         return found if drops(body) else [*found, *(one.problem for one in unbound(body))]
 
-    def dropped(self, body: Object, traits: ModelTraits) -> tuple[str, ...]:
+    def dropped(self, body: Object, traits: RequestTraits) -> tuple[str, ...]:
         """Return the paths of what is dropped from a valid body before the model sees it.
 
         See `StrictDialect.dropped`.
@@ -125,10 +120,7 @@ class AnthropicDialect(StrictDialect):
     def tools(self, body: Object) -> tuple[Tool, ...]:
         """Return the tools that the model sees; see `StrictDialect.tools`."""
         later = [definition(body, name) for name in dict.fromkeys(referenced(body))]
-        return tuple(
-            Tool(tool["name"], tool.get("description") or "", tool.get("input_schema") or {})
-            for tool in (*prefixed(body), *later)
-        )
+        return tuple(Tool.of(tool, "input_schema") for tool in (*prefixed(body), *later))
 
     def max_tokens(self, body: Object) -> int | None:
         """Return the maximum tokens of output in a body; see `StrictDialect.max_tokens`."""

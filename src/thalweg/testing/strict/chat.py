@@ -1,6 +1,6 @@
 """The chat completions API of OpenAI."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,13 +16,12 @@ from thalweg.testing.strict.counting import (
 )
 from thalweg.testing.strict.dialect import Event, deltas, written
 from thalweg.testing.strict.exchange import (
-    NO_HEADERS,
     PLAIN,
     ExchangeTokens,
-    ModelTraits,
     Object,
     Reply,
     RequestProblem,
+    RequestTraits,
     Tool,
     WireName,
 )
@@ -37,17 +36,12 @@ class ChatDialect(OpenAIDialect):
 
     wire: WireName = "openai-chat"
 
-    def problems(
-        self,
-        body: Object,
-        headers: Mapping[str, str] = NO_HEADERS,
-        traits: ModelTraits = PLAIN,
-    ) -> Iterable[RequestProblem]:
+    def problems(self, body: Object, traits: RequestTraits = PLAIN) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens.
 
         See `StrictDialect.problems`.
         """
-        del headers, traits
+        del traits
         return problems(body)
 
     def overflow(self, body: Object, measured: Measured, window: int) -> RequestProblem | None:
@@ -80,11 +74,7 @@ class ChatDialect(OpenAIDialect):
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
         """Return the tools of a valid body; see `StrictDialect.tools`."""
-        functions = [tool["function"] for tool in body.get("tools") or ()]
-        return tuple(
-            Tool(f["name"], f.get("description") or "", f.get("parameters") or {})
-            for f in functions
-        )
+        return tuple(Tool.of(tool["function"]) for tool in body.get("tools") or ())
 
     def max_tokens(self, body: Object) -> int | None:
         """Return the maximum tokens of output in a body; see `StrictDialect.max_tokens`."""

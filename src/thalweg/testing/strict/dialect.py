@@ -7,13 +7,14 @@ from typing import Any, Protocol
 from thalweg.testing.strict.cache import PromptCache
 from thalweg.testing.strict.counting import CountedPiece, Measured
 from thalweg.testing.strict.exchange import (
+    PLAIN,
     Answer,
     CompactedBody,
     ExchangeTokens,
-    ModelTraits,
     Object,
     Reply,
     RequestProblem,
+    RequestTraits,
     Summarize,
     Tool,
     WireName,
@@ -41,13 +42,11 @@ class StrictDialect(Protocol):
         """Refuse a body for its size."""
         ...
 
-    def problems(
-        self, body: Object, headers: Mapping[str, str] = ..., traits: ModelTraits = ...
-    ) -> Iterable[RequestProblem]:
+    def problems(self, body: Object, traits: RequestTraits = PLAIN) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens."""
         ...
 
-    def dropped(self, body: Object, traits: ModelTraits) -> tuple[str, ...]:
+    def dropped(self, body: Object, traits: RequestTraits) -> tuple[str, ...]:
         """Return the paths of what is dropped from a valid body before the model sees it."""
         del body, traits
         return ()

@@ -3,16 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from thalweg.engine.entries import Message
 from thalweg.engine.wires import WIRES
 
 Object = dict[str, Any]
 """A JSON object as it came over the line."""
-
-NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 WireName = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
 """Its dialects, by their names in `thalweg.engine.wires`."""
@@ -29,6 +26,12 @@ class Tool:
     description: str
     schema: Mapping[str, Any]
     """JSON schema of its arguments."""
+
+    @classmethod
+    def of(cls, definition: Object, schema: str = "parameters") -> Self:
+        """Read a definition, whose field `schema` has the JSON schema."""
+        description = definition.get("description") or ""
+        return cls(definition["name"], description, definition.get(schema) or {})
 
 
 @dataclass(frozen=True)
@@ -86,17 +89,25 @@ Script = Callable[[Request], Answer]
 
 
 @dataclass(frozen=True, slots=True)
-class ModelTraits:
-    """Rules that hold for some of a provider's models."""
+class RequestTraits:
+    """What a request is judged by, besides its body: its model's settings and its headers."""
 
+    window: int = 0
+    """Tokens that the model accepts."""
+    inflation: float = 1.0
+    """Factor of its counts over the exact count."""
     binds: bool = False
     """Whether signed reasoning is bound to what was sent before it (Anthropic). Such a model
     takes no forced tool either."""
     takes_system: bool = False
     """Whether system messages are allowed among the others (Anthropic)."""
+    text_only: bool = False
+    """Whether images, documents and sounds are refused."""
+    betas: frozenset[str] = frozenset()
+    """Values of the header `anthropic-beta`."""
 
 
-PLAIN = ModelTraits()
+PLAIN = RequestTraits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +163,7 @@ class Reply:
     spent: ExchangeTokens
     uid: str
     """Unique to this reply; the ids in it are made of it."""
-    traits: ModelTraits = ModelTraits()
+    traits: RequestTraits
     compacted: CompactedBody | None = None
 
     @property

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Literal
 
+from thalweg.engine.data_files import read_table
 from thalweg.testing.strict.exchange import RequestProblem, WireName
 
 FaultName = Literal["rate_limit", "overloaded", "server", "invalid", "stall", "cut"]
@@ -22,6 +23,9 @@ class InjectedFault:
     """Share of the answer that is sent before the silence or the disconnect, `0..1`."""
     wire: WireName | None = None
     """The only wire that it hits; every one if `None`."""
+
+
+_ERRORS = read_table(__package__, "faults.toml")
 
 
 class Faults:
@@ -56,40 +60,5 @@ class Faults:
 
 def problem_of(fault: InjectedFault, wire: WireName) -> RequestProblem | None:
     """Return the provider's error; `None` if the fault is in the connection."""
-    ours, theirs = _ANTHROPIC.get(fault.name), _OPENAI.get(fault.name)
-    return ours if wire == "anthropic" else theirs
-
-
-_ANTHROPIC: dict[str, RequestProblem] = {
-    "rate_limit": RequestProblem(
-        "This request would exceed your organization's rate limit of 80,000 input tokens per "
-        "minute. For details, refer to: https://docs.claude.com/en/api/rate-limits.",
-        429,
-        "rate_limit_error",
-    ),
-    "overloaded": RequestProblem("Overloaded", 529, "overloaded_error"),
-    "server": RequestProblem("Internal server error", 500, "api_error"),
-    "invalid": RequestProblem("Error"),
-}
-_OPENAI: dict[str, RequestProblem] = {
-    "rate_limit": RequestProblem(
-        "Rate limit reached for this model on tokens per min (TPM): Limit 30000, Used 30000, "
-        "Requested 1000. Please try again later. "
-        "Visit https://platform.openai.com/account/rate-limits to learn more.",
-        429,
-        "tokens",
-        code="rate_limit_exceeded",
-    ),
-    "overloaded": RequestProblem(
-        "The engine is currently overloaded, please try again later",
-        503,
-        "service_unavailable_error",
-        code="server_is_overloaded",
-    ),
-    "server": RequestProblem(
-        "The server had an error while processing your request. Sorry about that!",
-        500,
-        "server_error",
-    ),
-    "invalid": RequestProblem("Invalid request."),
-}
+    error = _ERRORS["anthropic" if wire == "anthropic" else "openai"].get(fault.name)
+    return RequestProblem(**error) if error else None

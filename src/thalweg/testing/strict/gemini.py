@@ -16,12 +16,11 @@ from thalweg.testing.strict.counting import (
 )
 from thalweg.testing.strict.dialect import Event, StrictDialect, deltas
 from thalweg.testing.strict.exchange import (
-    NO_HEADERS,
     PLAIN,
-    ModelTraits,
     Object,
     Reply,
     RequestProblem,
+    RequestTraits,
     Tool,
     WireName,
 )
@@ -75,14 +74,12 @@ class GeminiDialect(StrictDialect):
         """Refuse a body for its size; see `StrictDialect.too_large`."""
         return RequestProblem(f"Request payload size exceeds the limit: {self.body_bytes} bytes.")
 
-    def problems(
-        self, body: Object, headers: Mapping[str, str] = NO_HEADERS, traits: ModelTraits = PLAIN
-    ) -> Iterable[RequestProblem]:
+    def problems(self, body: Object, traits: RequestTraits = PLAIN) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens.
 
         See `StrictDialect.problems`.
         """
-        del headers, traits
+        del traits
         return problems(body)
 
     def overflow(self, body: Object, measured: Measured, window: int) -> RequestProblem | None:
@@ -106,10 +103,7 @@ class GeminiDialect(StrictDialect):
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
         """Return the tools of a valid body; see `StrictDialect.tools`."""
-        return tuple(
-            Tool(f["name"], f.get("description") or "", f.get("parameters") or {})
-            for f in _functions(body)
-        )
+        return tuple(map(Tool.of, _functions(body)))
 
     def max_tokens(self, body: Object) -> int | None:
         """Return the maximum tokens of output in a body; see `StrictDialect.max_tokens`."""

@@ -22,11 +22,11 @@ from thalweg.testing.strict.exchange import (
     Answer,
     CompactedBody,
     ExchangeTokens,
-    ModelTraits,
     Object,
     Reply,
     Request,
     RequestProblem,
+    RequestTraits,
     Script,
     Seen,
     Summarize,
@@ -188,74 +188,79 @@ class StrictProvider:
     def count(self, wire: WireName, body: Object) -> int:
         """Count a valid body as a request of it would be counted."""
         dialect = next(each for each in self._dialects.values() if each.wire == wire)
-        return self._measure(dialect, body).total
+        return self._measure(dialect, body, self._traits(body)).total
 
-    def _setting(self, body: Object) -> tuple[int, float]:
-        model = self.models.get(str(body.get("model", "")), Model())
-        window = model.window if model.window is not None else self.window
-        return window, model.inflation if model.inflation is not None else self.inflation
-
-    def _traits(self, body: Object) -> ModelTraits:
+    def _traits(self, body: Object, betas: str = "") -> RequestTraits:
         name = str(body.get("model", ""))
         model = self.models.get(name, Model())
-        binds = binds_thinking(name) if model.binds is None else model.binds
-        takes = _takes_system(name) if model.takes_system is None else model.takes_system
-        return ModelTraits(binds, takes)
+        return RequestTraits(
+            window=self.window if model.window is None else model.window,
+            inflation=self.inflation if model.inflation is None else model.inflation,
+            binds=binds_thinking(name) if model.binds is None else model.binds,
+            takes_system=_takes_system(name) if model.takes_system is None else model.takes_system,
+            text_only=model.text_only,
+            betas=frozenset(map(str.strip, betas.split(","))),
+        )
 
-    def _measure(self, dialect: StrictDialect, body: Object) -> Measured:
-        return self._meter.measure(dialect.pieces(body), self._setting(body)[1])
+    def _measure(self, dialect: StrictDialect, body: Object, traits: RequestTraits) -> Measured:
+        return self._meter.measure(dialect.pieces(body), traits.inflation)
 
     def _most_bytes(self, path: str) -> int:
-        path, _ = _routed(_without_query(path))
-        dialect = self._dialects.get(path)
+        dialect, *_ = self._routed(path)
         return dialect.body_bytes if dialect is not None else _UNKNOWN_BYTES
+
+    def _routed(self, path: str) -> tuple[StrictDialect | None, Object, bool]:
+        """Return the dialect, the fields in a path of Google's, and whether only a count is due."""
+        path = path.partition("?")[0]
+        api = path.removesuffix("/count_tokens").removesuffix("/input_tokens")
+        asked = asked_at(api)
+        dialect = self._dialects.get(api if asked is None else "")
+        return dialect, asked or {}, api != path
 
     def _respond(
         self, path: str, headers: Mapping[str, str], length: int, raw: bytes
     ) -> ScriptedResponse:
         """Decide what becomes of a request, and note it."""
-        path, counts = _counted(_without_query(path))
-        path, asked = _routed(path)
-        dialect = self._dialects.get(path)
+        dialect, asked, counts = self._routed(path)
         if dialect is None:
-            return ScriptedResponse(404, {"error": {"message": f"Invalid URL (POST {path})"}})
+            message = f"Invalid URL (POST {path.partition('?')[0]})"
+            return ScriptedResponse(404, {"error": {"message": message}})
         body = _as_object(raw)
         if body is None or length > dialect.body_bytes:
+            problem = RequestProblem("The body is not a JSON object.")
             large = length > dialect.body_bytes
-            problem = (
-                dialect.too_large() if large else RequestProblem("The body is not a JSON object.")
-            )
-            return self._refuse(dialect, {}, [problem])
+            return self._refuse(dialect, {}, [dialect.too_large() if large else problem])
         body |= asked
+        traits = self._traits(body, headers.get("anthropic-beta", ""))
         if counts:
-            counted = {"max_tokens": 1, **body}
-            if problems := list(dialect.problems(counted, headers, self._traits(body))):
+            if problems := list(dialect.problems({"max_tokens": 1, **body}, traits)):
                 return self._refuse(dialect, body, problems)
-            return ScriptedResponse(200, {"input_tokens": self._measure(dialect, body).total})
+            return ScriptedResponse(
+                200, {"input_tokens": self._measure(dialect, body, traits).total}
+            )
         fault = self.faults.take(dialect.wire)
         ordered = problem_of(fault, dialect.wire) if fault is not None else None
         refusal = ordered or dialect.missing_key(headers)
         if refusal is not None:
             return self._refuse(dialect, body, [refusal], fault=fault)
-        return self._judge(dialect, body, headers, fault)
+        return self._judge(dialect, body, traits, fault)
 
     def _judge(
         self,
         dialect: StrictDialect,
         body: Object,
-        headers: Mapping[str, str],
+        traits: RequestTraits,
         fault: InjectedFault | None,
     ) -> ScriptedResponse:
-        if problems := self._problems(dialect, body, headers):
+        if problems := _problems(dialect, body, traits):
             return self._refuse(dialect, body, problems, fault=fault)
-        measured = self._measure(dialect, body)
-        overflow = dialect.overflow(body, measured, self._setting(body)[0])
+        measured = self._measure(dialect, body, traits)
+        overflow = dialect.overflow(body, measured, traits.window)
         if overflow is not None:
             return self._refuse(dialect, body, [overflow], tokens=measured.total, fault=fault)
-        reply = self._reply(dialect, body, measured)
-        silent = fault is not None and not fault.after
-        dropped = dialect.dropped(body, reply.traits)
-        status = 0 if silent else 200
+        reply = self._reply(dialect, body, traits, measured)
+        dropped = dialect.dropped(body, traits)
+        status = 0 if fault is not None and not fault.after else 200  # silence
         compaction = reply.compacted.spent if reply.compacted else None
         self._note(
             dialect, body, reply.spent, status, fault=fault, dropped=dropped, compaction=compaction
@@ -268,23 +273,14 @@ class StrictProvider:
             fault=fault,
         )
 
-    def _problems(
-        self, dialect: StrictDialect, body: Object, headers: Mapping[str, str]
-    ) -> list[RequestProblem]:
-        if not _is_unicode(body):
-            return [RequestProblem("The body is not valid Unicode.")]
-        model = self.models.get(str(body.get("model", "")), Model())
-        problems = list(dialect.problems(body, headers, self._traits(body)))
-        if not problems and model.text_only and _has_media(dialect, body):
-            return [RequestProblem("This model does not support image, audio or file input.")]
-        return problems
-
-    def _reply(self, dialect: StrictDialect, body: Object, measured: Measured) -> Reply:
+    def _reply(
+        self, dialect: StrictDialect, body: Object, traits: RequestTraits, measured: Measured
+    ) -> Reply:
         with self._lock:
             number, self._valid = self._valid, self._valid + 1
-        done = self._compacted(dialect, body, measured)
+        done = self._compacted(dialect, body, traits, measured)
         seen = done.body if done else body
-        measured = self._measure(dialect, seen) if done else measured
+        measured = self._measure(dialect, seen, traits) if done else measured
         request = Request(
             wire=dialect.wire,
             number=number,
@@ -298,24 +294,20 @@ class StrictProvider:
         )
         answer = dialect.said(body, self.answer(request))
         spent = dialect.spend(self.cache, request.model, measured, self.clock())
-        spent = self._spoken(body, answer, spent)
-        return Reply(request, answer, spent, self._uid(number), self._traits(body), done)
+        spent = self._spoken(answer, spent, traits.inflation)
+        return Reply(request, answer, spent, f"{self._salt}{number:010}", traits, done)
 
     def _compacted(
-        self, dialect: StrictDialect, body: Object, measured: Measured
+        self, dialect: StrictDialect, body: Object, traits: RequestTraits, measured: Measured
     ) -> CompactedBody | None:
         done = dialect.compacted(body, measured.total, self.summarize)
         if done is None:
             return None
         spent = dialect.spend(self.cache, body["model"], measured, self.clock())
-        output = round(self._meter.text(done.text) * self._setting(body)[1])
+        output = round(self._meter.text(done.text) * traits.inflation)
         return replace(done, spent=replace(spent, output=output))
 
-    def _uid(self, number: int) -> str:
-        return f"{self._salt}{number:010}"
-
-    def _spoken(self, body: Object, answer: Answer, spent: ExchangeTokens) -> ExchangeTokens:
-        inflation = self._setting(body)[1]
+    def _spoken(self, answer: Answer, spent: ExchangeTokens, inflation: float) -> ExchangeTokens:
         thinking = round(self._meter.text(answer.thinking) * inflation)
         output = answer.output_tokens
         if output is None:
@@ -391,34 +383,20 @@ def _takes_system(name: str) -> bool:
     return _TAKES_SYSTEM.search(name) is not None
 
 
-def _routed(path: str) -> tuple[str, Object]:
-    """Return the dialect's path, and the fields in a path of Google's."""
-    asked = asked_at(path)
-    return (path, {}) if asked is None else ("", asked)
-
-
-def _is_unicode(body: Object) -> bool:
-    """Return whether every text can be encoded: a lone surrogate cannot."""
+def _problems(dialect: StrictDialect, body: Object, traits: RequestTraits) -> list[RequestProblem]:
     try:
         json.dumps(body, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    except UnicodeEncodeError:  # a lone surrogate
+        return [RequestProblem("The body is not valid Unicode.")]
+    problems = list(dialect.problems(body, traits))
+    if not problems and traits.text_only and _has_media(dialect, body):
+        return [RequestProblem("This model does not support image, audio or file input.")]
+    return problems
 
 
 def _has_media(dialect: StrictDialect, body: Object) -> bool:
     messages, _ = WIRES[dialect.wire].read(dialect.items(body))
     return any(isinstance(part, Media) for message in messages for part in message.parts)
-
-
-def _without_query(path: str) -> str:
-    return path.partition("?")[0]
-
-
-def _counted(path: str) -> tuple[str, bool]:
-    """Return the API of a path, and whether it requests a count only."""
-    api = path.removesuffix("/count_tokens").removesuffix("/input_tokens")
-    return api, api != path
 
 
 def _as_object(raw: bytes) -> Object | None:

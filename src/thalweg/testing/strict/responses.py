@@ -1,6 +1,6 @@
 """The responses API of OpenAI."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -17,14 +17,13 @@ from thalweg.testing.strict.counting import (
 )
 from thalweg.testing.strict.dialect import Event, deltas, written
 from thalweg.testing.strict.exchange import (
-    NO_HEADERS,
     PLAIN,
     CompactedBody,
     ExchangeTokens,
-    ModelTraits,
     Object,
     Reply,
     RequestProblem,
+    RequestTraits,
     Summarize,
     Tool,
     WireName,
@@ -53,17 +52,12 @@ class ResponsesDialect(OpenAIDialect):
         self._issued = IssuedItems()
         self._compactions = count(1)
 
-    def problems(
-        self,
-        body: Object,
-        headers: Mapping[str, str] = NO_HEADERS,
-        traits: ModelTraits = PLAIN,
-    ) -> Iterable[RequestProblem]:
+    def problems(self, body: Object, traits: RequestTraits = PLAIN) -> Iterable[RequestProblem]:
         """Return the problems of a body, except for its length in tokens.
 
         See `StrictDialect.problems`.
         """
-        del headers, traits
+        del traits
         return problems(body, self._issued)
 
     def overflow(
@@ -95,7 +89,7 @@ class ResponsesDialect(OpenAIDialect):
     def tools(self, body: Object) -> tuple[Tool, ...]:
         """Return the tools of a valid body; see `StrictDialect.tools`."""
         return tuple(
-            Tool(tool["name"], tool.get("description") or "", tool.get("parameters") or {})
+            Tool.of(tool)
             for tool in (*(body.get("tools") or ()), *_added_tools(body))
             if tool.get("type") == "function"
         )

@@ -10,7 +10,6 @@ from thalweg.lab.recordings.source import (
     DEEPEST,
     BrokenLine,
     RecordedFile,
-    RecordedRow,
     open_source,
     take_apart,
 )
@@ -29,7 +28,7 @@ def _codes(source: RecordedFile) -> list[tuple[int, str]]:
 def test_each_line_is_a_row_with_its_number() -> None:
     source = take_apart("a", '{"a": 1}\n\n{"b": 2}\n')
 
-    assert source.lines == (RecordedRow(0, {"a": 1}), RecordedRow(2, {"b": 2}))
+    assert source.lines == ((0, {"a": 1}), (2, {"b": 2}))
     assert source.notes == ()
 
 
@@ -37,9 +36,9 @@ def test_values_glued_on_one_line_are_all_read() -> None:
     source = take_apart("a", '{"a": 1}{"b": 2}\n{"c": 3}\n')
 
     assert source.lines == (
-        RecordedRow(0, {"a": 1}),
-        RecordedRow(0, {"b": 2}),
-        RecordedRow(1, {"c": 3}),
+        (0, {"a": 1}),
+        (0, {"b": 2}),
+        (1, {"c": 3}),
     )
     assert _codes(source) == [(0, "glued_json")]
 
@@ -48,9 +47,9 @@ def test_the_rest_of_a_line_that_breaks_off_is_kept() -> None:
     source = take_apart("a", '{"a": 1}{"b": \n{"c": 3}\n')
 
     assert source.lines == (
-        RecordedRow(0, {"a": 1}),
-        BrokenLine(0, '{"b":'),
-        RecordedRow(1, {"c": 3}),
+        (0, {"a": 1}),
+        (0, BrokenLine(0, '{"b":')),
+        (1, {"c": 3}),
     )
     assert _codes(source) == [(0, "broken_json")]
 
@@ -58,14 +57,14 @@ def test_the_rest_of_a_line_that_breaks_off_is_kept() -> None:
 def test_a_file_that_breaks_off_says_so() -> None:
     source = take_apart("a", '{"a": 1}\n{"b": "never en')
 
-    assert source.lines[1] == BrokenLine(1, '{"b": "never en')
+    assert source.lines[1][1] == BrokenLine(1, '{"b": "never en')
     assert _codes(source) == [(1, "truncated_line")]
 
 
 def test_a_separator_inside_a_text_does_not_end_a_line() -> None:
     source = take_apart("a", '{"a": "x\u2028y\x85z"}\n{"b": 1}\n')
 
-    assert [row.value for row in source.objects] == [{"a": "x\u2028y\x85z"}, {"b": 1}]
+    assert [*source.objects] == [{"a": "x\u2028y\x85z"}, {"b": 1}]
 
 
 def test_numbers_that_json_does_not_have_are_read_and_noted() -> None:
@@ -77,14 +76,14 @@ def test_numbers_that_json_does_not_have_are_read_and_noted() -> None:
 def test_half_a_surrogate_pair_is_kept_and_noted() -> None:
     source = take_apart("a", '{"a": "\\ud83d\\ude00"}\n{"b": "\\ud83d"}\n')
 
-    assert [row.value for row in source.objects] == [{"a": "😀"}, {"b": "\ud83d"}]
+    assert [*source.objects] == [{"a": "😀"}, {"b": "\ud83d"}]
     assert _codes(source) == [(1, "lone_surrogate")]
 
 
 def test_zero_bytes_around_a_row_are_noted() -> None:
     source = take_apart("a", '{"a": 1}\n\0\0\0{"b": 2}\n')
 
-    assert [row.value for row in source.objects] == [{"a": 1}, {"b": 2}]
+    assert [*source.objects] == [{"a": 1}, {"b": 2}]
     assert _codes(source) == [(1, "nul")]
 
 
@@ -94,8 +93,8 @@ def test_a_row_nested_too_deeply_to_be_written_again_is_kept_as_text() -> None:
 
     source = take_apart("a", f"{deep}\n{fine}\n")
 
-    assert source.lines[0] == BrokenLine(0, deep)
-    assert isinstance(source.lines[1], RecordedRow)
+    assert source.lines[0][1] == BrokenLine(0, deep)
+    assert not isinstance(source.lines[1][1], BrokenLine)
     assert _codes(source) == [(0, "nested_too_deeply")]
 
 
@@ -105,7 +104,7 @@ def test_a_document_nested_too_deeply_is_taken_as_lines() -> None:
     source = take_apart("a", deep)
 
     assert source.document is None
-    assert [type(line) for line in source.lines] == [BrokenLine, BrokenLine]
+    assert [type(value) for _, value in source.lines] == [BrokenLine, BrokenLine]
 
 
 def test_a_document_over_several_lines_is_one_value() -> None:
@@ -130,21 +129,21 @@ def test_marks_of_other_systems_are_read_and_noted(
 ) -> None:
     source = _open(tmp_path, data)
 
-    assert source.objects[0].value == {"a": "é"}
+    assert source.objects[0] == {"a": "é"}
     assert _codes(source) == [code]
 
 
 def test_bytes_that_are_no_text_are_replaced_and_noted(tmp_path: Path) -> None:
     source = _open(tmp_path, b'{"a": 1}\n{"b": "x\xffy"}\n')
 
-    assert source.objects[1].value == {"b": "x\ufffdy"}
+    assert source.objects[1] == {"b": "x\ufffdy"}
     assert _codes(source) == [(1, "invalid_unicode")]
 
 
 def test_compressed_files_are_known_by_their_bytes(tmp_path: Path) -> None:
     source = _open(tmp_path, gzip.compress(b'{"a": 1}\n') + gzip.compress(b'{"b": 2}\n'))
 
-    assert [row.value for row in source.objects] == [{"a": 1}, {"b": 2}]
+    assert [*source.objects] == [{"a": 1}, {"b": 2}]
     assert source.notes == ()
 
 
@@ -154,7 +153,7 @@ def test_a_compressed_file_that_breaks_off_gives_what_is_there(tmp_path: Path) -
 
     source = _open(tmp_path, data[: len(data) // 2], "a.jsonl.gz")
 
-    assert source.objects[0].value == {"a": 0}
+    assert source.objects[0] == {"a": 0}
     assert (-1, "truncated_gzip") in _codes(source)
 
 

@@ -11,9 +11,9 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg.lab.recordings.base import Recording
-from thalweg.lab.replay.account import ASK_TOKENS, Account
+from thalweg.lab.replay.account import Account
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
-from thalweg.lab.replay.questions import Goal, NeedleQuestion, Questions
+from thalweg.lab.replay.questions import ASK_TOKENS, Goal, NeedleQuestion, Questions
 from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.run import drive
 from thalweg.lab.replay.subject import subject_of, terms_of

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.lab.recordings.base import Recording
-from thalweg.lab.recordings.rows import LogFormat, Recorded, through_wire
+from thalweg.lab.recordings.rows import LogFormat, Recorded, SessionRows
 from thalweg.lab.recordings.source import RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
@@ -25,8 +25,8 @@ def detect(source: RecordedFile) -> bool:
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording; consecutive lines of one speaker become one message."""
-    messages, notes = through_wire(OpenAIChatWire().read, list(_items(source.text)))
-    return Recording(source.name, NAME, tuple(messages), (*source.file_notes, *notes))
+    rows = SessionRows(source.name, [*source.file_notes], [*_items(source.text)])
+    return rows.recording(NAME, OpenAIChatWire().read)
 
 
 _MARKS = {"user": "####", "aider": ">"}

@@ -6,14 +6,20 @@ tool calls and the observation that answers them. `harborframework.com/docs/traj
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
-from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.lab.recordings.base import Recording, SessionInfo
-from thalweg.lab.recordings.rows import LogFormat, Recorded, as_recording, as_str, odd_row
-from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile
+from thalweg.lab.recordings.rows import (
+    LogFormat,
+    Recorded,
+    SessionRows,
+    as_object,
+    as_objects,
+    as_str,
+    chat_call,
+)
+from thalweg.lab.recordings.source import JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "atif"
@@ -33,7 +39,7 @@ def split(document: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     A `session_id` is of a run: subagents may have that of their parent.
     """
     yield as_str(document.get("trajectory_id")) or "main", {**document, _INNER: None}
-    for inner in _objects(document.get(_INNER)):
+    for inner in as_objects(document.get(_INNER)):
         if _is_trajectory(inner):
             yield from split({"session_id": document.get("session_id"), **inner})
 
@@ -48,63 +54,49 @@ def _is_trajectory(document: object) -> bool:
 
 def read(source: RecordedFile) -> Recording:
     """Read every step; `Message.line` is its index."""
-    notes = list(source.notes)
-    items = [
-        item
-        for index, step in enumerate(source.document["steps"])
-        for item in _items(index, step, notes)
-    ]
-    return as_recording(
-        source.name,
-        NAME,
-        OpenAIChatWire().read,
-        items,
-        notes=notes,
-        session=_session(source.document),
-    )
+    rows = _Steps.of(source)
+    rows.info = _session(source.document)
+    return rows.read(enumerate(source.document["steps"]), NAME, OpenAIChatWire().read)
 
 
 def _session(document: JsonObject) -> SessionInfo:
-    agent = document.get("agent")
-    named = [agent, *document["steps"]]
-    models = [as_str(one.get("model_name")) for one in named if isinstance(one, dict)]
+    named = as_objects([document.get("agent"), *document["steps"]])
+    models = [as_str(one.get("model_name")) for one in named]
     model = next((name for name in reversed(models) if name), "")
     names = (as_str(document.get(key)) for key in ("session_id", "trajectory_id"))
     return SessionInfo(id="/".join(filter(None, names)), model=model)
 
 
-def _items(index: int, step: object, notes: list[Note]) -> Iterator[Recorded | BrokenLine]:
-    role = _ROLES.get(as_str(step.get("source"))) if isinstance(step, dict) else None
-    if not isinstance(step, dict) or role is None:
-        yield odd_row(index, step, notes)
-        return
-    at = iso_time(step.get("timestamp"))
-    raw: JsonObject = {"role": role, "content": step.get("message")}
-    if reasoning := step.get("reasoning_content"):
-        raw["reasoning_content"] = reasoning
-    if calls := [_call(call) for call in _objects(step.get("tool_calls"))]:
-        raw["tool_calls"] = calls
-    yield Recorded(index, raw, at=at, usage=as_usage(step.get("metrics")))
-    observation = step.get("observation")
-    results = _objects(observation.get("results")) if isinstance(observation, dict) else []
-    for result in results:
-        if answered := as_str(result.get("source_call_id")):
-            told = {"role": "tool", "tool_call_id": answered, "content": result.get("content")}
-            yield Recorded(index, told, at=at)
-        else:
-            told = {"role": "user", "content": result.get("content")}
-            yield Recorded(index, told, at=at, kind="injected")
+class _Steps(SessionRows):
+    def take(self, line: int, row: JsonObject) -> None:
+        role = _ROLES.get(as_str(row.get("source")))
+        if role is None:
+            self.odd(line, row)
+            return
+        at = iso_time(row.get("timestamp"))
+        raw: JsonObject = {"role": role, "content": row.get("message")}
+        if reasoning := row.get("reasoning_content"):
+            raw["reasoning_content"] = reasoning
+        if calls := [_call(call) for call in as_objects(row.get("tool_calls"))]:
+            raw["tool_calls"] = calls
+        self.items.append(Recorded(line, raw, at=at, usage=as_usage(row.get("metrics"))))
+        self.items += [
+            _result(line, result, at)
+            for result in as_objects(as_object(row.get("observation")).get("results"))
+        ]
 
 
-def _objects(value: object) -> list[JsonObject]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+def _result(line: int, result: JsonObject, at: str) -> Recorded:
+    content = {"content": result.get("content")}
+    if answered := as_str(result.get("source_call_id")):
+        return Recorded(line, {"role": "tool", "tool_call_id": answered, **content}, at=at)
+    return Recorded(line, {"role": "user", **content}, at=at, kind="injected")
 
 
-def _call(call: JsonObject) -> dict[str, Any]:
+def _call(call: JsonObject) -> JsonObject:
     arguments = call.get("arguments")
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    function = {"name": as_str(call.get("function_name")), "arguments": text}
-    return {"id": as_str(call.get("tool_call_id")), "type": "function", "function": function}
+    return chat_call(as_str(call.get("tool_call_id")), as_str(call.get("function_name")), text)
 
 
 FORMAT = LogFormat(NAME, "an ATIF document (`schema_version`, `steps`)", detect, read, split)

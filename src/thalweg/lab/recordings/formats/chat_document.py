@@ -7,7 +7,7 @@ A list of messages; a request body of OpenAI, Anthropic or Google; a result of t
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg.engine.wires.anthropic import AnthropicWire
@@ -21,7 +21,10 @@ from thalweg.lab.recordings.formats.openai_chat_log import is_chat_message
 from thalweg.lab.recordings.rows import (
     LogFormat,
     Recorded,
-    as_recording,
+    SessionRows,
+    as_list,
+    as_object,
+    as_objects,
     as_str,
     as_text,
 )
@@ -44,7 +47,7 @@ class _Chat:
     items: Sequence[Any]
     ahead: int = 0
     """Items before the first of the list: a system prompt that is a field of its own."""
-    skipped: Counter[str] | None = None
+    skipped: Counter[str] = field(default_factory=Counter)
 
 
 def detect(source: RecordedFile) -> bool:
@@ -56,7 +59,9 @@ def read(source: RecordedFile) -> Recording:
     """Return the recording; `Message.line` is the index in the list of messages."""
     chat = _chat(source.document)
     assert chat is not None  # noqa: S101 (`detect` checked it)
-    items = [
+    rows = SessionRows.of(source)
+    rows.skipped = chat.skipped
+    rows.items += [
         Recorded(
             max(index - chat.ahead, 0),
             {key: value for key, value in raw.items() if key not in _BESIDE},
@@ -66,9 +71,7 @@ def read(source: RecordedFile) -> Recording:
         )
         for index, raw in enumerate(map(_object, chat.items))
     ]
-    return as_recording(
-        source.name, NAME, chat.wire.read, items, notes=source.notes, skipped=chat.skipped
-    )
+    return rows.recording(NAME, chat.wire.read)
 
 
 def _object(value: object) -> Mapping[str, Any]:
@@ -84,8 +87,8 @@ def _chat(document: object) -> _Chat | None:
     return next((chat for chat in found if chat is not None), None)
 
 
-def _of_list(messages: Sequence[Any]) -> _Chat | None:
-    objects = [message for message in messages if isinstance(message, dict)]
+def _of_list(messages: list[Any]) -> _Chat | None:
+    objects = as_objects(messages)
     if any("parts" in one and as_str(one.get("role")) in {"user", "model"} for one in objects):
         return _Chat(GeminiWire(), messages)
     if any(as_str(one.get("type")) in _RESPONSES_ITEMS for one in objects):
@@ -97,19 +100,16 @@ def _of_list(messages: Sequence[Any]) -> _Chat | None:
 
 def _is_anthropic(messages: Iterable[Mapping[str, Any]]) -> bool:
     return any(
-        isinstance(block, dict) and as_str(block.get("type")) in _ANTHROPIC_BLOCKS
+        as_str(block.get("type")) in _ANTHROPIC_BLOCKS
         for message in messages
-        if isinstance(content := message.get("content"), list)
-        for block in content
+        for block in as_objects(message.get("content"))
     )
 
 
 def _body(document: JsonObject) -> _Chat | None:
     """Return the chat of a request body, or of an object with messages under a common key."""
     for name in ("messages", "contents", "input", "traj"):
-        listed = document.get(name)
-        chat = _of_list(listed) if isinstance(listed, list) else None
-        if chat is not None:
+        if (chat := _of_list(as_list(document.get(name)))) is not None:
             return _with_system(document, chat)
     return None
 
@@ -129,20 +129,12 @@ def _system(name: str, told: object) -> JsonObject:
 
 
 def _toolbench(document: JsonObject) -> _Chat | None:
-    answer = document.get("answer_generation")
-    tries = answer.get("train_messages") if isinstance(answer, dict) else None
-    if not isinstance(answer, dict) or not isinstance(tries, list) or not tries:
-        return None
-    last = tries[-1]
-    chat = _of_list(last) if isinstance(last, list) else None
-    return chat and _Chat(chat.wire, last)
+    tries = as_list(as_object(document.get("answer_generation")).get("train_messages"))
+    return _of_list(as_list(tries[-1])) if tries else None
 
 
 def _vorflux(document: JsonObject) -> _Chat | None:
-    spans = document.get("trajectory")
-    if not isinstance(spans, list):
-        return None
-    spans = [span for span in spans if isinstance(span, dict)]
+    spans = as_objects(document.get("trajectory"))
     if not any(span.get("type") == "llm_call" for span in spans):
         return None
     skipped = Counter(
@@ -158,8 +150,7 @@ def _spans(spans: Iterable[JsonObject]) -> Iterator[JsonObject]:
         at = {"timestamp": span.get("timestamp")}
         output = span.get("output")
         if span.get("type") == "llm_call":
-            prompt = span.get("task_prompt")
-            yield from filter(is_chat_message, prompt if isinstance(prompt, list) else [])
+            yield from filter(is_chat_message, as_list(span.get("task_prompt")))
             if isinstance(output, dict):
                 message = {"role": "assistant", **output, **at}
                 waiting += _asked(message)
@@ -181,10 +172,8 @@ def _request(arguments: object) -> str:
 
 
 def _asked(message: JsonObject) -> Iterator[tuple[str, str]]:
-    calls = message.get("tool_calls")
-    for call in calls if isinstance(calls, list) else []:
-        function = call.get("function") if isinstance(call, dict) else None
-        if isinstance(function, dict):
+    for call in as_objects(message.get("tool_calls")):
+        if isinstance(function := call.get("function"), dict):
             try:
                 arguments = json.loads(function.get("arguments") or "{}")
             except (ValueError, TypeError, RecursionError):

@@ -17,12 +17,12 @@ from thalweg.lab.recordings.rows import (
     LogFormat,
     Recorded,
     SessionRows,
+    as_object,
+    as_objects,
     as_str,
-    odd_row,
-    summary_note,
     who_wrote,
 )
-from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile, RecordedRow
+from thalweg.lab.recordings.source import JsonObject, RecordedFile
 
 NAME = "claude-code"
 
@@ -40,9 +40,9 @@ _NO_MODEL = "<synthetic>"
 def detect(source: RecordedFile) -> bool:
     """Return whether a user or assistant row wraps a message and names its session."""
     return any(
-        as_str(row.value.get("type")) in _SPEAKERS
-        and isinstance(row.value.get("message"), dict)
-        and not _MARKS.isdisjoint(row.value)
+        as_str(row.get("type")) in _SPEAKERS
+        and isinstance(row.get("message"), dict)
+        and not _MARKS.isdisjoint(row)
         for row in source.objects
     )
 
@@ -51,17 +51,15 @@ def read(source: RecordedFile) -> Recording:
     """Return the recording of the main thread, in the order of the file."""
     # A file is named by its session; a resumed one may begin with rows of the session before.
     own = source.name if _OWN_NAME.match(source.name) else ""
-    session = _ClaudeSession(
-        notes=list(source.notes), of_subagent=_is_of_subagent(source), info=SessionInfo(id=own)
-    )
-    return session.read(
-        source, NAME, AnthropicWire().read, why={"subagents": "they are threads of their own"}
-    )
+    session = _ClaudeSession.of(source)
+    session.info, session.of_subagent = SessionInfo(id=own), _is_of_subagent(source)
+    why = {"subagents": "they are threads of their own"}
+    return session.read(source.lines, NAME, AnthropicWire().read, why=why)
 
 
 def _is_of_subagent(source: RecordedFile) -> bool:
     """Return whether the whole file is the thread of a subagent."""
-    spoken = [row.value for row in source.objects if as_str(row.value.get("type")) in _SPEAKERS]
+    spoken = [row for row in source.objects if as_str(row.get("type")) in _SPEAKERS]
     return all(row.get("isSidechain") is True for row in spoken)
 
 
@@ -79,19 +77,16 @@ class _ClaudeSession(SessionRows):
     prompted: set[str] = field(default_factory=set)
     """Uuids of rows that a user's message follows."""
 
-    def take(self, row: RecordedRow | BrokenLine) -> None:
-        if isinstance(row, BrokenLine):
-            self.items.append(row)
-        elif not isinstance(row.value, dict) or not isinstance(row.value.get("type"), str):
-            self.items.append(odd_row(row.line, row.value, self.notes))
-        elif row.value["type"] not in _SPEAKERS:
-            self._take_info(row.value)
-            self._skip(row.line, row.value)
-        elif isinstance(row.value.get("message"), dict):
-            self._take_info(row.value)
-            self._take_message(row.line, row.value, row.value["message"])
+    def take(self, line: int, row: JsonObject) -> None:
+        kind, message = row.get("type"), row.get("message")
+        if isinstance(kind, str) and kind not in _SPEAKERS:
+            self._take_info(row)
+            self._skip(line, row)
+        elif isinstance(kind, str) and isinstance(message, dict):
+            self._take_info(row)
+            self._take_message(line, row, message)
         else:
-            self.items.append(odd_row(row.line, row.value, self.notes))
+            self.odd(line, row)
 
     def _skip(self, line: int, value: JsonObject) -> None:
         subtype = as_str(value.get("subtype"))
@@ -105,8 +100,7 @@ class _ClaudeSession(SessionRows):
 
     def _take_info(self, row: JsonObject) -> None:
         """Note what a row states about the session; later rows override, except for the id."""
-        message = row.get("message")
-        model = as_str(message.get("model")) if isinstance(message, dict) else ""
+        model = as_str(as_object(row.get("message")).get("model"))
         self.info = SessionInfo(
             id=self.info.id or as_str(row.get("sessionId")),
             project=self.info.project or as_str(row.get("cwd")),
@@ -117,7 +111,7 @@ class _ClaudeSession(SessionRows):
         )
 
     def _take_compaction(self, line: int, row: JsonObject, metadata: object) -> None:
-        known = metadata if isinstance(metadata, dict) else {}
+        known = as_object(metadata)
         before = known.get("preTokens")
         self.compactions.append(
             RecordedCompaction(
@@ -130,10 +124,9 @@ class _ClaudeSession(SessionRows):
 
     def _take_summary(self, line: int, row: JsonObject, message: JsonObject) -> None:
         """Note the agent's own summary; the row of its compaction, if any, precedes it."""
-        content = message.get("content")
-        blocks = [b for b in _blocks(message) if isinstance(b, dict)]
-        summary = "\n".join(filter(None, (as_str(block.get("text")) for block in blocks)))
-        self.notes.append(summary_note(line, len(str(content))))
+        texts = (as_str(block.get("text")) for block in as_objects(_blocks(message)))
+        summary = "\n".join(filter(None, texts))
+        self.note_summary(line, len(str(message.get("content"))))
         if self.compactions and not self.compactions[-1].summary:
             self.compactions[-1] = replace(self.compactions[-1], summary=summary)
         else:

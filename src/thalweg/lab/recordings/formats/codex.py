@@ -6,20 +6,18 @@ items bare.
 
 from dataclasses import dataclass, replace
 
-from thalweg.engine.entries import Usage
 from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.openai_responses import OpenAIResponsesWire
-from thalweg.lab.recordings.base import RecordedCompaction, Recording
+from thalweg.lab.recordings.base import Recording
 from thalweg.lab.recordings.rows import (
     LogFormat,
     Recorded,
     SessionRows,
+    as_object,
     as_str,
-    odd_row,
-    summary_note,
     who_wrote,
 )
-from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile, RecordedRow
+from thalweg.lab.recordings.source import JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "codex"
@@ -41,9 +39,9 @@ _BARE = frozenset(
 
 def detect(source: RecordedFile) -> bool:
     """Return whether a row wraps an item, or bare items follow a header of the old form."""
-    return any(_is_wrapped(row.value) for row in source.objects) or (
-        any(_is_bare(row.value) for row in source.objects)
-        and any({"id", "timestamp"} <= row.value.keys() for row in source.objects[:1])
+    return any(map(_is_wrapped, source.objects)) or (
+        any(map(_is_bare, source.objects))
+        and any({"id", "timestamp"} <= row.keys() for row in source.objects[:1])
     )
 
 
@@ -58,7 +56,7 @@ def _is_bare(row: JsonObject) -> bool:
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording of the model's input and output; events repeat them and are skipped."""
-    return _CodexSession(list(source.notes)).read(source, NAME, OpenAIResponsesWire().read)
+    return _CodexSession.of(source).read(source.lines, NAME, OpenAIResponsesWire().read)
 
 
 @dataclass(slots=True)
@@ -69,29 +67,21 @@ class _CodexSession(SessionRows):
     """Index in `items` at which the model's last answer begins; -1 before the first."""
     answering: bool = False
 
-    def take(self, row: RecordedRow | BrokenLine) -> None:
-        if isinstance(row, BrokenLine):
-            self.items.append(row)
-            return
-        value = row.value
-        if not isinstance(value, dict):
-            self.items.append(odd_row(row.line, value, self.notes))
-        elif _is_wrapped(value):
-            self._take_wrapped(row.line, value, value["payload"])
-        elif _is_bare(value):
-            self._take_item(row.line, value, as_str(value.get("timestamp")))
+    def take(self, line: int, row: JsonObject) -> None:
+        if _is_wrapped(row):
+            self._take_wrapped(line, row, row["payload"])
+        elif _is_bare(row):
+            self._take_item(line, row, as_str(row.get("timestamp")))
         else:
-            self.skipped[as_str(value.get("type")) or "header or state"] += 1
+            self.skipped[as_str(row.get("type")) or "header or state"] += 1
 
     def _take_wrapped(self, line: int, row: JsonObject, payload: JsonObject) -> None:
         match row["type"]:
             case "response_item":
                 self._take_item(line, payload, iso_time(row.get("timestamp")))
             case "compacted":
-                summary = as_str(payload.get("message"))
-                self.notes.append(summary_note(line, len(summary)))
                 at = iso_time(row.get("timestamp"))
-                self.compactions.append(RecordedCompaction(line, at=at, summary=summary))
+                self.compacted(line, as_str(payload.get("message")), at)
             case "turn_context":
                 self.skipped["turn_context"] += 1
                 self.info = replace(self.info, model=as_str(payload.get("model")))
@@ -136,17 +126,11 @@ class _CodexSession(SessionRows):
 
     def _take_usage(self, payload: JsonObject) -> None:
         self.skipped["event_msg token_count"] += 1
-        info = payload.get("info")
-        usage = _usage(info.get("last_token_usage")) if isinstance(info, dict) else None
+        reported = as_object(as_object(payload.get("info")).get("last_token_usage"))
+        usage = as_usage({**reported, "cached_tokens": reported.get("cached_input_tokens")})
         answer = self.items[self.answer_at] if self.answer_at >= 0 else None
         if usage and isinstance(answer, Recorded):
             self.items[self.answer_at] = replace(answer, usage=usage)
-
-
-def _usage(reported: object) -> Usage | None:
-    if not isinstance(reported, dict):
-        return None
-    return as_usage({**reported, "cached_tokens": reported.get("cached_input_tokens")})
 
 
 FORMAT = LogFormat(NAME, "Codex rollout rows (`type`, `payload`)", detect, read)

@@ -6,7 +6,7 @@ from typing import Any
 
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.lab.recordings.base import Recording
-from thalweg.lab.recordings.rows import LogFormat, Recorded, as_str, through_wire
+from thalweg.lab.recordings.rows import LogFormat, Recorded, SessionRows, as_objects, as_str
 from thalweg.lab.recordings.source import JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
@@ -23,8 +23,8 @@ def detect(source: RecordedFile) -> bool:
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording of every turn, with the first speaker as the user."""
-    messages, notes = through_wire(OpenAIChatWire().read, list(_items(source.document)))
-    return Recording(source.name, NAME, tuple(messages), (*source.notes, *notes))
+    rows = SessionRows(source.name, [*source.notes], [*_items(source.document)])
+    return rows.recording(NAME, OpenAIChatWire().read)
 
 
 def _items(document: object) -> Iterator[Recorded]:
@@ -50,8 +50,8 @@ _Turn = tuple[JsonObject, str, object]
 
 def _memory_bank(history: JsonObject) -> Iterator[_Turn]:
     for date, exchanges in history.items():
-        for exchange in exchanges if isinstance(exchanges, list) else []:
-            if isinstance(exchange, dict) and isinstance(exchange.get("query"), str):
+        for exchange in as_objects(exchanges):
+            if isinstance(exchange.get("query"), str):
                 yield {"role": "user", "content": exchange["query"]}, "", date
                 yield {"role": "assistant", "content": as_str(exchange.get("response"))}, "", date
 
@@ -60,10 +60,9 @@ def _locomo(conversation: JsonObject) -> Iterator[_Turn]:
     first = conversation["speaker_a"]
     numbers = (_SESSION.fullmatch(name) for name in conversation)
     for number in sorted(int(found[1]) for found in numbers if found):
-        turns: Any = conversation[f"session_{number}"]
         at = conversation.get(f"session_{number}_date_time")
-        for turn in turns if isinstance(turns, list) else []:
-            if isinstance(turn, dict) and isinstance(turn.get("text"), str):
+        for turn in as_objects(conversation[f"session_{number}"]):
+            if isinstance(turn.get("text"), str):
                 speaker = as_str(turn.get("speaker"))
                 role = "user" if speaker == first else "assistant"
                 raw = {"role": role, "name": speaker, "content": turn["text"]}
@@ -71,8 +70,8 @@ def _locomo(conversation: JsonObject) -> Iterator[_Turn]:
 
 
 def _crosswoz(messages: list[Any]) -> Iterator[_Turn]:
-    for message in messages:
-        if isinstance(message, dict) and as_str(message.get("role")) in _WOZ:
+    for message in as_objects(messages):
+        if as_str(message.get("role")) in _WOZ:
             role = _WOZ[message["role"]]
             yield {"role": role, "content": as_str(message.get("content"))}, "", ""
 

@@ -3,13 +3,19 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.lab.recordings.base import Recording
-from thalweg.lab.recordings.rows import LogFormat, Recorded, as_str, pairing_notes, through_wire
-from thalweg.lab.recordings.source import NOTED_CHARS, BrokenLine, JsonObject, RecordedFile
+from thalweg.lab.recordings.rows import (
+    LogFormat,
+    Recorded,
+    SessionRows,
+    as_objects,
+    as_str,
+    chat_call,
+)
+from thalweg.lab.recordings.source import NOTED_CHARS, JsonObject, RecordedFile
 
 NAME = "event-stream"
 
@@ -26,18 +32,16 @@ def detect(source: RecordedFile) -> bool:
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording; each message is at the position of its first chunk."""
-    notes: list[Note] = []
+    rows = SessionRows(source.name, [*source.file_notes])
     growing: dict[str, _PartialMessage] = {}
-    for line, name, data in _events(source.text, notes):
+    for line, name, data in _events(source.text, rows.notes):
         if data is None or name not in _CHUNKS | {_RESULT}:
             continue
         message_id = as_str(data.get("id"))
         key = f"{line} result" if name == _RESULT else message_id or f"{line}"
         growing.setdefault(key, _PartialMessage(line, message_id)).grow(name, data)
-    items: list[Recorded | BrokenLine] = [message.item() for message in growing.values()]
-    messages, read_notes = through_wire(OpenAIChatWire().read, items)
-    notes = [*source.file_notes, *notes, *read_notes, *pairing_notes(messages)]
-    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+    rows.items += [message.item() for message in growing.values()]
+    return rows.recording(NAME, OpenAIChatWire().read)
 
 
 def _events(text: str, notes: list[Note]) -> Iterator[tuple[int, str, JsonObject | None]]:
@@ -71,7 +75,7 @@ class _PartialMessage:
     content: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
     answers: str = ""
-    calls: dict[object, JsonObject] = field(default_factory=dict)
+    calls: dict[str, JsonObject] = field(default_factory=dict)
     """Tool calls by their index, or by their position in the event."""
 
     def grow(self, name: str, data: JsonObject) -> None:
@@ -82,16 +86,16 @@ class _PartialMessage:
             self.answers = as_str(data.get("tool_call_id"))
         elif data.get("role") == "user":
             self.role = "user"
-        chunks = _list(data.get("tool_call_chunks"))
+        chunks = as_objects(data.get("tool_call_chunks"))
         for chunk in chunks:
             self._grow_call(chunk.get("index"), chunk, as_str(chunk.get("args")))
-        for place, call in enumerate(_list(data.get("tool_calls")) if not chunks else []):
+        for place, call in enumerate(as_objects(data.get("tool_calls")) if not chunks else []):
             arguments = json.dumps(call.get("args"), ensure_ascii=False)
             self._grow_call(place, call, arguments)
 
     def _grow_call(self, index: object, told: JsonObject, arguments: str) -> None:
         # Without an index every chunk that names a tool is a call of its own.
-        key = len(self.calls) if index is None and told.get("name") else index
+        key = str(len(self.calls) if index is None and told.get("name") else index)
         call = self.calls.setdefault(key, {"id": "", "name": "", "arguments": ""})
         call["id"] = call["id"] or as_str(told.get("id"))
         call["name"] = call["name"] or as_str(told.get("name"))
@@ -104,18 +108,9 @@ class _PartialMessage:
         if self.role == "tool":
             raw["tool_call_id"] = self.answers
         if self.calls:
-            raw["tool_calls"] = [_tool_call(call) for call in self.calls.values()]
+            calls = self.calls.values()
+            raw["tool_calls"] = [chat_call(c["id"], c["name"], c["arguments"]) for c in calls]
         return Recorded(self.line, raw, uid=self.uid)
-
-
-def _list(value: object) -> list[JsonObject]:
-    listed: list[Any] = value if isinstance(value, list) else []
-    return [one for one in listed if isinstance(one, dict)]
-
-
-def _tool_call(call: JsonObject) -> JsonObject:
-    function = {"name": call["name"], "arguments": call["arguments"]}
-    return {"id": call["id"], "type": "function", "function": function}
 
 
 FORMAT = LogFormat(NAME, "server-sent events (`event: message_chunk`)", detect, read)

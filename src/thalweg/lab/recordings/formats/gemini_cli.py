@@ -3,7 +3,6 @@
 One message holds the model's thoughts, text, tool calls and, with each call, its result.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,11 +12,13 @@ from thalweg.lab.recordings.base import Recording, SessionInfo
 from thalweg.lab.recordings.rows import (
     LogFormat,
     Recorded,
-    as_recording,
+    SessionRows,
+    as_list,
+    as_object,
+    as_objects,
     as_str,
-    odd_row,
 )
-from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile, RecordedRow
+from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "gemini-cli"
@@ -38,15 +39,9 @@ def _rows(source: RecordedFile) -> list[tuple[int, Any]]:
     """Return the messages with their index, or with their line if each has its own."""
     document = source.document
     if isinstance(document, dict) and "sessionId" in document:
-        messages = document.get("messages")
-        return list(enumerate(messages)) if isinstance(messages, list) else []
-    if any({"sessionId", "projectHash"} <= row.value.keys() for row in source.objects[:1]):
-        return [(line.line, _value(line)) for line in source.lines]
-    return []
-
-
-def _value(line: RecordedRow | BrokenLine) -> object:
-    return line if isinstance(line, BrokenLine) else line.value
+        return list(enumerate(as_list(document.get("messages"))))
+    has_head = any({"sessionId", "projectHash"} <= row.keys() for row in source.objects[:1])
+    return [*source.lines] if has_head else []
 
 
 def read(source: RecordedFile) -> Recording:
@@ -55,39 +50,30 @@ def read(source: RecordedFile) -> Recording:
     A message that is written several times, as it grows, keeps its first position.
     """
     items: dict[object, list[Recorded | BrokenLine]] = {}
-    skipped: Counter[str] = Counter()
-    notes = list(source.notes)
+    rows = SessionRows.of(source)
     for index, row in _rows(source):
-        if isinstance(row, dict) and _is_message(row):
+        if _is_message(row):
             items[as_str(row.get("id")) or index] = list(_items(index, row))
         elif isinstance(row, dict):
-            skipped[as_str(row.get("type")) or "header or change"] += 1
+            rows.skipped[as_str(row.get("type")) or "header or change"] += 1
         else:
-            items[index] = [row if isinstance(row, BrokenLine) else odd_row(index, row, notes)]
-    told = [item for group in items.values() for item in group]
-    return as_recording(
-        source.name,
-        NAME,
-        GeminiWire().read,
-        told,
-        notes=notes,
-        skipped=skipped,
-        why={"info": "notices of the program"},
-        session=_session(source),
-    )
+            items[index] = [rows.odd(index, row)]
+    rows.items = [item for group in items.values() for item in group]
+    rows.info = _session(source)
+    return rows.recording(NAME, GeminiWire().read, why={"info": "notices of the program"})
 
 
 def _session(source: RecordedFile) -> SessionInfo:
     """Read what the document, or its first line and the newest answer, state of the session."""
-    rows = [row for _, row in _rows(source) if isinstance(row, dict)]
-    head = source.document if isinstance(source.document, dict) else {}
-    head = head if "messages" in head else next(iter(row.value for row in source.objects), {})
+    rows = as_objects([row for _, row in _rows(source)])
+    head = as_object(source.document)
+    head = head if "messages" in head else next(iter(source.objects), {})
     titles = [title for row in (head, *rows) if (title := as_str(row.get("summary")))]
     models = [model for row in rows if (model := as_str(row.get("model")))]
-    folders = head.get("directories")
+    folders = as_list(head.get("directories"))
     return SessionInfo(
         id=as_str(head.get("sessionId")),
-        project=as_str(folders[0]) if isinstance(folders, list) and folders else "",
+        project=as_str(folders[0]) if folders else "",
         title=titles[-1] if titles else "",
         model=models[-1] if models else "",
     )
@@ -98,11 +84,11 @@ def _items(index: int, row: JsonObject) -> Iterator[Recorded]:
     if row["type"] == "user":
         yield Recorded(index, {"role": "user", "parts": _parts(row.get("content"))}, uid, at)
         return
-    calls = [call for call in _list(row.get("toolCalls")) if isinstance(call, dict)]
+    calls = as_objects(row.get("toolCalls"))
     parts = [
-        *map(_thought, _list(row.get("thoughts"))),
+        *map(_thought, as_list(row.get("thoughts"))),
         *_parts(row.get("content")),
-        *map(_function_call, calls),
+        *({"functionCall": {**_named(call), "args": call.get("args")}} for call in calls),
     ]
     usage = as_usage(row.get("tokens"))
     yield Recorded(index, {"role": "model", "parts": parts}, uid, at, usage=usage)
@@ -114,16 +100,12 @@ def _items(index: int, row: JsonObject) -> Iterator[Recorded]:
             yield Recorded(index, raw, at=said_at, is_error=failed)
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _parts(content: object) -> list[Any]:
     if isinstance(content, str):
         return [{"text": content}] if content else []
     if isinstance(content, dict):
         return [content]
-    return [{"text": part} if isinstance(part, str) else part for part in _list(content)]
+    return [{"text": part} if isinstance(part, str) else part for part in as_list(content)]
 
 
 def _thought(thought: object) -> JsonObject:
@@ -131,12 +113,6 @@ def _thought(thought: object) -> JsonObject:
         return {"text": as_str(thought), "thought": True}
     told = (as_str(thought.get("subject")), as_str(thought.get("description")))
     return {"text": "\n".join(filter(None, told)), "thought": True}
-
-
-def _function_call(call: JsonObject) -> JsonObject:
-    return {
-        "functionCall": {"id": call.get("id"), "name": call.get("name"), "args": call.get("args")}
-    }
 
 
 def _results(call: JsonObject) -> list[Any]:

@@ -11,7 +11,16 @@ from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.lab.recordings.base import Recording, SessionInfo
 from thalweg.lab.recordings.formats.openai_chat_log import is_chat_message
-from thalweg.lab.recordings.rows import LogFormat, Recorded, as_recording, as_str, as_text
+from thalweg.lab.recordings.rows import (
+    LogFormat,
+    Recorded,
+    SessionRows,
+    as_object,
+    as_objects,
+    as_str,
+    as_text,
+    chat_call,
+)
 from thalweg.lab.recordings.source import JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
@@ -36,10 +45,11 @@ def read(source: RecordedFile) -> Recording:
     """Return the recording of one sample; `Message.line` is the index in its messages."""
     sample = _samples(source.document)[0]
     usages = _usages(sample)
-    stored = sample.get("attachments")
-    attachments = stored if isinstance(stored, dict) else {}
+    attachments = as_object(sample.get("attachments"))
     at = iso_time(sample.get("started_at"))
-    items = [
+    rows = SessionRows.of(source)
+    rows.info = _session(source.document, sample)
+    rows.items += [
         Recorded(
             index,
             raw := _written(message, attachments),
@@ -50,29 +60,20 @@ def read(source: RecordedFile) -> Recording:
         )
         for index, message in enumerate(sample["messages"])
     ]
-    return as_recording(
-        source.name,
-        NAME,
-        OpenAIChatWire().read,
-        items,
-        notes=source.notes,
-        session=_session(source.document, sample),
-    )
+    return rows.recording(NAME, OpenAIChatWire().read)
 
 
 def _samples(document: object) -> list[JsonObject]:
-    listed = document.get("samples") if isinstance(document, dict) else None
     return [
         sample
-        for sample in (listed if isinstance(listed, list) else [])
-        if isinstance(sample, dict)
-        and isinstance(sample.get("messages"), list)
+        for sample in as_objects(as_object(document).get("samples"))
+        if isinstance(sample.get("messages"), list)
         and any(map(is_chat_message, sample["messages"]))
     ]
 
 
 def _session(log: JsonObject, sample: JsonObject) -> SessionInfo:
-    about = log["eval"] if isinstance(log.get("eval"), dict) else {}
+    about = as_object(log.get("eval"))
     name = f"{sample.get('id')}, epoch {sample.get('epoch', 1)}"
     task, model = as_str(about.get("task")), as_str(about.get("model"))
     return SessionInfo(
@@ -82,19 +83,17 @@ def _session(log: JsonObject, sample: JsonObject) -> SessionInfo:
 
 def _usages(sample: JsonObject) -> dict[str, Usage | None]:
     """Return the usage of each answer by its id, as the events of model calls state it."""
-    events = sample.get("events")
     found: dict[str, Usage | None] = {}
-    for event in events if isinstance(events, list) else []:
-        output = event.get("output") if isinstance(event, dict) else None
-        if not isinstance(output, dict) or not isinstance(usage := output.get("usage"), dict):
+    for event in as_objects(sample.get("events")):
+        output = as_object(event.get("output"))
+        if not isinstance(usage := output.get("usage"), dict):
             continue
         cached = {
             "cache_read_input_tokens": usage.get("input_tokens_cache_read"),
             "cache_creation_input_tokens": usage.get("input_tokens_cache_write"),
         }
-        for choice in _objects(output.get("choices")):
-            message = choice.get("message")
-            if isinstance(message, dict):
+        for choice in as_objects(output.get("choices")):
+            if isinstance(message := choice.get("message"), dict):
                 found[as_str(message.get("id"))] = as_usage({**usage, **cached})
     return found
 
@@ -107,12 +106,12 @@ def _written(message: object, attachments: JsonObject) -> JsonObject:
     raw = {key: value for key, value in message.items() if key not in left_out}
     blocks = message.get("content")
     if isinstance(blocks, list):
-        thoughts = [b for b in _objects(blocks) if b.get("type") == "reasoning"]
+        thoughts = [b for b in as_objects(blocks) if b.get("type") == "reasoning"]
         if thought := "\n".join(as_str(b.get("reasoning")) for b in thoughts):
             raw["reasoning_content"] = thought
         blocks = [_block(b, attachments) for b in blocks if b not in thoughts]
     raw["content"] = blocks
-    if calls := _objects(message.get("tool_calls")):
+    if calls := as_objects(message.get("tool_calls")):
         raw["tool_calls"] = [_call(call) for call in calls]
     if name := message.get("function"):
         raw["name"] = name
@@ -128,12 +127,7 @@ def _block(block: object, attachments: JsonObject) -> object:
 
 
 def _call(call: JsonObject) -> JsonObject:
-    function = {"name": call.get("function"), "arguments": as_text(call.get("arguments"))}
-    return {"id": call.get("id"), "type": "function", "function": function}
-
-
-def _objects(value: object) -> list[JsonObject]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return chat_call(call.get("id"), call.get("function"), as_text(call.get("arguments")))
 
 
 FORMAT = LogFormat(NAME, "a log of inspect_ai (`samples` with `messages`)", detect, read, split)

@@ -4,20 +4,13 @@ A state is `{"values": {"messages": […]}}`; of several (a history, newest firs
 the most messages is read.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from thalweg.engine.wires.langchain import read_dumped
 from thalweg.lab.recordings.base import Recording
-from thalweg.lab.recordings.rows import (
-    LogFormat,
-    Recorded,
-    as_recording,
-    as_str,
-    odd_row,
-)
-from thalweg.lab.recordings.source import BrokenLine, RecordedFile
+from thalweg.lab.recordings.rows import LogFormat, SessionRows, as_str
+from thalweg.lab.recordings.source import RecordedFile
 
 NAME = "langgraph"
 
@@ -34,23 +27,12 @@ def detect(source: RecordedFile) -> bool:
 def read(source: RecordedFile) -> Recording:
     """Return the recording of the longest list; `Message.line` is the index in it, or its line."""
     threads = _threads(source)
-    notes = list(source.notes)
-    items: list[Recorded | BrokenLine] = []
-    for index, raw in max(threads, key=len):
-        if isinstance(raw, dict):
-            items.append(Recorded(index, raw))
-        else:
-            items.append(raw if isinstance(raw, BrokenLine) else odd_row(index, raw, notes))
-    others = Counter({"other states": len(threads) - 1} if threads[1:] else {})
-    return as_recording(
-        source.name,
-        NAME,
-        read_dumped,
-        items,
-        notes=notes,
-        skipped=others,
-        why={"other states": "the one with the most messages was read"},
-    )
+    rows = SessionRows.of(source)
+    if threads[1:]:
+        rows.skipped["other states"] = len(threads) - 1
+    why = {"other states": "the one with the most messages was read"}
+    longest = max(threads, key=len)
+    return rows.read(longest, NAME, read_dumped, why=why)
 
 
 _Thread = list[tuple[int, Any]]
@@ -59,11 +41,9 @@ _Thread = list[tuple[int, Any]]
 
 def _threads(source: RecordedFile) -> list[_Thread]:
     document = source.document
-    rows = [row.value for row in source.objects]
+    rows = [*source.objects]
     if document is None and _is_thread(rows):
-        return [
-            [(row.line, row if isinstance(row, BrokenLine) else row.value) for row in source.lines]
-        ]
+        return [[*source.lines]]
     if document is None or (isinstance(document, list) and not _is_thread(document)):
         return list(_of_states(document or rows))
     return list(_of_states([document]))

@@ -1,7 +1,6 @@
 """OpenAI-chat JSON Lines: one message a line, with fields of the recorder under `x`."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import as_usage
@@ -10,14 +9,12 @@ from thalweg.lab.recordings.base import Recording
 from thalweg.lab.recordings.rows import (
     LogFormat,
     Recorded,
+    SessionRows,
+    as_object,
     as_str,
-    odd_row,
-    pairing_notes,
-    summary_note,
-    through_wire,
     who_wrote,
 )
-from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile, RecordedRow
+from thalweg.lab.recordings.source import JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "openai-chat-log"
@@ -39,52 +36,39 @@ def is_chat_message(value: object) -> bool:
 
 def detect(source: RecordedFile) -> bool:
     """Return whether a line is a message."""
-    return any(is_chat_message(row.value) for row in source.objects)
+    return any(map(is_chat_message, source.objects))
 
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording of every message line, without the recorded agent's summaries."""
-    notes: list[Note] = list(source.notes)
-    items: list[Recorded | BrokenLine] = []
-    for row in source.lines:
-        if isinstance(row, BrokenLine):
-            items.append(row)
-        elif _is_summary(row):
-            notes.append(summary_note(row.line, len(str(row.value.get("content")))))
+    return _ChatRows.of(source).read(source.lines, NAME, OpenAIChatWire().read)
+
+
+class _ChatRows(SessionRows):
+    def take(self, line: int, row: JsonObject) -> None:
+        beside = as_object(row.get("x"))
+        if beside.get("is_compact_summary") or beside.get("compaction"):
+            self.note_summary(line, len(str(row.get("content"))))
+        elif is_chat_message(row):
+            self._take_message(line, row, beside)
         else:
-            items.append(_item(row, notes))
-    messages, read_notes = through_wire(OpenAIChatWire().read, items)
-    notes += read_notes
-    notes += pairing_notes(messages)
-    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+            self.odd(line, row)
 
-
-def _recorder_notes(row: RecordedRow) -> JsonObject:
-    beside = row.value.get("x") if isinstance(row.value, dict) else None
-    return beside if isinstance(beside, dict) else {}
-
-
-def _is_summary(row: RecordedRow) -> bool:
-    beside = _recorder_notes(row)
-    return bool(beside.get("is_compact_summary") or beside.get("compaction"))
-
-
-def _item(row: RecordedRow, notes: list[Note]) -> Recorded | BrokenLine:
-    if not is_chat_message(row.value):
-        return odd_row(row.line, row.value, notes)
-    beside = _recorder_notes(row)
-    raw: dict[str, Any] = {key: value for key, value in row.value.items() if key != "x"}
-    if "microcompact_boundary" in beside:
-        notes.append(Note(row.line, "recorded_eviction", "the recorded agent cleared results here"))
-    return Recorded(
-        row.line,
-        raw,
-        uid=_first(beside, _UIDS),
-        at=_said_at(beside),
-        kind="injected" if beside.get("isMeta") is True else who_wrote(raw),
-        is_error=beside.get("is_error") is True,
-        usage=as_usage(beside.get("usage")) or as_usage(beside.get("tokens")),
-    )
+    def _take_message(self, line: int, row: JsonObject, beside: JsonObject) -> None:
+        raw = {key: value for key, value in row.items() if key != "x"}
+        if "microcompact_boundary" in beside:
+            text = "the recorded agent cleared results here"
+            self.notes.append(Note(line, "recorded_eviction", text))
+        item = Recorded(
+            line,
+            raw,
+            uid=_first(beside, _UIDS),
+            at=_said_at(beside),
+            kind="injected" if beside.get("isMeta") is True else who_wrote(raw),
+            is_error=beside.get("is_error") is True,
+            usage=as_usage(beside.get("usage")) or as_usage(beside.get("tokens")),
+        )
+        self.items.append(item)
 
 
 def _first(beside: JsonObject, names: tuple[str, ...]) -> str:

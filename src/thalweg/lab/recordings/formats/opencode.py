@@ -4,24 +4,24 @@ An answer has its calls together with their results. A compaction is a request o
 part of type `compaction`, and an answer that is marked as a summary.
 """
 
-from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from thalweg.engine.entries import Usage
 from thalweg.engine.wires.anthropic import AnthropicWire
-from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import as_usage
-from thalweg.lab.recordings.base import RecordedCompaction, Recording, SessionInfo
+from thalweg.lab.recordings.base import Recording, SessionInfo
 from thalweg.lab.recordings.rows import (
     LogFormat,
     Recorded,
-    as_recording,
+    SessionRows,
+    as_list,
+    as_object,
+    as_objects,
     as_str,
-    odd_row,
-    summary_note,
 )
-from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile
+from thalweg.lab.recordings.source import JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "opencode"
@@ -29,83 +29,58 @@ NAME = "opencode"
 
 def detect(source: RecordedFile) -> bool:
     """Return whether a document has a session and messages with parts."""
-    document = source.document if isinstance(source.document, dict) else {}
+    document = as_object(source.document)
     info = document.get("info")
     return isinstance(info, dict) and "id" in info and any(map(_is_message, _messages(document)))
 
 
 def _messages(document: JsonObject) -> list[Any]:
-    return _list(document.get("messages"))
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _object(value: object) -> JsonObject:
-    return value if isinstance(value, dict) else {}
+    return as_list(document.get("messages"))
 
 
 def _is_message(value: object) -> bool:
-    message = _object(value)
-    return "role" in _object(message.get("info")) and isinstance(message.get("parts"), list)
+    message = as_object(value)
+    return "role" in as_object(message.get("info")) and isinstance(message.get("parts"), list)
 
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording of all messages; summaries of compactions are no messages of it."""
-    items: list[Recorded | BrokenLine] = []
-    notes, skipped = list(source.notes), Counter[str]()
-    compactions: list[RecordedCompaction] = []
-    trigger = ""
-    for line, message in enumerate(_messages(source.document)):
-        if not _is_message(message):
-            items.append(odd_row(line, message, notes))
-            continue
-        info = message["info"]
-        parts = [part for part in message["parts"] if isinstance(part, dict)]
-        asked = next((part for part in parts if part.get("type") == "compaction"), None)
-        if asked is not None:
-            trigger = "auto" if asked.get("auto") is True else "manual"
-            skipped["compaction"] += 1
-        elif info.get("summary") is True:
-            compactions.append(_compaction(line, info, parts, trigger, notes))
-        else:
-            items += _items(line, info, parts)
-    return as_recording(
-        source.name,
-        NAME,
-        AnthropicWire().read,
-        items,
-        notes=notes,
-        skipped=skipped,
-        why={"compaction": "requests of the program for a summary"},
-        session=_session(source.document),
-        compactions=compactions,
-    )
-
-
-def _compaction(
-    line: int, info: JsonObject, parts: list[JsonObject], trigger: str, notes: list[Note]
-) -> RecordedCompaction:
-    summary = "\n".join(as_str(part.get("text")) for part in parts if part.get("type") == "text")
-    notes.append(summary_note(line, len(summary)))
-    return RecordedCompaction(line, at=_time(info, "created"), trigger=trigger, summary=summary)
-
-
-def _session(document: JsonObject) -> SessionInfo:
-    info = _object(document.get("info"))
-    told = [message["info"] for message in _messages(document) if _is_message(message)]
-    models = [model for one in told if (model := as_str(one.get("modelID")))]
-    return SessionInfo(
+    rows = _OpencodeSession.of(source)
+    info = as_object(source.document.get("info"))
+    rows.info = SessionInfo(
         id=as_str(info.get("id")),
         project=as_str(info.get("directory")),
         title=as_str(info.get("title")),
-        model=models[-1] if models else "",
     )
+    why = {"compaction": "requests of the program for a summary"}
+    return rows.read(enumerate(_messages(source.document)), NAME, AnthropicWire().read, why=why)
+
+
+@dataclass(slots=True)
+class _OpencodeSession(SessionRows):
+    trigger: str = ""
+    """Of the compaction that was requested last."""
+
+    def take(self, line: int, row: JsonObject) -> None:
+        if not _is_message(row):
+            self.odd(line, row)
+            return
+        info, parts = row["info"], as_objects(row["parts"])
+        self.info = replace(self.info, model=as_str(info.get("modelID")) or self.info.model)
+        asked = next((part for part in parts if part.get("type") == "compaction"), None)
+        if asked is not None:
+            self.trigger = "auto" if asked.get("auto") is True else "manual"
+            self.skipped["compaction"] += 1
+        elif info.get("summary") is True:
+            texts = (as_str(part.get("text")) for part in parts if part.get("type") == "text")
+            at = _time(info, "created")
+            self.compacted(line, "\n".join(texts), at, trigger=self.trigger)
+        else:
+            self.items += _items(line, info, parts)
 
 
 def _time(info: JsonObject, name: str) -> str:
-    return iso_time(_object(info.get("time")).get(name))
+    return iso_time(as_object(info.get("time")).get(name))
 
 
 def _items(line: int, info: JsonObject, parts: list[JsonObject]) -> Iterator[Recorded]:
@@ -121,7 +96,7 @@ def _items(line: int, info: JsonObject, parts: list[JsonObject]) -> Iterator[Rec
                 yield Recorded(line, raw, uid, at, usage=_usage(info))
     for part in parts:
         if (result := _result(part)) is not None:
-            ended = iso_time(_object(_object(part.get("state")).get("time")).get("end")) or at
+            ended = iso_time(as_object(as_object(part.get("state")).get("time")).get("end")) or at
             raw = {"role": "user", "content": [result]}
             own, name = as_str(part.get("id")), as_str(part.get("tool"))
             yield Recorded(line, raw, own, ended, name=name, is_error="is_error" in result)
@@ -134,7 +109,7 @@ def _block(part: JsonObject) -> JsonObject | None:
         case "reasoning":
             return {"type": "thinking", "thinking": as_str(part.get("text"))}
         case "tool":
-            arguments = _object(_object(part.get("state")).get("input"))
+            arguments = as_object(as_object(part.get("state")).get("input"))
             name, call = as_str(part.get("tool")), as_str(part.get("callID"))
             return {"type": "tool_use", "id": call, "name": name, "input": arguments}
         case "step-start" | "step-finish" | "snapshot" | "patch":
@@ -147,13 +122,13 @@ def _result(part: JsonObject) -> JsonObject | None:
     """Return the result of a call; `None` for any other part, and where there was none."""
     if part.get("type") != "tool":
         return None
-    state = _object(part.get("state"))
+    state = as_object(part.get("state"))
     result = {"type": "tool_result", "tool_use_id": as_str(part.get("callID"))}
     if state.get("status") == "error":
         return {**result, "content": as_str(state.get("error")), "is_error": True}
     if state.get("status") != "completed":
         return None
-    code = _object(state.get("metadata")).get("exit")
+    code = as_object(state.get("metadata")).get("exit")
     return {
         **result,
         "content": as_str(state.get("output")),
@@ -162,8 +137,8 @@ def _result(part: JsonObject) -> JsonObject | None:
 
 
 def _usage(info: JsonObject) -> Usage | None:
-    tokens = _object(info.get("tokens"))
-    cache = _object(tokens.get("cache"))
+    tokens = as_object(info.get("tokens"))
+    cache = as_object(tokens.get("cache"))
     return as_usage({**tokens, "cacheRead": cache.get("read"), "cacheWrite": cache.get("write")})
 
 

@@ -4,26 +4,25 @@ A model message is recorded with each action it requested, so one with two calls
 twice.
 """
 
-import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg.engine.entries import Kind
-from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.lab.recordings.base import Recording
 from thalweg.lab.recordings.rows import (
     LogFormat,
     Recorded,
-    as_recording,
+    SessionRows,
+    as_list,
+    as_object,
     as_str,
-    odd_row,
-    summary_note,
+    as_text,
+    chat_call,
 )
-from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile
+from thalweg.lab.recordings.source import JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "openhands"
@@ -53,47 +52,33 @@ def _events(document: object) -> Sequence[Any]:
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording of messages, actions and observations; program states are skipped."""
-    stream = _EventStream()
-    for index, event in enumerate(_events(source.document)):
-        stream.take(index, event)
-    return as_recording(
-        source.name,
-        NAME,
-        OpenAIChatWire().read,
-        stream.items,
-        notes=[*source.notes, *stream.notes],
-        skipped=stream.skipped,
-    )
+    events = enumerate(_events(source.document))
+    return _EventStream.of(source).read(events, NAME, OpenAIChatWire().read)
 
 
 @dataclass(slots=True)
-class _EventStream:
+class _EventStream(SessionRows):
     """The events processed so far."""
 
-    notes: list[Note] = field(default_factory=list)
-    items: list[Recorded | BrokenLine] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
     responses: set[str] = field(default_factory=set)
     """Ids of the processed model messages."""
     calls: set[str] = field(default_factory=set)
     """Ids of actions that became tool calls without text of the model."""
 
-    def take(self, index: int, event: object) -> None:
-        if not isinstance(event, dict):
-            self.items.append(odd_row(index, event, self.notes))
-        elif "observation" in event:
-            self._observed(index, event)
+    def take(self, line: int, row: JsonObject) -> None:
+        if "observation" in row:
+            self._observed(line, row)
         else:
-            self._acted(index, event)
+            self._acted(line, row)
 
     def _acted(self, index: int, event: JsonObject) -> None:
         action = as_str(event.get("action"))
-        metadata = event.get("tool_call_metadata")
-        arguments = args if isinstance(args := event.get("args"), dict) else {}
-        if isinstance(metadata, dict) and isinstance(metadata.get("model_response"), dict):
-            self._asked(index, event, metadata["model_response"])
+        response = as_object(event.get("tool_call_metadata")).get("model_response")
+        arguments = as_object(event.get("args"))
+        if isinstance(response, dict):
+            self._asked(index, event, response)
         elif action == "condensation":
-            self.notes.append(summary_note(index, len(as_str(arguments.get("summary")))))
+            self.note_summary(index, len(as_str(arguments.get("summary"))))
         elif action in _SILENT:
             self.skipped[action or "event"] += 1
         elif action in {"system", "message"}:
@@ -108,11 +93,10 @@ class _EventStream:
         if response_id and response_id in self.responses:
             return
         self.responses.add(response_id)
-        choices = response.get("choices")
-        first = choices[0] if isinstance(choices, list) and choices else {}
-        message = first.get("message") if isinstance(first, dict) else None
+        (first, *_) = as_list(response.get("choices")) or [None]
+        message = as_object(first).get("message")
         if not isinstance(message, dict):
-            self.items.append(odd_row(index, event, self.notes))
+            self.odd(index, event)
             return
         self._say(index, event, {"role": "assistant", **message}, response.get("usage"))
 
@@ -122,8 +106,7 @@ class _EventStream:
         call_id = str(event.get("id", index))
         thought = as_str(arguments.get("thought")) or as_str(arguments.get("final_thought"))
         told = {name: value for name, value in arguments.items() if name != "thought"}
-        function = {"name": action, "arguments": json.dumps(told, ensure_ascii=False)}
-        call = {"id": call_id, "type": "function", "function": function}
+        call = chat_call(call_id, action, as_text(told))
         self.calls.add(call_id)
         self._say(index, event, {"role": "assistant", "content": thought, "tool_calls": [call]})
 

@@ -11,16 +11,9 @@ from thalweg.engine.entries import Kind
 from thalweg.engine.wires.anthropic import AnthropicWire
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import as_usage
-from thalweg.lab.recordings.base import RecordedCompaction, Recording
-from thalweg.lab.recordings.rows import (
-    LogFormat,
-    Recorded,
-    SessionRows,
-    as_str,
-    odd_row,
-    summary_note,
-)
-from thalweg.lab.recordings.source import BrokenLine, JsonObject, RecordedFile, RecordedRow
+from thalweg.lab.recordings.base import Recording
+from thalweg.lab.recordings.rows import LogFormat, Recorded, SessionRows, as_object, as_str
+from thalweg.lab.recordings.source import JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "pi"
@@ -31,19 +24,19 @@ _SUMMARIES = frozenset({"compaction", "branch_summary", "compactionSummary", "br
 
 def detect(source: RecordedFile) -> bool:
     """Return whether it has a header and a wrapped message, or a result in pi's form."""
-    header = any(row.value.get("type") == "session" for row in source.objects)
-    roles = {_role(row.value) for row in source.objects}
+    header = any(row.get("type") == "session" for row in source.objects)
+    roles = set(map(_role, source.objects))
     return "toolResult" in roles or (header and not roles.isdisjoint(_ROLES))
 
 
 def _role(row: JsonObject) -> str:
     message = row.get("message") if row.get("type") == "message" else None
-    return as_str(message.get("role")) if isinstance(message, dict) else ""
+    return as_str(as_object(message).get("role"))
 
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording of every message, in file order, abandoned branches included."""
-    return _PiSession(list(source.notes)).read(source, NAME, AnthropicWire().read)
+    return _PiSession.of(source).read(source.lines, NAME, AnthropicWire().read)
 
 
 @dataclass(slots=True)
@@ -52,37 +45,25 @@ class _PiSession(SessionRows):
 
     parents: set[str] = field(default_factory=set)
 
-    def take(self, row: RecordedRow | BrokenLine) -> None:
-        if isinstance(row, BrokenLine):
-            self.items.append(row)
-            return
-        value = row.value
-        kind = value.get("type") if isinstance(value, dict) else None
+    def take(self, line: int, row: JsonObject) -> None:
+        kind = row.get("type")
         if not isinstance(kind, str):
-            self.items.append(odd_row(row.line, value, self.notes))
+            self.odd(line, row)
         elif kind in _SUMMARIES:
-            self._take_summary(row.line, value)
+            self._take_summary(line, row)
         elif kind == "custom_message":
-            self._take_message(row.line, value, {**value, "role": "custom"})
-        elif kind == "message" and isinstance(value.get("message"), dict):
-            self._take_message(row.line, value, value["message"])
+            self._take_message(line, row, {**row, "role": "custom"})
+        elif kind == "message" and isinstance(row.get("message"), dict):
+            self._take_message(line, row, row["message"])
         else:
             if kind == "session":
-                own, folder = as_str(value.get("id")), as_str(value.get("cwd"))
+                own, folder = as_str(row.get("id")), as_str(row.get("cwd"))
                 self.info = replace(self.info, id=own, project=folder)
             self.skipped[kind] += 1
 
     def _take_summary(self, line: int, row: JsonObject) -> None:
-        summary, before = as_str(row.get("summary")), row.get("tokensBefore")
-        self.notes.append(summary_note(line, len(summary)))
-        self.compactions.append(
-            RecordedCompaction(
-                line,
-                at=iso_time(row.get("timestamp")),
-                tokens_before=before if isinstance(before, int) else 0,
-                summary=summary,
-            )
-        )
+        at, before = iso_time(row.get("timestamp")), row.get("tokensBefore")
+        self.compacted(line, as_str(row.get("summary")), at, before=before)
 
     def _take_message(self, line: int, row: JsonObject, message: JsonObject) -> None:
         role = as_str(message.get("role"))

@@ -4,15 +4,20 @@ Messages are complete: parts, media, ids, author, reported usage.
 """
 
 import json
-from collections import Counter
 from dataclasses import replace
 from typing import get_args
 
 from thalweg.archive.threads.thread_export import NAME
 from thalweg.engine.entries import Message, Role, message_from_json
 from thalweg.lab.recordings.base import Recording
-from thalweg.lab.recordings.rows import LogFormat, broken_message, left_out, odd_row, pairing_notes
-from thalweg.lab.recordings.source import BrokenLine, RecordedFile
+from thalweg.lab.recordings.rows import (
+    LogFormat,
+    SessionRows,
+    broken_message,
+    left_out,
+    pairing_notes,
+)
+from thalweg.lab.recordings.source import RecordedFile
 
 _ROLES = frozenset(get_args(Role))
 
@@ -20,26 +25,24 @@ _ROLES = frozenset(get_args(Role))
 def detect(source: RecordedFile) -> bool:
     """Return whether the first line is the header of the format."""
     first = next(iter(source.objects), None)
-    return first is not None and first.value.get("thalweg") == NAME
+    return first is not None and first.get("thalweg") == NAME
 
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording; `Message.line` is the line of the message."""
-    notes = list(source.notes)
+    rows, heads = SessionRows.of(source), 0
     messages: list[Message] = []
-    heads: Counter[str] = Counter()
-    for row in source.lines:
-        if isinstance(row, BrokenLine):
-            messages.append(broken_message(row))
-        elif isinstance(row.value, dict) and row.value.get("thalweg") == NAME:
-            heads["heads"] += 1
-        elif (message := _message(row.value)) is not None:
-            messages.append(replace(message, line=row.line))
+    for line, value in source.lines:
+        if isinstance(value, dict) and value.get("thalweg") == NAME:
+            heads += 1
+        elif (message := _message(value)) is not None:
+            messages.append(replace(message, line=line))
         else:
-            messages.append(broken_message(odd_row(row.line, row.value, notes)))
-    glued = Counter({"a further head": heads["heads"] - 1} if heads["heads"] > 1 else {})
-    notes += [*left_out(glued), *pairing_notes(messages)]
-    return Recording(source.name, NAME, tuple(messages), tuple(notes))
+            messages.append(broken_message(rows.odd(line, value)))
+    if heads > 1:
+        rows.skipped["a further head"] = heads - 1
+    notes = (*rows.notes, *left_out(rows.skipped), *pairing_notes(messages))
+    return Recording(source.name, NAME, tuple(messages), notes)
 
 
 def _message(value: object) -> Message | None:

@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from thalweg.engine.entries import Message
-from thalweg.engine.tokens import Counter, count_json, exact_counter
+from thalweg.engine.tokens import count_json
 from thalweg.engine.window.items import NO_WORDS, WindowItem
 from thalweg.errors import PeerError
-from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
+from thalweg.lab.replay.contestants.base import PeerRequest, Summarizing
 from thalweg.lab.replay.contestants.conversation import Conversation, blocks_of, without_chance
-from thalweg.lab.replay.contestants.layout import RequestChecker, ThreadLayout
+from thalweg.lab.replay.contestants.history_files import HistoryFiles
+from thalweg.lab.replay.contestants.layout import PeerContestant
 from thalweg.lab.replay.contestants.loop import (
     PROVIDER,
     AgentLoop,
@@ -22,35 +22,10 @@ from thalweg.lab.replay.contestants.loop import (
     Results,
     SentMessages,
 )
-from thalweg.lab.replay.contestants.stopwatch import Stopwatch
 from thalweg.lab.replay.peers import SUMMARY_TOKENS, stand_in
 
 STEPS = 10_000_000
 """Most steps of a graph in one run: a recording is as long as it is."""
-
-
-class PeerFiles(Protocol):
-    """What a peer keeps outside the context, and how it is found again."""
-
-    def holds(self, block: str, text: str) -> bool:
-        """Whether a message can be read back whole.
-
-        Args:
-            block: As a transcript of LangChain's has it.
-            text: Its plain text alone.
-        """
-        ...
-
-    def recall(self, question: str) -> str:
-        """Search once, by a question's words, in what the last request can reach.
-
-        See `Contestant.recall`.
-        """
-        ...
-
-    def close(self) -> None:
-        """Delete the files."""
-        ...
 
 
 @dataclass(slots=True)
@@ -68,7 +43,7 @@ MakeAgent = Callable[[PeerSetting], Any]
 
 
 @dataclass(slots=True)
-class AgentContestant(Contestant):
+class AgentContestant(PeerContestant):
     """A recording's thread in an agent of LangChain's.
 
     The model is a stand-in that returns the recorded answers, and tools return the recorded
@@ -78,28 +53,19 @@ class AgentContestant(Contestant):
 
     make: MakeAgent
     window: int
-    files: PeerFiles | None = None
-    count: Counter = field(default_factory=exact_counter)
-    layout: ThreadLayout = field(init=False)
+    files: HistoryFiles | None = None
     talk: Conversation = field(init=False)
     loop: AgentLoop | None = None
-    _checker: RequestChecker = field(default_factory=RequestChecker)
     _results: Results = field(default_factory=Results)
-    _systems: list[WindowItem] = field(default_factory=list)
     _own: tuple[int, int] = (0, 0)
     """Number of tools in the last request that were counted, and their tokens."""
     _summaries: list[Summarizing] = field(default_factory=list)
     _written: int = 0
     """Summaries so far."""
     _last: PeerRequest | None = None
-    _watch: Stopwatch = field(default_factory=Stopwatch)
 
     def __post_init__(self) -> None:
-        self.layout, self.talk = ThreadLayout(self.count), Conversation(self.count)
-
-    def receive(self, message: Message) -> None:
-        """Receive the recording's next message; see `Contestant.receive`."""
-        self.layout.receive(message)
+        self.talk = Conversation(self.count)
 
     def request(self, *, cold: bool) -> PeerRequest:
         """See `Contestant.request`.
@@ -193,16 +159,10 @@ class AgentContestant(Contestant):
             )
             items += self._systems
         items += map(self.talk.item, messages)
-        summaries, self._summaries = tuple(self._summaries), []
-        return PeerRequest(
-            items=items,
-            whole=frozenset(i.position for i in items if self.talk.is_given(i))
-            | frozenset(i.position for i in self._systems),
-            beside=beside,
-            summaries=summaries,
-            problems=self._checker.problems(items),
-            engine_ms=self._watch.lap_ms(),
-        )
+        summaries, self._summaries = self._summaries, []
+        given = [item for item in items if self.talk.is_given(item)]
+        whole = frozenset(item.position for item in (*given, *self._systems))
+        return self._sent(items, whole, beside, summaries)
 
     def _tools(self, tools: Sequence[Any]) -> int:
         """Count the schemas of tools; they are the same in every request."""

@@ -65,9 +65,7 @@ class Conversation:
     def _read(self, message: BaseMessage, position: int) -> WindowItem:
         (read,), _ = self._wire.read([message])
         parts = tuple(
-            replace(part, text=_RANDOM.sub("session_" + "0" * 32, part.text))
-            if isinstance(part, Text)
-            else part
+            replace(part, text=without_chance(part.text)) if isinstance(part, Text) else part
             for part in read.parts
         )
         read = replace(read, parts=parts, origin=None, uid="", extra="", line=-1, usage=None)

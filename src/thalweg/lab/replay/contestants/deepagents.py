@@ -1,8 +1,5 @@
 """deepagents as installed: `create_deep_agent` with its defaults, over files on a real disk."""
 
-import html
-from dataclasses import dataclass, field
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
@@ -14,15 +11,12 @@ from deepagents.middleware.summarization import (
     compute_summarization_defaults,
 )
 
-from thalweg.archive import Archive, ThreadKey
 from thalweg.lab.replay.contestants.agent import AgentContestant, PeerSetting
-from thalweg.lab.replay.contestants.conversation import blocks_of
+from thalweg.lab.replay.contestants.history_files import HistoryFiles
 from thalweg.lab.replay.contestants.shelf import ReferenceArchive
 
 
-def deep_agent(
-    window: int, share: float | None, archive: Archive, key: ThreadKey
-) -> AgentContestant:
+def deep_agent(window: int, share: float | None, shelf: ReferenceArchive) -> AgentContestant:
     """Return a deep agent.
 
     Its model has a profile with the window, so that its defaults are those for a model with a
@@ -31,8 +25,7 @@ def deep_agent(
     Args:
         window: Tokens the model accepts.
         share: Share of the window at which it acts instead.
-        archive: An empty one, to search its files with.
-        key: The thread in it.
+        shelf: To search its files with.
     """
     folder = TemporaryDirectory(prefix="thalweg-deepagents-")
 
@@ -49,7 +42,7 @@ def deep_agent(
             checkpointer=setting.saver,
         )
 
-    return AgentContestant(make, window, DeepFiles(folder, ReferenceArchive(archive, key)))
+    return AgentContestant(make, window, HistoryFiles(folder, shelf))
 
 
 def _acting_at(share: float, setting: PeerSetting, backend: FilesystemBackend) -> Any:  # noqa: ANN401
@@ -65,47 +58,3 @@ def _acting_at(share: float, setting: PeerSetting, backend: FilesystemBackend) -
         trim_tokens_to_summarize=None,
         truncate_args_settings=cut,
     )
-
-
-@dataclass(slots=True)
-class DeepFiles:
-    """The history files and large results in the backend of a deep agent."""
-
-    folder: "TemporaryDirectory[str]"
-    shelf: ReferenceArchive
-    _read: dict[Path, int] = field(default_factory=dict)
-    """Files, and the number of characters already read of each."""
-    _blocks: set[str] = field(default_factory=set)
-    _texts: set[str] = field(default_factory=set)
-
-    def holds(self, block: str, text: str) -> bool:
-        """See `PeerFiles.holds`: the message is in a file, or all of its text is one."""
-        self._look()
-        return block in self._blocks or text in self._texts
-
-    def recall(self, question: str) -> str:
-        """See `PeerFiles.recall`: one search over the text of the files, with XML unescaped."""
-        self._look()
-        return self.shelf.recall(question)
-
-    def _look(self) -> None:
-        """Read what was written since."""
-        written = [path for path in Path(self.folder.name).rglob("*") if path.is_file()]
-        for path in sorted(written, key=lambda path: path.stat().st_mtime_ns):
-            try:
-                text = path.read_bytes().decode("utf-8")  # line ends as they are
-            except UnicodeDecodeError:  # an image
-                continue
-            new = text[self._read.get(path, 0) :]
-            if not new:
-                continue
-            self._read[path] = len(text)
-            blocks = blocks_of(new) if path.suffix == ".md" else []
-            self._blocks.update(blocks)
-            if not blocks:
-                self._texts.add(text)
-            self.shelf.put(map(html.unescape, blocks or [text]))
-
-    def close(self) -> None:
-        """Delete the files; see `PeerFiles.close`."""
-        self.folder.cleanup()

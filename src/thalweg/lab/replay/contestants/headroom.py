@@ -15,13 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
-from thalweg.engine.tokens import Counter, count_json, exact_counter, measure
+from thalweg.engine.tokens import count_json, measure
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.wires.fields import arguments_object
-from thalweg.lab.replay.contestants.base import Contestant, PeerRequest
-from thalweg.lab.replay.contestants.layout import RequestChecker, ThreadLayout
+from thalweg.lab.replay.contestants.base import PeerRequest
+from thalweg.lab.replay.contestants.layout import PeerContestant
 from thalweg.lab.replay.contestants.shelf import ReferenceArchive
-from thalweg.lab.replay.contestants.stopwatch import Stopwatch
 
 SWITCHES: Mapping[str, str] = {
     "HEADROOM_OFFLINE": "1",
@@ -54,7 +53,7 @@ _ESCAPE = re.compile(r"\\+(?:u[0-9a-fA-F]{4}|[nrtbf\"/])?")
 
 
 @dataclass(slots=True)
-class Headroom(Contestant):
+class Headroom(PeerContestant):
     """One thread, compressed by Headroom before each request.
 
     It drops no message and has no limit: a request that is too large after compression is sent.
@@ -67,13 +66,8 @@ class Headroom(Contestant):
     is_frozen: bool = False
     """Whether it continues with the messages as sent, marked as cached (`frozen_message_count`). By
     default it gets the whole conversation each time."""
-    count: Counter = field(default_factory=exact_counter)
     store: CompressionStore = field(default_factory=CompressionStore)
     _pipeline: TransformPipeline = field(default_factory=TransformPipeline)
-    _layout: ThreadLayout = field(init=False)
-    _checker: RequestChecker = field(default_factory=RequestChecker)
-    _system: list[WindowItem] = field(default_factory=list)
-    """The beginning of the thread; in this format it is separate from the messages."""
     _items: list[WindowItem] = field(default_factory=list)
     _given: list[Block] = field(default_factory=list)
     """The original messages."""
@@ -87,17 +81,10 @@ class Headroom(Contestant):
     """Originals by the hash in its text, by item, once requested."""
     _shelved: set[str] = field(default_factory=set)
     _beside: int = 0
-    _watch: Stopwatch = field(default_factory=Stopwatch)
 
     def __post_init__(self) -> None:
-        self._layout = ThreadLayout(self.count)
         self._beside = count_json(create_ccr_tool_definition("anthropic"), self.count)
         reset_toin()
-
-    def receive(self, message: Message) -> None:
-        """Receive the recording's next message; see `Contestant.receive`."""
-        with self._watch:
-            self._layout.receive(message)
 
     def request(self, *, cold: bool) -> PeerRequest:
         """Return the current request; called before each assistant message, and at the end.
@@ -106,20 +93,15 @@ class Headroom(Contestant):
         """
         del cold  # it knows of no cache
         with self._watch:
-            items = [*self._system, *self._read(self._compressed())]
+            items = [*self._systems, *self._read(self._compressed())]
         self._named = None
         changed = {self._items[index].position for index in self._changed}
-        return PeerRequest(
-            items=items,
-            whole=frozenset(item.position for item in items) - changed - {-1},
-            beside=self._beside,
-            problems=self._checker.problems(items),
-            engine_ms=self._watch.lap_ms(),
-        )
+        whole = frozenset(item.position for item in items) - changed - {-1}
+        return self._sent(items, whole, self._beside)
 
     def _compressed(self) -> list[Block]:
         frozen = len(self._messages) if self.is_frozen else 0
-        for item in self._layout.new():
+        for item in self.layout.new():
             self._write(item, after=frozen)
         with self._at_work():
             sent: list[Block] = headroom.compress(
@@ -145,7 +127,7 @@ class Headroom(Contestant):
     def _write(self, item: WindowItem, *, after: int) -> None:
         """Add an item's blocks; adjacent ones of one role share a message after index `after`."""
         if item.section == "system":
-            self._system.append(item)
+            self._systems.append(item)
             return
         message = item.message
         role = "assistant" if message.role == "assistant" else "user"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import Literal
 
@@ -28,11 +29,16 @@ class PeerStorage:
     key: ThreadKey
     """The thread in it."""
 
+    @property
+    def shelf(self) -> ReferenceArchive:
+        """The archive, for the texts that the peer puts away."""
+        return ReferenceArchive(self.archive, self.key)
+
 
 def _deepagents(place: PeerStorage) -> Contestant:
     from thalweg.lab.replay.contestants.deepagents import deep_agent  # noqa: PLC0415 (may be absent)
 
-    return deep_agent(place.window, place.share, place.archive, place.key)
+    return deep_agent(place.window, place.share, place.shelf)
 
 
 def _summarization(place: PeerStorage) -> Contestant:
@@ -47,24 +53,19 @@ def _editing(place: PeerStorage) -> Contestant:
     return editing(place.window, place.share)
 
 
-def _strands(way: Literal["sliding", "summarizing", "auto"]) -> Callable[[PeerStorage], Contestant]:
-    def begin(place: PeerStorage) -> Contestant:
-        from thalweg.lab.replay.contestants.strands import Strands  # noqa: PLC0415 (may be absent)
+def _strands(way: Literal["sliding", "summarizing", "auto"], place: PeerStorage) -> Contestant:
+    from thalweg.lab.replay.contestants.strands import Strands  # noqa: PLC0415 (may be absent)
 
-        return Strands(way, place.window, place.share, ReferenceArchive(place.archive, place.key))
-
-    return begin
+    return Strands(way, place.window, place.share, place.shelf)
 
 
-def _headroom(*, is_frozen: bool) -> Callable[[PeerStorage], Contestant]:
-    def begin(place: PeerStorage) -> Contestant:
-        from thalweg.lab.replay.contestants.headroom import Headroom  # noqa: PLC0415 (may be absent)
+def _headroom(place: PeerStorage, *, is_frozen: bool = False) -> Contestant:
+    from thalweg.lab.replay.contestants.headroom import Headroom  # noqa: PLC0415 (may be absent)
 
-        return Headroom(
-            place.window, ReferenceArchive(place.archive, place.key), is_frozen=is_frozen
-        )
+    return Headroom(place.window, place.shelf, is_frozen=is_frozen)
 
-    return begin
+
+_frozen = partial(_headroom, is_frozen=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +82,11 @@ INSTALLED: dict[str, Installed] = {
     "peer:deepagents": Installed("deepagents", _deepagents),
     "peer:langchain-summarization": Installed("langchain", _summarization),
     "peer:langchain-editing": Installed("langchain", _editing),
-    "peer:strands": Installed("strands", _strands("sliding")),
-    "peer:strands-summarizing": Installed("strands", _strands("summarizing")),
-    "peer:strands-auto": Installed("strands", _strands("auto"), has_trigger=False),
-    "peer:headroom": Installed("headroom", _headroom(is_frozen=False), has_trigger=False),
-    "peer:headroom-frozen": Installed("headroom", _headroom(is_frozen=True), has_trigger=False),
+    "peer:strands": Installed("strands", partial(_strands, "sliding")),
+    "peer:strands-summarizing": Installed("strands", partial(_strands, "summarizing")),
+    "peer:strands-auto": Installed("strands", partial(_strands, "auto"), has_trigger=False),
+    "peer:headroom": Installed("headroom", _headroom, has_trigger=False),
+    "peer:headroom-frozen": Installed("headroom", _frozen, has_trigger=False),
 }
 """Peers by the name a user types."""
 

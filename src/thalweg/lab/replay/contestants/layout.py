@@ -1,4 +1,4 @@
-"""A recorded thread as a clean conversation, and the check of what is made of it."""
+"""A recorded thread as a clean conversation, and the base of those who get it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,6 +9,8 @@ from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.reading import Reader
 from thalweg.engine.window.validity import Gate
 from thalweg.engine.window.window import Window
+from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
+from thalweg.lab.replay.contestants.stopwatch import Stopwatch
 
 
 @dataclass(slots=True)
@@ -47,15 +49,41 @@ class ThreadLayout:
         return new
 
 
-@dataclass(slots=True)
-class RequestChecker:
-    """The gate over one request after the other, in time for what is new."""
+@dataclass(slots=True, kw_only=True)
+class PeerContestant(Contestant):
+    """What all adapters of peers do: lay the thread out, check requests, take the time."""
 
-    _gate: Gate = field(default_factory=Gate)
-    _checked: list[WindowItem] = field(default_factory=list)
+    count: Counter = field(init=False, default_factory=exact_counter)
+    layout: ThreadLayout = field(init=False, default_factory=ThreadLayout)
+    _systems: list[WindowItem] = field(init=False, default_factory=list)
+    """The beginning of the thread, which peers keep apart from the messages."""
+    _gate: Gate = field(init=False, default_factory=Gate)
+    _checked: list[WindowItem] = field(init=False, default_factory=list)
+    _watch: Stopwatch = field(init=False, default_factory=Stopwatch)
 
-    def problems(self, items: Sequence[WindowItem]) -> tuple[str, ...]:
-        """Return why a provider would reject a request; empty if it would accept it."""
+    def receive(self, message: Message) -> None:
+        """Receive the recording's next message; see `Contestant.receive`."""
+        with self._watch:
+            self.layout.receive(message)
+
+    def _sent(
+        self,
+        items: Sequence[WindowItem],
+        whole: frozenset[int],
+        beside: int,
+        summaries: Sequence[Summarizing] = (),
+    ) -> PeerRequest:
+        return PeerRequest(
+            items=items,
+            whole=whole,
+            beside=beside,
+            summaries=tuple(summaries),
+            problems=self._problems(items),
+            engine_ms=self._watch.lap_ms(),
+        )
+
+    def _problems(self, items: Sequence[WindowItem]) -> tuple[str, ...]:
+        """Pass a request through the gate, in time for what is new."""
         known = len(self._checked)
         if items[:known] != self._checked:
             self._gate, self._checked, known = Gate(), [], 0

@@ -28,13 +28,11 @@ from strands.models import Model
 from strands.types.content import Message as AgentMessage
 from strands.types.exceptions import ContextWindowOverflowException
 
-from thalweg.engine.entries import Message
-from thalweg.engine.tokens import Counter, count_json, exact_counter
+from thalweg.engine.tokens import Counter, count_json
 from thalweg.engine.window.items import WindowItem
-from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
-from thalweg.lab.replay.contestants.layout import RequestChecker, ThreadLayout
+from thalweg.lab.replay.contestants.base import PeerRequest, Summarizing
+from thalweg.lab.replay.contestants.layout import PeerContestant
 from thalweg.lab.replay.contestants.shelf import ReferenceArchive
-from thalweg.lab.replay.contestants.stopwatch import Stopwatch
 from thalweg.lab.replay.contestants.strands_blocks import BlockMap, StrandsMessage
 from thalweg.lab.replay.peers import SUMMARY_TOKENS, stand_in
 
@@ -111,7 +109,7 @@ def _refusal(tokens: int, window: int) -> ContextWindowOverflowException:
 
 
 @dataclass(slots=True)
-class Strands(Contestant):
+class Strands(PeerContestant):
     """One thread of an agent of Strands.
 
     Its loop sends the whole conversation. If the model refuses that as too large, the conversation
@@ -127,22 +125,15 @@ class Strands(Contestant):
     """Of the window, where the manager acts beforehand; by default, when the model refuses."""
     shelf: ReferenceArchive
     """Where the texts are searched that it keeps."""
-    count: Counter = field(default_factory=exact_counter)
     agent: Agent = field(init=False)
     _model: StrandsModel = field(init=False)
     _blocks: BlockMap = field(init=False)
-    _layout: ThreadLayout = field(init=False)
-    _checker: RequestChecker = field(default_factory=RequestChecker)
-    _system: list[WindowItem] = field(default_factory=list)
-    """The beginning of the thread; Strands stores the system prompt separately from the
-    messages."""
     _keeper: ContextManager | None = None
     """Who keeps originals, in the mode that does."""
     _beside: int = 0
     _sent_tokens: int = 0
     """Of the last request, as its provider would report them."""
-    _watch: Stopwatch = field(default_factory=Stopwatch)
-    _sent: Sequence[WindowItem] = ()
+    _last: Sequence[WindowItem] = ()
     """The last request."""
     _whole: frozenset[int] = frozenset()
     """Positions that it shows word for word."""
@@ -153,7 +144,6 @@ class Strands(Contestant):
     """Whether the last request was refused for good."""
 
     def __post_init__(self) -> None:
-        self._layout = ThreadLayout(self.count)
         self._blocks = BlockMap(self.count)
         self._model = StrandsModel(self._blocks, self.window, self.count)
         self._keeper = ContextManager() if self.way == "auto" else None
@@ -175,11 +165,6 @@ class Strands(Contestant):
             return SummarizingConversationManager(proactive_compression=early)
         return SlidingWindowConversationManager(proactive_compression=early) if early else None
 
-    def receive(self, message: Message) -> None:
-        """Receive the recording's next message; see `Contestant.receive`."""
-        with self._watch:
-            self._layout.receive(message)
-
     def request(self, *, cold: bool) -> PeerRequest:
         """Return the current request; called before each assistant message, and at the end.
 
@@ -187,19 +172,12 @@ class Strands(Contestant):
         """
         del cold  # it knows of no cache
         with self._watch:
-            asyncio.run(self._turn(self._layout.new()))
-            items = [*self._system, *self._blocks.shown(self._messages)]
-            self._whole = self._blocks.whole(self._messages) | {i.position for i in self._system}
-        summaries, self._model.summaries = tuple(self._model.summaries), []
-        self._reached, self._sent = None, items
-        return PeerRequest(
-            items=items,
-            whole=self._whole,
-            beside=self._beside,
-            summaries=summaries,
-            problems=self._checker.problems(items),
-            engine_ms=self._watch.lap_ms(),
-        )
+            asyncio.run(self._turn(self.layout.new()))
+            items = [*self._systems, *self._blocks.shown(self._messages)]
+            self._whole = self._blocks.whole(self._messages) | {i.position for i in self._systems}
+        summaries, self._model.summaries = self._model.summaries, []
+        self._reached, self._last = None, items
+        return self._sent(items, self._whole, self._beside, summaries)
 
     @property
     def _messages(self) -> list[StrandsMessage]:
@@ -208,12 +186,12 @@ class Strands(Contestant):
     @property
     def _tokens(self) -> int:
         """Tokens of the current request."""
-        system = sum(item.tokens for item in self._system)
+        system = sum(item.tokens for item in self._systems)
         return self._beside + system + sum(i.tokens for i in self._blocks.shown(self._messages))
 
     async def _turn(self, new: Sequence[WindowItem]) -> None:
         """Add new messages, and find the request that is accepted."""
-        self._system += [item for item in new if item.section == "system"]
+        self._systems += [item for item in new if item.section == "system"]
         if self._died:
             self._rest()
         said = [item for item in new if item.section != "system"]
@@ -298,7 +276,7 @@ class Strands(Contestant):
     def _reach(self) -> frozenset[int]:
         """Read all texts that the last request refers to; each is added to the shelf once."""
         if self._reached is None:
-            cut = [item for item in self._sent if item.position not in self._whole]
+            cut = [item for item in self._last if item.position not in self._whole]
             names = [n for item in cut for n in _REFERENCES.findall(item.message.text)]
             self._reached = asyncio.run(self._read_back(names))
         return self._reached

@@ -7,7 +7,7 @@ from typing import Self
 
 from thalweg.engine.entries import Entry
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.tokens import MESSAGE_OVERHEAD, Counter, exact_counter
+from thalweg.engine.tokens import MESSAGE_OVERHEAD, exact_counter
 from thalweg.engine.window.budget import Budget
 from thalweg.lab.replay.oracle.base import Oracle, OracleCompaction
 from thalweg.lab.replay.oracle.folds import CompactionRules, CompactionSchedule, cheapest
@@ -40,7 +40,6 @@ class Hindsight:
         entries: Sequence[Entry],
         uses: Mapping[int, Sequence[LaterUse]],
         budget: Budget,
-        count: Counter | None = None,
     ) -> Self:
         """Analyse a recording, with the structured summary at every possible cut.
 
@@ -48,9 +47,8 @@ class Hindsight:
             entries: All entries of the recording, by position.
             uses: Later uses of tool results, by the position of the turn that uses them.
             budget: The window, and the size of our structured summaries.
-            count: Counts tokens.
         """
-        count = count or exact_counter()
+        count = exact_counter()
         whole = lay_out(entries, budget, count, bounded=False)
         bounded = lay_out(entries, budget, count, bounded=True)
         layouts = (whole, bounded) if bounded.rewritten else (whole,)

@@ -1,10 +1,11 @@
 """The cheapest schedule of folds for one recording, found by knowing all of it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.lab.replay.oracle.trail import ToolResultUse, Trail, TrailCall, TrailCut
+from thalweg.lab.replay.questions import ASK_TOKENS
 
 NEVER = float("inf")
 
@@ -16,13 +17,6 @@ class CompactionRules:
     tariff: Tariff
     limit: int
     """Most tokens of a request. Where no cut makes one fit, the smallest is let through."""
-    ask: int = 60
-    """Tokens of the call that fetches something back."""
-    summary: int = 0
-    """Tokens that a model writes for each fold, having read the request it takes the place of
-    on the cached prefix."""
-    tail: int | None = None
-    """If set, a compaction must cut where at most so many tokens remain."""
 
     def charge(self, found: int, tokens: int, *, cold: bool) -> float:
         """Price a request as `PrefixCache.send` does.
@@ -36,25 +30,14 @@ class CompactionRules:
         found = 0 if cold else found - found % tariff.block
         if tokens < tariff.minimum or found < tariff.minimum:
             found = 0
-        prices = tariff.prices(tokens)
-        rest = prices.write if tokens >= tariff.minimum else prices.input
-        return found * prices.read + (tokens - found) * rest
+        kept = tokens - found if tokens >= tariff.minimum else 0
+        return tariff.charge(found, kept, tokens - found - kept)
 
     def fetch(self, need: ToolResultUse, tokens: int) -> float:
         """Price one more turn that fetches something back, by a request of so many tokens."""
         prices = self.tariff.prices(tokens)
-        return (
-            prices.read * tokens
-            + prices.write * (self.ask + need.fetched)
-            + prices.output * self.ask
-        )
-
-    def summarizing(self, tokens: int) -> float:
-        """Price the summary of a fold in a request of so many tokens."""
-        if not self.summary:
-            return 0.0
-        prices = self.tariff.prices(tokens)
-        return prices.read * tokens + prices.output * self.summary
+        asked = prices.write * (ASK_TOKENS + need.fetched) + prices.output * ASK_TOKENS
+        return prices.read * tokens + asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +137,7 @@ class _CutStep:
         # a cut is useful as soon as an item follows it
         rooms = [room for room in rooms if room.cut is None or room.cut.index < moment.length]
         sizes = [self.trail.tokens(room.cut, moment) for room in rooms]
-        begun = self._begun(rooms, sizes)
+        begun = _begun(rooms)
         most = max(self.rules.limit, min(sizes))
         if not any(self._is_open(*each, most) for each in zip(rooms, sizes, begun, strict=True)):
             most = max(sizes)
@@ -166,28 +149,6 @@ class _CutStep:
 
     def _is_open(self, room: _CutState, size: int, begun: _CutPath | None, most: int) -> bool:
         return size <= most and (bool(room.ways) or begun is not None)
-
-    def _begun(self, rooms: Sequence[_CutState], sizes: Sequence[int]) -> list[_CutPath | None]:
-        """Return, for each state, the best compaction into it: its cost before the call itself."""
-        only = self._only(sizes)
-        begun: list[_CutPath | None] = []
-        best: _CutPath | None = None
-        for k, (room, size) in enumerate(zip(rooms, sizes, strict=True)):
-            allowed = best is not None and only in (None, k)
-            begun.append(best if allowed else None)
-            if room.ways:
-                cost = room.ways[-1].cost + self.rules.summarizing(size)
-                if best is None or cost < best.cost:
-                    best = _CutPath(cost, room.ways[-1].last)
-        return begun
-
-    def _only(self, sizes: Sequence[int]) -> int | None:
-        """Return the only state that a compaction may lead to, if the rules set the tail."""
-        if self.rules.tail is None:
-            return None
-        first = self.trail.cut_for_tail(self.rules.tail, self.moment) + 1
-        fitting = (k for k in range(first, len(sizes)) if sizes[k] <= self.rules.limit)
-        return next(fitting, len(sizes) - 1)
 
     def _charge(self, room: _CutState, size: int, begun: _CutPath | None) -> None:
         cold = self.moment.cold
@@ -220,6 +181,17 @@ class _CutStep:
                         way.cost += price
                 room.missed[need.source] = self.call
         room.prune()
+
+
+def _begun(rooms: Iterable[_CutState]) -> list[_CutPath | None]:
+    """Return, for each state, the best compaction into it: its cost before the call itself."""
+    begun: list[_CutPath | None] = []
+    best: _CutPath | None = None
+    for room in rooms:
+        begun.append(best)
+        if room.ways and (best is None or room.ways[-1].cost < best.cost):
+            best = replace(room.ways[-1])
+    return begun
 
 
 def _folds(way: _CutPath) -> list[ScheduledCompaction]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from thalweg.engine.pricing.tariff import Tariff, Tier
+from thalweg.lab.replay.questions import ASK_TOKENS, RECALL_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +37,6 @@ class LowestPrices:
     new: tuple[int, ...]
     """Of each call, the least tokens of what it sends first."""
     cold: tuple[bool, ...]
-    ask: int = 60
-    """Tokens of the call that fetches something back."""
-    fetched: int = 2_000
-    """Most tokens that one fetch brings."""
 
     def least_tokens(self, call: int) -> int:
         """Return the least tokens of a request."""
@@ -55,9 +52,9 @@ class LowestPrices:
 
     def fetch(self, tokens: int, call: int) -> float:
         """Price one more turn that fetches a message of so many tokens back."""
-        least = self.least_tokens(call)
+        least, written = self.least_tokens(call), ASK_TOKENS + min(tokens, RECALL_TOKENS)
         return min(
-            t.read * least + t.write * (self.ask + min(tokens, self.fetched)) + t.output * self.ask
+            t.read * least + t.write * written + t.output * ASK_TOKENS
             for t in _tiers_from(self.tariff, least)
         )
 

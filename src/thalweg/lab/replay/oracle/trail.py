@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Self
 
 
@@ -69,25 +70,7 @@ class Trail:
         moments = (replace(m, cold=m.position in cold) for m in self.moments)
         return replace(self, moments=tuple(moments))
 
-    def cut_for_tail(self, tail: int, moment: TrailCall) -> int:
-        """Return the earliest cut that keeps at most `tail` tokens.
-
-        Returns:
-            Its index among the cuts; that of the last, if all keep more; -1 without any.
-        """
-        last = -1
-        for k, cut in enumerate(self.cuts):
-            if cut.index >= moment.length:
-                break
-            last = k
-            if self.sums[moment.length] - self.sums[cut.index] <= tail:
-                break
-        return last
-
 
 def sums_of(sizes: Iterable[int]) -> tuple[int, ...]:
     """Add up sizes: the sum of none, of the first, of the first two and so on."""
-    sums = [0]
-    for size in sizes:
-        sums.append(sums[-1] + size)
-    return tuple(sums)
+    return tuple(accumulate(sizes, initial=0))

@@ -4,6 +4,15 @@ Two rules: `scripts/record_sample.py` recorded it on this project's own source, 
 text; it changes only when it is recorded again.
 """
 
-from thalweg.lab.replay.sample.place import sample_path
+from importlib.resources import files
+from pathlib import Path
 
-__all__ = ["sample_path"]
+
+def sample_path() -> Path:
+    """Return the sample's path; `needles.jsonl` and `goals.jsonl` are in the same folder.
+
+    Example:
+        >>> sample_path().name
+        'sample.jsonl.gz'
+    """
+    return Path(str(files(__name__) / "sample.jsonl.gz"))

@@ -6,7 +6,7 @@ signature here carries digests of what it is bound to, so a thread may move betw
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -66,12 +66,11 @@ def drops(body: Object) -> bool:
     return _binding(body).get("prefix_mismatch_behavior") == "drop_block"
 
 
-def binding_problems(body: Object, headers: Mapping[str, str]) -> Iterator[RequestProblem]:
+def binding_problems(body: Object, betas: Container[str]) -> Iterator[RequestProblem]:
     """Refuse the setting `thinking.block_binding` without its beta header, or with odd values."""
     binding = _binding(body)
     if not binding:
         return
-    betas = {name.strip() for name in headers.get("anthropic-beta", "").split(",")}
     if BETA not in betas:
         yield RequestProblem("thinking.block_binding: Extra inputs are not permitted")
     elif binding.get("prefix_mismatch_behavior") not in ("error", "drop_block"):

@@ -6,45 +6,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from thalweg.engine.data_files import read_table
 from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.openai_problems import is_base64
 from thalweg.testing.strict.sealing import is_genuine, opened
 
 ID = re.compile(r"[a-zA-Z0-9_-]+")
 MOST_IMAGE_BYTES = 5_242_880
-_FIELDS = {
-    "text": {"text", "citations", "cache_control"},
-    "thinking": {"thinking", "signature"},
-    "redacted_thinking": {"data"},
-    "tool_use": {"id", "name", "input", "caller", "toolset_name", "cache_control"},
-    "tool_result": {"tool_use_id", "content", "is_error", "toolset_name", "cache_control"},
-    "image": {"source", "transformations", "cache_control"},
-    "document": {"source", "title", "context", "citations", "cache_control"},
-    "compaction": {"content", "encrypted_content", "signature", "tool_changes", "cache_control"},
-}
-_OWN = {
-    "user": ("text", "image", "document", "tool_result"),
-    "assistant": ("text", "thinking", "redacted_thinking", "tool_use", "compaction"),
-    "tool_result": (
-        "text",
-        "image",
-        "document",
-        "search_result",
-        "tool_reference",
-        "browser_state",
-    ),
-    "system": ("text",),
-}
-_NEEDED = {
-    "text": ("text",),
-    "thinking": ("thinking", "signature"),
-    "redacted_thinking": ("data",),
-    "tool_use": ("id", "name", "input"),
-    "tool_result": ("tool_use_id",),
-    "image": ("source",),
-    "document": ("source",),
-    "compaction": (),
-}
+_TABLE = read_table(__package__, "anthropic_blocks.toml")
+_OWN: dict[str, list[str]] = _TABLE["own"]
+_NEEDED: dict[str, list[str]] = _TABLE["needed"]
+_OPTIONAL: dict[str, list[str]] = _TABLE["optional"]
 _TEXTS = {"text", "thinking", "signature", "data", "id", "name", "tool_use_id"}
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
@@ -104,7 +76,7 @@ def block_problems(block: Block) -> Iterator[RequestProblem]:
         yield RequestProblem(f"{block.path}: Input should be an object")
     elif not kind:
         yield RequestProblem(f"{block.path}.type: Field required")
-    elif kind in own and kind in _FIELDS:
+    elif kind in own and kind in _NEEDED:
         yield from _shape(block)
     elif kind not in own and not _of_server(kind):
         tags = ", ".join(f"'{name}'" for name in own)
@@ -122,7 +94,7 @@ def _shape(block: Block) -> Iterator[RequestProblem]:
     kind, path = block.kind, f"{block.path}.{block.kind}"
     lacking = [name for name in _NEEDED[kind] if block.body.get(name) is None]
     yield from (RequestProblem(f"{path}.{name}: Field required") for name in lacking)
-    for name in sorted(block.body.keys() - _FIELDS[kind] - {"type"}):
+    for name in sorted(block.body.keys() - {"type", *_NEEDED[kind], *_OPTIONAL[kind]}):
         yield RequestProblem(f"{path}.{name}: Extra inputs are not permitted")
     for name in (name for name in _NEEDED[kind] if name in _TEXTS):
         if not isinstance(block.body.get(name), str | None):

@@ -5,7 +5,7 @@ the package anthropic 2.12 (`BetaCompact20260112EditParam`, `BetaCompactionBlock
 begins with the block; in later requests the server drops what precedes the newest block.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.anthropic_blocks import content_blocks
@@ -37,9 +37,8 @@ def visible(body: Object) -> Object:
     return body
 
 
-def compaction_problems(body: Object, headers: Mapping[str, str]) -> Iterator[RequestProblem]:
+def compaction_problems(body: Object, betas: Container[str]) -> Iterator[RequestProblem]:
     """Refuse the blocks of earlier compactions without the beta header."""
-    betas = {name.strip() for name in headers.get("anthropic-beta", "").split(",")}
     for n, message in enumerate(body["messages"]):
         for k, block in enumerate(content_blocks(message["content"])):
             if block.get("type") == "compaction" and COMPACTION_BETA not in betas:

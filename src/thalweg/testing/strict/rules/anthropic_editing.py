@@ -52,12 +52,11 @@ class EditedBody:
     """As `context_management.applied_edits` reports it."""
 
 
-def editing_problems(body: Object, headers: Mapping[str, str]) -> Iterator[RequestProblem]:
+def editing_problems(body: Object, betas: frozenset[str]) -> Iterator[RequestProblem]:
     """Refuse context editing without its beta header, or with invalid settings."""
     asked = body.get("context_management")
     if asked is None:
         return
-    betas = {name.strip() for name in headers.get("anthropic-beta", "").split(",")}
     if not betas & {EDITING_BETA, COMPACTION_BETA}:
         yield RequestProblem("context_management: Extra inputs are not permitted")
         return

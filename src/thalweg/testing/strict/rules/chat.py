@@ -1,13 +1,15 @@
 """What OpenAI refuses in `POST /v1/chat/completions`."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.openai_problems import (
     MOST_TEXT_CHARS,
-    empty_array,
+    array,
     function_name,
+    identifier,
     image_url,
     missing,
     text_length,
@@ -41,40 +43,29 @@ def problems(body: Object) -> Iterator[RequestProblem]:
     messages = body.get("messages")
     if messages is None:
         yield missing("messages")
-    elif not isinstance(messages, list):
-        yield wrong_type("messages", "an array of objects", messages)
-    elif not messages:
-        yield empty_array("messages")
     else:
-        malformed = [p for n, m in enumerate(messages) for p in _message(f"messages[{n}]", m)]
-        yield from malformed
-        yield from () if malformed else _pairing(messages)
-    yield from _tools(body)
+        yield from [*array("messages", messages, _message)] or _pairing(messages)
+    if (tools := body.get("tools")) is not None:
+        yield from _tools(tools)
     if not isinstance(options := body.get("stream_options") or {}, dict):
         yield wrong_type("stream_options", "an object", options)
 
 
-def _tools(body: Object) -> Iterator[RequestProblem]:
-    tools = body.get("tools")
-    if tools is None:
-        return
-    if not isinstance(tools, list):
-        yield wrong_type("tools", "an array of objects", tools)
-    elif not tools:
-        yield empty_array("tools")
+def _tools(tools: object) -> Iterator[RequestProblem]:
+    # A tool that is no object is refused as one without a function.
+    listed = [t if isinstance(t, dict) else {} for t in tools] if isinstance(tools, list) else tools
+    yield from array("tools", listed, _function)
+
+
+def _function(path: str, holder: Object) -> Iterator[RequestProblem]:
+    function = holder.get("function")
+    if not isinstance(function, dict):
+        yield missing(f"{path}.function")
     else:
-        for n, tool in enumerate(tools):
-            function = tool.get("function") if isinstance(tool, dict) else None
-            if not isinstance(function, dict):
-                yield missing(f"tools[{n}].function")
-            else:
-                yield from function_name(f"tools[{n}].function.name", function.get("name"))
+        yield from function_name(f"{path}.function.name", function.get("name"))
 
 
-def _message(path: str, message: object) -> Iterator[RequestProblem]:
-    if not isinstance(message, dict):
-        yield wrong_type(path, "an object", message)
-        return
+def _message(path: str, message: Object) -> Iterator[RequestProblem]:
     role = message.get("role")
     if role is None:
         yield missing(f"{path}.role")
@@ -83,13 +74,14 @@ def _message(path: str, message: object) -> Iterator[RequestProblem]:
     else:
         yield from (unknown(f"{path}.{name}") for name in sorted(message.keys() - _FIELDS))
         yield from _content(path, role, message)
-        yield from _calls(path, role, message.get("tool_calls"))
+        calls = message.get("tool_calls")
+        if calls is not None and role == "assistant":
+            yield from array(f"{path}.tool_calls", calls, _call)
+        elif calls is not None:
+            yield unknown(f"{path}.tool_calls")
         if role == "tool":
             call_id = message.get("tool_call_id")
-            if not isinstance(call_id, str):
-                yield missing(f"{path}.tool_call_id")
-            else:
-                yield from text_length(f"{path}.tool_call_id", call_id, MOST_ID_CHARS)
+            yield from identifier(f"{path}.tool_call_id", call_id, MOST_ID_CHARS)
 
 
 def _content(path: str, role: str, message: Object) -> Iterator[RequestProblem]:
@@ -107,18 +99,13 @@ def _content(path: str, role: str, message: Object) -> Iterator[RequestProblem]:
         yield from text_length(f"{path}.content", content, MOST_TEXT_CHARS)
     elif not isinstance(content, list):
         yield wrong_type(f"{path}.content", "one of a string or array of objects", content)
-    elif not content:
-        yield empty_array(f"{path}.content")
     else:
-        for n, part in enumerate(content):
-            yield from _part(f"{path}.content[{n}]", role, part)
+        rule = partial(_part, known=_PARTS.get(role, ("text",)))
+        yield from array(f"{path}.content", content, rule)
 
 
-def _part(path: str, role: str, part: object) -> Iterator[RequestProblem]:
-    if not isinstance(part, dict):
-        yield wrong_type(path, "an object", part)
-        return
-    kind, known = part.get("type"), _PARTS.get(role, ("text",))
+def _part(path: str, part: Object, known: tuple[str, ...]) -> Iterator[RequestProblem]:
+    kind = part.get("type")
     if kind is None:
         yield missing(f"{path}.type")
     elif kind not in known:
@@ -132,39 +119,14 @@ def _part(path: str, role: str, part: object) -> Iterator[RequestProblem]:
         yield missing(f"{path}.{kind}")
 
 
-def _calls(path: str, role: str, calls: object) -> Iterator[RequestProblem]:
-    if calls is None:
-        return
-    if role != "assistant":
-        yield unknown(f"{path}.tool_calls")
-    elif not isinstance(calls, list):
-        yield wrong_type(f"{path}.tool_calls", "an array of objects", calls)
-    elif not calls:
-        yield empty_array(f"{path}.tool_calls")
-    else:
-        for n, call in enumerate(calls):
-            yield from _call(f"{path}.tool_calls[{n}]", call)
-
-
-def _call(path: str, call: object) -> Iterator[RequestProblem]:
-    if not isinstance(call, dict):
-        yield wrong_type(path, "an object", call)
-        return
-    call_id = call.get("id")
-    if not isinstance(call_id, str):
-        yield missing(f"{path}.id")
-    else:
-        yield from text_length(f"{path}.id", call_id, MOST_ID_CHARS)
+def _call(path: str, call: Object) -> Iterator[RequestProblem]:
+    yield from identifier(f"{path}.id", call.get("id"), MOST_ID_CHARS)
     if call.get("type") is None:
         yield missing(f"{path}.type")
+    yield from _function(path, call)
     function = call.get("function")
-    if not isinstance(function, dict):
-        yield missing(f"{path}.function")
-        return
-    yield from function_name(f"{path}.function.name", function.get("name"))
-    arguments = function.get("arguments")
-    if not isinstance(arguments, str):
-        yield wrong_type(f"{path}.function.arguments", "a string", arguments)
+    if isinstance(function, dict) and not isinstance(given := function.get("arguments"), str):
+        yield wrong_type(f"{path}.function.arguments", "a string", given)
 
 
 def _pairing(messages: list[Any]) -> Iterator[RequestProblem]:

@@ -3,10 +3,14 @@
 import re
 from base64 import b64decode
 from binascii import Error
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import Any
 
-from thalweg.testing.strict.exchange import RequestProblem
+from thalweg.testing.strict.exchange import Object, RequestProblem
+
+Rule = Callable[[str, Object], Iterator[RequestProblem]]
+"""Checks an object at a path."""
 
 NAME = re.compile(r"[a-zA-Z0-9_-]+")
 MOST_NAME_CHARS = 64
@@ -86,6 +90,33 @@ def empty_array(path: str) -> RequestProblem:
         param=path,
         code="empty_array",
     )
+
+
+def objects(path: str, values: list[Any], rule: Rule) -> Iterator[RequestProblem]:
+    """Check the elements of a list by a rule for objects."""
+    for n, value in enumerate(values):
+        if isinstance(value, dict):
+            yield from rule(f"{path}[{n}]", value)
+        else:
+            yield wrong_type(f"{path}[{n}]", "an object", value)
+
+
+def array(path: str, value: object, rule: Rule) -> Iterator[RequestProblem]:
+    """Check a list, which must have elements, by a rule for each of them."""
+    if not isinstance(value, list):
+        yield wrong_type(path, "an array of objects", value)
+    elif not value:
+        yield empty_array(path)
+    else:
+        yield from objects(path, value, rule)
+
+
+def identifier(path: str, value: object, most: int) -> Iterator[RequestProblem]:
+    """Check a text that must be there."""
+    if not isinstance(value, str):
+        yield missing(path)
+    else:
+        yield from text_length(path, value, most)
 
 
 def function_name(path: str, name: object) -> Iterator[RequestProblem]:

@@ -5,11 +5,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from thalweg.testing.strict.exchange import Object, RequestProblem
-from thalweg.testing.strict.rules.openai_problems import (
-    empty_array,
-    missing,
-    wrong_type,
-)
+from thalweg.testing.strict.rules.openai_problems import empty_array, missing, objects, wrong_type
 from thalweg.testing.strict.rules.responses_compaction import (
     compaction_problems,
     foreign_problems,
@@ -56,7 +52,7 @@ def problems(body: Object, issued: IssuedItems) -> Iterator[RequestProblem]:
     if given is None:
         yield missing("input")
     elif isinstance(given, list):
-        malformed = [p for n, item in enumerate(given) for p in item_problems(f"input[{n}]", item)]
+        malformed = [*objects("input", given, item_problems)]
         yield from malformed
         yield from () if malformed else _order(given, issued)
         if not malformed and len(rest := visible(given)) < len(given):
@@ -76,11 +72,10 @@ def _parameters(body: Object) -> Iterator[RequestProblem]:
     if not isinstance(instructions := body.get("instructions"), str | None):
         yield wrong_type("instructions", "a string", instructions)
     tools = body.get("tools") or []
-    for n, tool in enumerate(tools):
-        yield from tool_problems(f"tools[{n}]", tool)
-    objects = [tool for tool in tools if isinstance(tool, dict)]
-    searches = any(tool.get("type") == "tool_search" for tool in objects)
-    if not searches and any(tool.get("defer_loading") for tool in objects):
+    yield from objects("tools", tools, tool_problems)
+    known = [tool for tool in tools if isinstance(tool, dict)]
+    searches = any(tool.get("type") == "tool_search" for tool in known)
+    if not searches and any(tool.get("defer_loading") for tool in known):
         # quoted in github.com/Wei-Shaw/sub2api, issue 5942
         message = "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search."
         yield RequestProblem(message, param="tools")

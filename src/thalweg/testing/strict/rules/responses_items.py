@@ -1,15 +1,20 @@
 """Items of OpenAI's Responses: what one may hold by itself."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
+from thalweg.engine.data_files import read_table
 from thalweg.testing.strict.exchange import Object, RequestProblem
 from thalweg.testing.strict.rules.openai_problems import (
     MOST_TEXT_CHARS,
+    Rule,
     empty_array,
     function_name,
+    identifier,
     image_url,
     missing,
     not_empty,
+    objects,
     text_length,
     unknown,
     wrong_type,
@@ -18,25 +23,14 @@ from thalweg.testing.strict.rules.openai_problems import (
 from thalweg.testing.strict.sealing import opened
 
 MOST_ID_CHARS = 64
+Parts = dict[str, list[str]]
+"""Fields of content parts, by their type."""
 _ROLES = ("assistant", "system", "developer", "user")
-_FIELDS = {
-    "message": {"id", "role", "content", "status", "phase"},
-    "function_call": {"id", "call_id", "name", "arguments", "status", "namespace", "caller"},
-    "function_call_output": {"id", "call_id", "name", "namespace", "output", "status", "caller"},
-    "reasoning": {"id", "summary", "content", "encrypted_content", "status"},
-    "additional_tools": {"id", "role", "tools"},
-    "compaction": {"id", "encrypted_content", "created_by"},
-}
-_PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs", "compaction": "cmp"}
-_INPUT = ("input_text", "input_image", "input_file")
-_OUTPUT = ("output_text", "refusal")
-_PART_FIELDS = {
-    "input_text": {"text"},
-    "input_image": {"image_url", "detail", "file_id"},
-    "input_file": {"file_data", "file_id", "file_url", "filename", "detail"},
-    "output_text": {"text", "annotations", "logprobs"},
-    "refusal": {"refusal"},
-}
+_TABLE = read_table(__package__, "responses_items.toml")
+_FIELDS: dict[str, list[str]] = _TABLE["fields"]
+_PREFIXES: dict[str, str] = _TABLE["prefixes"]
+_INPUT: Parts = _TABLE["input"]
+_OUTPUT: Parts = _TABLE["output"]
 
 
 def kind_of(item: Object) -> str:
@@ -57,11 +51,8 @@ def is_of_model(item: Object) -> bool:
     return kind in ("reasoning", "compaction") or kind.endswith("_call")
 
 
-def item_problems(path: str, item: object) -> Iterator[RequestProblem]:
+def item_problems(path: str, item: Object) -> Iterator[RequestProblem]:
     """List what is wrong with one item."""
-    if not isinstance(item, dict):
-        yield wrong_type(path, "an object", item)
-        return
     kind = kind_of(item)
     if kind not in _FIELDS:
         if not kind:
@@ -70,7 +61,7 @@ def item_problems(path: str, item: object) -> Iterator[RequestProblem]:
             yield wrong_value(path, kind, tuple(_FIELDS))
         return
     yield from (
-        unknown(f"{path}.{name}") for name in sorted(item.keys() - _FIELDS[kind] - {"type"})
+        unknown(f"{path}.{name}") for name in sorted(item.keys() - {"type", *_FIELDS[kind]})
     )
     yield from _id(path, kind, item.get("id"))
     yield from _RULES[kind](path, item)
@@ -100,25 +91,23 @@ def _message(path: str, item: Object) -> Iterator[RequestProblem]:
         yield from _content(f"{path}.content", item["content"], known)
 
 
-def _content(path: str, content: object, known: tuple[str, ...]) -> Iterator[RequestProblem]:
+def _content(path: str, content: object, known: Parts) -> Iterator[RequestProblem]:
     if isinstance(content, str):
         yield from text_length(path, content, MOST_TEXT_CHARS)
     elif not isinstance(content, list):
         yield wrong_type(path, "one of an array of objects or string", content)
     else:
-        for n, part in enumerate(content):
-            yield from _part(f"{path}[{n}]", part, known)
+        yield from objects(path, content, partial(_part, known=known))
 
 
-def _part(path: str, part: object, known: tuple[str, ...]) -> Iterator[RequestProblem]:
-    if not isinstance(part, dict):
-        yield wrong_type(path, "an object", part)
-        return
+def _part(path: str, part: Object, known: Parts) -> Iterator[RequestProblem]:
     kind = part.get("type")
-    if kind not in known:
-        yield missing(f"{path}.type") if kind is None else wrong_value(path, str(kind), known)
+    if not isinstance(kind, str) or kind not in known:
+        yield (
+            missing(f"{path}.type") if kind is None else wrong_value(path, str(kind), tuple(known))
+        )
         return
-    for name in sorted(part.keys() - _PART_FIELDS[kind] - {"type"}):
+    for name in sorted(part.keys() - {"type", *known[kind]}):
         yield unknown(f"{path}.{name}")
     if kind == "input_image" and not isinstance(part.get("file_id"), str):
         yield from image_url(f"{path}.image_url", part.get("image_url"))
@@ -129,11 +118,9 @@ def _part(path: str, part: object, known: tuple[str, ...]) -> Iterator[RequestPr
 
 def _call_id(path: str, item: Object) -> Iterator[RequestProblem]:
     call_id = item.get("call_id")
-    if not isinstance(call_id, str):
-        yield missing(f"{path}.call_id")
-    else:
+    if call_id == "":
         yield from not_empty(f"{path}.call_id", call_id)
-        yield from text_length(f"{path}.call_id", call_id, MOST_ID_CHARS)
+    yield from identifier(f"{path}.call_id", call_id, MOST_ID_CHARS)
 
 
 def _call(path: str, item: Object) -> Iterator[RequestProblem]:
@@ -180,15 +167,12 @@ def _tools(path: str, item: Object) -> Iterator[RequestProblem]:
     if not isinstance(tools, list):
         yield wrong_type(f"{path}.tools", "an array of objects", tools)
         return
-    for n, tool in enumerate(tools):
-        yield from tool_problems(f"{path}.tools[{n}]", tool)
+    yield from objects(f"{path}.tools", tools, tool_problems)
 
 
-def tool_problems(path: str, tool: object) -> Iterator[RequestProblem]:
+def tool_problems(path: str, tool: Object) -> Iterator[RequestProblem]:
     """List what is wrong with one tool."""
-    if not isinstance(tool, dict):
-        yield wrong_type(path, "an object", tool)
-    elif tool.get("type") == "function":
+    if tool.get("type") == "function":
         yield from function_name(f"{path}.name", tool.get("name"))
 
 
@@ -197,7 +181,7 @@ def _compaction(path: str, item: Object) -> Iterator[RequestProblem]:
         yield missing(f"{path}.encrypted_content")
 
 
-_RULES: dict[str, Callable[[str, Object], Iterator[RequestProblem]]] = {
+_RULES: dict[str, Rule] = {
     "message": _message,
     "function_call": _call,
     "function_call_output": _output,
