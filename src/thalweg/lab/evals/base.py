@@ -159,8 +159,12 @@ class Speaks(Protocol):
 class Case(Protocol):
     """One conversation, and its expected result."""
 
-    tools: tuple[BaseTool, ...]
     system_prompt: str
+
+    @property
+    def tools(self) -> tuple[BaseTool, ...]:
+        """Tools besides those that the conversation brings."""
+        ...
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""

@@ -58,6 +58,11 @@ class Request:
     seconds: float = 0.0
     error: str = ""
 
+    @property
+    def calls(self) -> tuple[TracedCall, ...]:
+        """The tool calls of its answer."""
+        return self.answer.calls if self.answer else ()
+
     def text(self) -> str:
         """Return all text that the model was shown, for graders to search."""
         return "\n".join(message.text for message in self.messages)
@@ -109,7 +114,7 @@ class Trace:
             names: Names of tools; any if empty.
         """
         for request in self.agents():
-            for call in request.answer.calls if request.answer else ():
+            for call in request.calls:
                 if not names or call.name in names:
                     yield request, call
 

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from thalweg.lab.evals.base import Speaks
+from thalweg.lab.evals.material.case import ScriptedCase
 from thalweg.lab.evals.scripted.learning import ScriptedNote
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, View
 
@@ -38,6 +40,33 @@ class Topic:
         if value := self.told(view):
             return Say(f"It is {value}.")
         return Look(self.words, Say(f"That is {UNKNOWN} to me: I was not told."))
+
+
+@dataclass(kw_only=True)
+class PersonalCase(ScriptedCase):
+    """A question about the user, in another thread than the user's statements."""
+
+    topic: Topic
+    told: tuple[str, ...]
+    """The user's messages, in order."""
+    facts: tuple[ScriptedNote, ...]
+    """The facts that a competent learner notes."""
+    system_prompt = "You are a personal assistant. Answer in one short sentence."
+
+    def state(self, talk: Speaks) -> None:
+        """Make the user's statements, each in a thread of its own."""
+        for number, text in enumerate(self.told):
+            talk.say(text, f"a{number}")
+            talk.settle()
+
+    def run(self, talk: Speaks) -> None:
+        """Make the user's statements, and ask in another thread."""
+        self.state(talk)
+        talk.say(self.topic.asks, "b")
+
+    def move(self, view: View) -> Move:
+        """Answer the question by what the request shows."""
+        return self.topic.answer(view) if self.topic.asks in view.asked else Say("Noted.")
 
 
 TEA = Topic(

@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from langchain_core.tools import BaseTool
-
 from thalweg.lab.evals.base import MAIN, Probe, Score, Speaks
-from thalweg.lab.evals.grading import mentions
-from thalweg.lab.evals.material.paging import is_page, turn_page
+from thalweg.lab.evals.grading import failed, mentions, passed, untested
+from thalweg.lab.evals.material.case import ScriptedCase
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, View
 from thalweg.lab.evals.trace import Trace
 
@@ -56,14 +54,13 @@ _AIMS = (
 
 
 @dataclass
-class Drift:
+class Drift(ScriptedCase):
     """A goal that is stated once, and asked for long after."""
 
     aims: tuple[DriftGoal, ...]
     """The last of them is valid."""
-    tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = "You are an assistant who plans with the user. Answer in short sentences."
-    gist: tuple[str, ...] = (_AIM.pattern,)
+    system_prompt = "You are an assistant who plans with the user. Answer in short sentences."
+    gist = (_AIM.pattern,)
 
     @property
     def aim(self) -> DriftGoal:
@@ -96,17 +93,15 @@ class Drift:
         """Check the necessary words of the goal."""
         times = len(trace.compactions(MAIN))
         if times < COMPACTIONS:
-            return Score(verdict="untested", why=f"compacted {times} times, not {COMPACTIONS}")
+            return untested(why=f"compacted {times} times, not {COMPACTIONS}")
         if any(mentions(trace.answer, word) for word in self.aim.words):
-            return Score(verdict="passed", why="the aim is named")
+            return passed(why="the aim is named")
         old = any(mentions(trace.answer, word) for aim in self.aims[:-1] for word in aim.words)
         what = "the aim of before the user changed it" if old else "no word of the user's aim"
-        return Score(verdict="failed", why=f"it told {what}: {trace.answer[:100]!r}")
+        return failed(why=f"it told {what}: {trace.answer[:100]!r}")
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """State the user's goal from the visible content."""
-        if is_page(view):
-            return turn_page(view)
         if _ASKS not in view.asked:
             return Say("Understood.")
         found = view.find(_AIM)

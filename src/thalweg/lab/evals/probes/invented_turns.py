@@ -27,10 +27,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from langchain_core.tools import BaseTool
-
 from thalweg.lab.evals.base import Probe, Score, Speaks
-from thalweg.lab.evals.material.paging import is_page, turn_page
+from thalweg.lab.evals.grading import failed, passed, untested
+from thalweg.lab.evals.material.case import ScriptedCase
 from thalweg.lab.evals.scripted.moves import Move, Say, View
 from thalweg.lab.evals.trace import Request, Trace
 
@@ -69,16 +68,15 @@ _LEAST = 12
 
 
 @dataclass
-class InventedTurns:
+class InventedTurns(ScriptedCase):
     """A conversation in which every message of the user is recorded."""
 
     compactions: int
     report: str
     variant: str
     seed: float
-    tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = "You are a harbour clerk. Answer in one short sentence."
-    gist: tuple[str, ...] = (_WAITS,)
+    system_prompt = "You are a harbour clerk. Answer in one short sentence."
+    gist = (_WAITS,)
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
@@ -106,16 +104,14 @@ class InventedTurns:
         found = [(one, why) for one in trace.agents() if (why := invented(one, trace))]
         if found:
             one, why = found[0]
-            return Score(verdict="failed", why=why, request=one.number, value=float(len(found)))
+            return failed(why=why, request=one.number, value=float(len(found)))
         if not trace.compactions():
-            return Score(verdict="untested", why="nothing was compacted", value=0.0)
+            return untested(why="nothing was compacted", value=0.0)
         why = f"in {len(trace.agents())} requests no text appears as the user's that is not"
-        return Score(verdict="passed", why=why, value=0.0)
+        return passed(why=why, value=0.0)
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """Answer briefly."""
-        if is_page(view):
-            return turn_page(view)
         return Say("Goodbye." if "goodbye" in view.asked else "Yes, here.")
 
 

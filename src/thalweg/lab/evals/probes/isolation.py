@@ -9,6 +9,8 @@ from random import Random
 from langchain_core.tools import BaseTool
 
 from thalweg.lab.evals.base import Probe, Score, Speaks
+from thalweg.lab.evals.grading import failed, passed, untested
+from thalweg.lab.evals.material.case import ScriptedCase
 from thalweg.lab.evals.material.ledger import READ, TrialLedger
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, Use, View, written
 from thalweg.lab.evals.trace import Request, Trace
@@ -36,18 +38,19 @@ _NOTE = re.compile(r"That was page (\d+) of the ledger")
 
 
 @dataclass
-class Isolation:
+class Isolation(ScriptedCase):
     """Subagents read a ledger; the parent should receive their findings, and nothing else."""
 
     variant: str
     ledger: TrialLedger
-    system_prompt: str = "You are a harbour clerk. Answer shortly and completely."
-    gist: tuple[str, ...] = (_WORK.pattern, _NOTE.pattern, f"The {_BERTH.pattern}")
+    system_prompt = "You are a harbour clerk. Answer shortly and completely."
+    gist = (_WORK.pattern, _NOTE.pattern, f"The {_BERTH.pattern}")
     """Findings so far are progress: they need not be found again."""
 
-    def __post_init__(self) -> None:
-        """Create its tool."""
-        self.tools: tuple[BaseTool, ...] = (self.ledger.tool(),)
+    @property
+    def tools(self) -> tuple[BaseTool, ...]:
+        """The tool that reads the ledger."""
+        return (self.ledger.tool(),)
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
@@ -65,21 +68,20 @@ class Isolation:
     def grade(self, trace: Trace) -> Score:
         """Compute the score from the trace."""
         children = [one for one in trace.requests if one.kind == "subagent"]
-        if untested := self._untested(trace, children):
-            return Score(verdict="untested", why=untested)
-        reports = [one.answer.text for one in children if one.answer and not one.answer.calls]
+        if why := self._untested(trace, children):
+            return untested(why=why)
+        reports = [one.answer.text for one in children if one.answer and not one.calls]
         for request in trace.agents():
             if leaked := self._leaked(request, children, "\n".join(reports)):
-                return Score(verdict="failed", why=leaked, request=request.number)
+                return failed(why=leaked, request=request.number)
         answer = trace.turns[0].answer
         told = [ship for ship, berth in self.ledger.berths.items() if berth in answer]
         share = len(told) / len(self.ledger.berths)
         lost = next((ship for ship in self.ledger.berths if ship not in told), None)
         if lost is not None:
             why = f"{self._lost(lost, trace, reports)} ({len(told)} of {len(self.ledger.berths)})"
-            return Score(verdict="failed", why=why, value=share)
-        return Score(
-            verdict="passed",
+            return failed(why=why, value=share)
+        return passed(
             why="all that was asked for arrived, and nothing else of what the child read",
             value=share,
         )
@@ -123,7 +125,7 @@ class Isolation:
             return f"the report was cut off: the berth of the {ship} did not reach the agent"
         return f"the agent received the berth of the {ship}, and did not report it"
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """Decide the next move of the parent or of a subagent."""
         if TASK in view.tools:
             return self._lead(view)
@@ -134,7 +136,7 @@ class Isolation:
         parts = list(_WORK.finditer(view.asked))
         if not parts:
             return Say("Goodbye.")
-        if not any(call.name == TASK for said in view.since for call in said.calls):
+        if not view.has_called(TASK):
             kind = {"subagent_type": "general-purpose"}
             first, *others = (Use(TASK, {"description": one[0], **kind}) for one in parts)
             return replace(first, beside=tuple(others))

@@ -3,23 +3,23 @@
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 
 from langchain_core.tools import BaseTool, StructuredTool
 
 from thalweg.lab.evals.base import Case, Language, Probe, Score, Speaks
-from thalweg.lab.evals.grading import mentions
-from thalweg.lab.evals.material.paging import is_page, turn_page
-from thalweg.lab.evals.probes.harbour import (
+from thalweg.lab.evals.grading import failed, mentions, passed, untested
+from thalweg.lab.evals.material.case import ScriptedCase
+from thalweg.lab.evals.material.harbour import (
     PLAY,
     SYSTEM,
-    UNKNOWN,
     answering_machine,
     chatter,
     facts,
+    recollect,
 )
-from thalweg.lab.evals.scripted.moves import Look, Move, Say, Use, View
+from thalweg.lab.evals.scripted.moves import Move, Say, Use, View
 from thalweg.lab.evals.trace import Trace
 
 FILE = "file_entry"
@@ -37,7 +37,7 @@ class Needle:
 
 
 @dataclass(kw_only=True)
-class Needles:
+class Needles(ScriptedCase):
     """A conversation in which needles are mentioned, buried, and asked for one at a time."""
 
     needles: Sequence[Needle]
@@ -46,7 +46,6 @@ class Needles:
     tools: tuple[BaseTool, ...] = ()
     language: Language = "en"
     system_prompt: str = SYSTEM
-    gist: tuple[str, ...] = field(default=(), init=False)
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
@@ -60,17 +59,17 @@ class Needles:
         """Compute the score from the trace."""
         first = trace.put(self.needles[0].question)
         if first is None:
-            return Score(verdict="untested", why="the question was not put")
+            return untested(why="the question was not put")
         if not any(trace.requests[n].turn < first for n in trace.compactions()):
-            return Score(verdict="untested", why="nothing was compacted before the question")
+            return untested(why="nothing was compacted before the question")
         missed: list[str] = []
         shown = None
         for needle in self.needles:
             code = needle.code or _filed(trace)
             if not code:
-                return Score(verdict="untested", why="the agent filed no entry with a number")
+                return untested(why="the agent filed no entry with a number")
             if needle.code and not _was_shown(trace, code, before=first):
-                return Score(verdict="untested", why=f"the agent never saw the {needle.about}")
+                return untested(why=f"the agent never saw the {needle.about}")
             turn = trace.put(needle.question)
             answer = trace.turns[turn].answer if turn is not None else ""
             if not mentions(answer, code):
@@ -79,32 +78,12 @@ class Needles:
                 shown = asked[-1].number if asked and shown is None else shown
         told = len(self.needles) - len(missed)
         if missed:
-            return Score(verdict="failed", why="; ".join(missed), request=shown, value=told)
-        return Score(verdict="passed", why=f"{told} of {told} were told", value=told)
+            return failed(why="; ".join(missed), request=shown, value=told)
+        return passed(why=f"{told} of {told} were told", value=told)
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """Decide the next move."""
-        if is_page(view):
-            return turn_page(view)
-        return _recollect(view) or _oblige(view)
-
-
-_QUESTIONS = (
-    (r"What is the (docking code of the \w+)\?", "{} is ", r"([A-Z]{2}-\d{4})"),
-    (r"Which berth number did you choose for the (\w+)\?", "The {} lies at berth ", r"(\d{4})"),
-    (r"(\w+号的靠泊密码)是什么", "{}是", r"(?!什么)(\w+)"),
-)
-"""The question; the words of the statement; the pattern of the answer after them."""
-
-
-def _recollect(view: View) -> Move | None:
-    """Answer a question from the context, or search for the answer."""
-    for question, words, sought in _QUESTIONS:
-        if asked := re.search(question, view.asked):
-            said = words.format(asked[1])
-            found = view.find(re.escape(said) + sought)
-            return Say(f"It is {found[1]}.") if found else Look(said.strip(), Say(UNKNOWN))
-    return None
+        return recollect(view) or _oblige(view)
 
 
 def _oblige(view: View) -> Move:

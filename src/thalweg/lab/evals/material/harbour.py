@@ -1,9 +1,12 @@
 """Shared parts of cases in a harbour office: ships, codes, and how they are mentioned."""
 
+import re
 from dataclasses import dataclass
 from random import Random
 
 from langchain_core.tools import BaseTool, StructuredTool
+
+from thalweg.lab.evals.scripted.moves import Look, Move, Say, View
 
 PLAY = "play_message"
 SYSTEM = "You are a clerk in a harbour office. Answer in one short sentence."
@@ -23,6 +26,13 @@ _TALK = (
     "the blue paint for the hull has not come yet",
     "the anchor chain was greased and counted twice",
 )
+
+_QUESTIONS = (
+    (r"What is the (docking code of the \w+)\?", "{} is ", r"([A-Z]{2}-\d{4})"),
+    (r"Which berth number did you choose for the (\w+)\?", "The {} lies at berth ", r"(\d{4})"),
+    (r"(\w+号的靠泊密码)是什么", "{}是", r"(?!什么)(\w+)"),
+)
+"""The question; the words of the statement; the pattern of the answer after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +81,13 @@ def answering_machine(message: str) -> BaseTool:
         return left.pop() if left else "There are no new messages."
 
     return StructuredTool.from_function(play_message)
+
+
+def recollect(view: View) -> Move | None:
+    """Answer a question from the context, or search for the answer; `None` for another request."""
+    for question, words, sought in _QUESTIONS:
+        if asked := re.search(question, view.asked):
+            said = words.format(asked[1])
+            found = view.find(re.escape(said) + sought)
+            return Say(f"It is {found[1]}.") if found else Look(said.strip(), Say(UNKNOWN))
+    return None
