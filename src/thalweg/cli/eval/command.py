@@ -26,11 +26,9 @@ from thalweg.cli.eval.options import (
     Window,
     as_request,
     as_triggers,
-    listed,
 )
 from thalweg.cli.printing import AsJson
-from thalweg.engine.sections import choices
-from thalweg.errors import ConfigError
+from thalweg.cli.values import listed, one_of
 
 if TYPE_CHECKING:
     from thalweg.lab.evals.base import Suite
@@ -78,9 +76,9 @@ def evaluate(
         return
     evaluation = Evaluation(
         models=tuple(model or ("scripted:searcher",)),
-        subjects=(*listed(policy), *(subject or ())) or ("thalweg",),
+        subjects=(*listed(policy or ()), *(subject or ())) or ("thalweg",),
         suite=_suite(suite),
-        probes=listed(probe),
+        probes=listed(probe or ()),
         triggers=as_triggers(trigger) or (TRIGGER,),
         window=window,
         trials=trials,
@@ -100,7 +98,5 @@ def evaluate(
 def _suite(name: str) -> "Suite | None":
     from thalweg.lab.evals.base import Suite  # noqa: PLC0415 (see above)
 
-    known: tuple[Suite, ...] = get_args(Suite)
-    if name != ALL and name not in known:
-        raise ConfigError("--suite", f"there is no {name!r}", choices(name, (*known, ALL)))
-    return next((one for one in known if one == name), None)
+    one_of("--suite", name, (*get_args(Suite), ALL))
+    return next((suite for suite in get_args(Suite) if suite == name), None)

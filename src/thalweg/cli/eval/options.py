@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from thalweg.cli.numbers import bounded
+from thalweg.cli.values import bounded, listed
 from thalweg.errors import ConfigError
 
 OWN_TRIGGER = "default"
@@ -142,12 +142,6 @@ Show = Annotated[
 ]
 
 
-def listed(values: list[str] | None) -> tuple[str, ...]:
-    """Read names that are repeated, or separated by commas."""
-    named = (name.strip() for value in values or () for name in value.split(","))
-    return tuple(dict.fromkeys(name for name in named if name))
-
-
 def as_triggers(values: list[str] | None) -> tuple[float | None, ...]:
     """Read shares of the window.
 
@@ -158,7 +152,7 @@ def as_triggers(values: list[str] | None) -> tuple[float | None, ...]:
         >>> as_triggers(["0.1,default"])
         (0.1, None)
     """
-    return tuple(map(_trigger, listed(values)))
+    return tuple(map(_trigger, listed(values or ())))
 
 
 def _trigger(text: str) -> float | None:

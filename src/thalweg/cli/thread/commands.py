@@ -16,8 +16,7 @@ from thalweg.archive.threads.operations import pin, rewind, undo, unpin
 from thalweg.archive.threads.savings import saved_so_far
 from thalweg.archive.threads.thread_export import FORMATS, check_format, export, write_to
 from thalweg.archive.threads.thread_history import history, line_at, turns
-from thalweg.cli.asking import Yes, agrees
-from thalweg.cli.numbers import as_range, bounded
+from thalweg.cli.asking import Yes, confirm
 from thalweg.cli.printing import AsJson
 from thalweg.cli.shared_options import GroupOptions, SharedOptions, respond
 from thalweg.cli.thread.plain import (
@@ -36,6 +35,7 @@ from thalweg.cli.thread.text import (
     tell_turn,
     tell_turns,
 )
+from thalweg.cli.values import as_range, bounded
 from thalweg.engine.transcript import printable
 
 
@@ -334,9 +334,7 @@ def delete(
     """Delete a thread with all its messages and turns; nothing brings it back."""
     with _opened(ctx, name) as (archive, key):
         question = f"Delete thread {printable(name)} with {archive.length(key):,} messages?"
-        if not yes and not agrees(question, "to delete the thread"):
-            sys.stderr.write("Nothing was deleted.\n")
-            raise typer.Exit(2)
+        confirm(question, "to delete the thread", yes=yes, refused="Nothing was deleted.")
         archive.delete(key)
         freed = archive.prune()
     respond(ctx, [f"Deleted; {freed:,} bytes freed."], {"thread": name, "freed_bytes": freed})
