@@ -8,6 +8,7 @@ import pytest
 from tests.evals.tiny import Echo, trials_of
 from thalweg.errors import ConfigError
 from thalweg.lab.evals import Result, TrialKey
+from thalweg.lab.evals.base import Outcome
 from thalweg.lab.evals.baseline import (
     LEAST_PAIRS,
     Baseline,
@@ -16,7 +17,6 @@ from thalweg.lab.evals.baseline import (
     save_baseline,
     under,
 )
-from thalweg.lab.evals.results import Outcome
 from thalweg.lab.evals.runner import play_all
 
 SETTINGS = {"--seed": 0, "--window": None, "thalweg": "1"}

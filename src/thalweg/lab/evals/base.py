@@ -24,6 +24,8 @@ Language = Literal["en", "zh"]
 """Language of the text that fills a context."""
 Verdict = Literal["passed", "failed", "untested"]
 """`untested`: the condition of the probe did not occur, such as a compaction."""
+Outcome = Verdict | Literal["not offered"]
+"""`not offered`: the subject lacks what the probe needs, so the trial was not run."""
 MAIN = "main"
 """The thread of a case that needs only one."""
 

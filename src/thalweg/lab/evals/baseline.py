@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.errors import ConfigError
-from thalweg.lab.evals.base import Verdict
+from thalweg.lab.evals.base import Outcome
 from thalweg.lab.evals.candidates import SCRIPTED
 from thalweg.lab.evals.kept import Settings, read_kept
 from thalweg.lab.evals.plan import TrialKey, in_words
-from thalweg.lab.evals.results import Outcome, Result
+from thalweg.lab.evals.results import Result
 from thalweg.lab.evals.statistics import Interval, difference, outcomes, rate
 
 LEAST_PAIRS = 5
@@ -94,10 +94,7 @@ def _worse(
     lost = tuple(key for key in keys if before[key] == "passed" and now[key] != "passed")
     if not lost:
         return None
-    pairs: list[tuple[Verdict, Verdict]] = [
-        (_verdict(now[key]), _verdict(before[key])) for key in keys
-    ]
-    change = difference(outcomes(pairs))
+    change = difference(outcomes((now[key], before[key]) for key in keys))
     first = keys[0]
     is_sure = change.n >= LEAST_PAIRS and change.high < 0
     if not (is_sure or first.model.startswith(SCRIPTED)):
@@ -115,7 +112,7 @@ def under(least: float, results: Sequence[Result]) -> list[str]:
     told: list[str] = []
     for model, subject in dict.fromkeys((one.key.model, one.key.subject) for one in results):
         of = [one for one in results if (one.key.model, one.key.subject) == (model, subject)]
-        found = rate(_verdict(one.verdict) for one in of)
+        found = rate(one.verdict for one in of)
         if not found.n:
             told.append(f"{subject}, {model}: no trial tested anything")
         elif found.value < least:
@@ -123,10 +120,6 @@ def under(least: float, results: Sequence[Result]) -> list[str]:
                 f"{subject}, {model}: {found.value:.1%} of {found.n} passed, not {least:.1%}"
             )
     return told
-
-
-def _verdict(outcome: Outcome) -> Verdict:
-    return "untested" if outcome == "not offered" else outcome
 
 
 def save_baseline(path: Path, settings: Settings, results: Iterable[Result]) -> None:

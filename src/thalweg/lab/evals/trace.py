@@ -196,16 +196,12 @@ class _Stock:
 
 def _plain(value: TracedMessage | TracedCall | TracedTurn | Request) -> dict[str, Any]:
     """Return the fields that differ from their defaults."""
-    given = {one.name: getattr(value, one.name) for one in fields(value) if one.default is MISSING}
-    others = {
-        one.name: getattr(value, one.name)
-        for one in fields(value)
-        if one.default is not MISSING and getattr(value, one.name) != one.default
-    }
-    return {
-        name: dict(item) if isinstance(item, Mapping) else item
-        for name, item in {**given, **others}.items()
-    }
+    plain: dict[str, Any] = {}
+    for one in fields(value):
+        item = getattr(value, one.name)
+        if one.default is MISSING or item != one.default:
+            plain[one.name] = dict(item) if isinstance(item, Mapping) else item
+    return plain
 
 
 def _plain_request(request: Request, stock: _Stock) -> dict[str, Any]:

@@ -85,14 +85,13 @@ class Pages:
         ]
         return "\n".join([book.head.format(page=page), *written])
 
+    def read_page(self, page: int) -> str:
+        """Read a page of the harbour log."""
+        return self.text(page)
+
     def tool(self) -> BaseTool:
         """Create the tool that reads a page."""
-
-        def read_page(page: int) -> str:
-            """Read a page of the harbour log."""
-            return self.text(page)
-
-        return StructuredTool.from_function(read_page)
+        return StructuredTool.from_function(self.read_page)
 
     def ask(self, *, has_tools: bool) -> str:
         """Return the user's request to read the next page."""

@@ -28,8 +28,7 @@ class Update(PersonalCase):
             known = (
                 "in the model's context" if self.new in shown else "not even in the model's context"
             )
-            why = f"{self.new}, the newest, was {known}: {trace.answer[:80]!r}"
-            return failed(why=why)
+            return failed(why=f"{self.new}, the newest, was {known}: {trace.answer[:80]!r}")
         if mentions(trace.answer, self.old):
             return failed(why=f"{self.old} was reported, which is outdated")
         if self._misleads(shown):

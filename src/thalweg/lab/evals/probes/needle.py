@@ -14,6 +14,7 @@ from thalweg.lab.evals.material.case import ScriptedCase
 from thalweg.lab.evals.material.harbour import (
     PLAY,
     SYSTEM,
+    DockingCode,
     answering_machine,
     chatter,
     facts,
@@ -113,15 +114,18 @@ def _filed(trace: Trace) -> str:
 # -- the cases -----------------------------------------------------------------------------
 
 
+def _about(fact: DockingCode) -> Needle:
+    return Needle(about=fact.about, code=fact.code, question=fact.question)
+
+
 def _once(dice: Random) -> Case:
-    fact = facts(dice, 1)[0]
-    needle = Needle(about=fact.about, code=fact.code, question=fact.question)
-    return Needles(needles=[needle], says=[f"Good morning. For your notes: {fact.told}."])
+    [fact] = facts(dice, 1)
+    return Needles(needles=[_about(fact)], says=[f"Good morning. For your notes: {fact.told}."])
 
 
 def _many(dice: Random) -> Case:
     told = facts(dice, _CODES_TOLD)
-    needles = [Needle(about=one.about, code=one.code, question=one.question) for one in told]
+    needles = [_about(one) for one in told]
     return Needles(
         needles=dice.sample(needles, len(needles)),
         says=[f"For your notes: {one.told}. Say: noted." for one in told],
@@ -129,19 +133,17 @@ def _many(dice: Random) -> Case:
 
 
 def _user_aside(dice: Random) -> Case:
-    fact = facts(dice, 1)[0]
-    needle = Needle(about=fact.about, code=fact.code, question=fact.question)
+    [fact] = facts(dice, 1)
     letter = chatter(dice, f"by the way, {fact.told}")
     ask = "Good morning, here is the news of the night. Read it and say hello."
-    return Needles(needles=[needle], says=[f"{ask}\n\n{letter}"])
+    return Needles(needles=[_about(fact)], says=[f"{ask}\n\n{letter}"])
 
 
 def _tool_result(dice: Random) -> Case:
-    fact = facts(dice, 1)[0]
-    needle = Needle(about=fact.about, code=fact.code, question=fact.question)
+    [fact] = facts(dice, 1)
     message = chatter(dice, f"note that {fact.told}")
     ask = f"Play the new message with {PLAY} and tell me in a few words what it is about."
-    return Needles(needles=[needle], says=[ask], tools=(answering_machine(message),))
+    return Needles(needles=[_about(fact)], says=[ask], tools=(answering_machine(message),))
 
 
 def _own_argument(dice: Random) -> Case:

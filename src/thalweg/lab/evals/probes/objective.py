@@ -80,8 +80,7 @@ class Objective(LongTask):
         filed = list(trace.asked("file_report"))
         if not filed:
             said = trace.answer[:120]
-            why = f"no report was filed; the agent's answer: {said!r}"
-            return failed(why=why, value=survived)
+            return failed(why=f"no report was filed; the agent's answer: {said!r}", value=survived)
         wanted = {"title": self.title, "recipient": self.recipient, "priority": self.priority}
         for request, call in filed:
             for name, right in {**wanted, "closing_word": self.closing}.items():

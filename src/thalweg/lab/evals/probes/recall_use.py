@@ -92,14 +92,11 @@ class Recollection(ScriptedCase):
 
     def _grade_present(self, first: Request, answer: str, looks: Sequence[str]) -> Score:
         if not self._stands(first):
-            why = "the user's last message was no longer in the context"
-            return failed(why=why)
+            return failed(why="the user's last message was no longer in the context")
         if looks:
-            why = f"it looked with {_listed(looks)} for content of its context"
-            return failed(why=why)
+            return failed(why=f"it looked with {_listed(looks)} for content of its context")
         if not mentions(answer, self.fact.code):
-            why = f"the code was in the context and was not reported: {answer[:100]!r}"
-            return failed(why=why)
+            return failed(why=f"the code was in the context and was not reported: {answer[:100]!r}")
         return passed(why="the code was in the context and was reported at once")
 
     def _grade_never_said(self, first: Request, answer: str, looks: Sequence[str]) -> Score:
@@ -109,15 +106,12 @@ class Recollection(ScriptedCase):
         told = _CODE.findall(answer)
         invented = [one for one in told if not any(mentions(code, one) for code in known)]
         if invented:
-            why = f"there was never {invented[0]}; it answered {looked}"
-            return failed(why=why)
+            return failed(why=f"there was never {invented[0]}; it answered {looked}")
         if denies_knowing(answer):
             return passed(why=f"it admitted that it does not know, {looked}")
         if told:
-            why = f"it reported the code of another ship, {told[0]}, {looked}"
-            return failed(why=why)
-        why = f"it did not admit that it does not know: {answer[:100]!r}"
-        return failed(why=why)
+            return failed(why=f"it reported the code of another ship, {told[0]}, {looked}")
+        return failed(why=f"it did not admit that it does not know: {answer[:100]!r}")
 
     def _stands(self, request: Request) -> bool:
         """Return whether a request shows the code next to its ship."""

@@ -120,8 +120,7 @@ class ToolPairs(ScriptedCase):
             return untested(why="nothing was compacted", value=value)
         if not self.shape.happened(trace):
             return untested(why=self.shape.missing, value=value)
-        why = f"providers would take all {len(trace.requests)} requests"
-        return passed(why=why, value=value)
+        return passed(why=f"providers would take all {len(trace.requests)} requests", value=value)
 
     def move(self, view: View) -> Move:
         """Continue after the highest visible hold."""

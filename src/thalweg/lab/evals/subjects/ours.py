@@ -5,8 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -17,7 +15,7 @@ from thalweg.engine import ContextPolicy
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import Cost
 from thalweg.lab.evals.base import Agent, Need, Setting
-from thalweg.lab.evals.subjects.graphs import GraphAgent, files_below
+from thalweg.lab.evals.subjects.graphs import GraphAgent, files_below, langchain_graph
 from thalweg.lab.evals.subjects.sizes import fitted, kept_share
 from thalweg.memory import Memory, MemoryStore, Scope, open_memory
 from thalweg.memory.facts.settings import MemorySettings
@@ -72,17 +70,8 @@ class Middleware:
     def begin(self, setting: Setting) -> Agent:
         """Create an agent."""
         parts = _Parts(setting)
-        middleware: list[AgentMiddleware[Any, Any, Any]] = [
-            ContextMiddleware(policy_of(setting), archive=parts.archive),
-            parts.memory_middleware(),
-        ]
-        graph = create_agent(
-            parts.model,
-            list(setting.tools),
-            system_prompt=setting.system_prompt or None,
-            middleware=middleware,
-            checkpointer=InMemorySaver(),
-        )
+        context = ContextMiddleware(policy_of(setting), archive=parts.archive)
+        graph = langchain_graph(setting, parts.model, context, parts.memory_middleware())
         return parts.agent(graph)
 
 

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-from langchain.agents import create_agent
-from langgraph.checkpoint.memory import InMemorySaver
-
 from thalweg.errors import ConfigError
 from thalweg.lab.evals.base import Agent, Need, Setting
-from thalweg.lab.evals.subjects.graphs import GraphAgent
+from thalweg.lab.evals.subjects.graphs import GraphAgent, langchain_graph
 from thalweg.server.models import model_by_name
 from thalweg.server.settings import Settings
 
@@ -34,13 +31,8 @@ class RemoteSubject:
 
     def begin(self, setting: Setting) -> Agent:
         """Create an agent. The trial's model is not used: the server has its own."""
-        graph = create_agent(
-            model_by_name(f"openai:{self.model}@{self.url}", Settings()),
-            list(setting.tools),
-            system_prompt=setting.system_prompt or None,
-            checkpointer=InMemorySaver(),
-        )
-        return GraphAgent(graph)
+        model = model_by_name(f"openai:{self.model}@{self.url}", Settings())
+        return GraphAgent(langchain_graph(setting, model))
 
 
 def is_address(name: str) -> bool:
