@@ -10,7 +10,7 @@ from typing import Any
 from thalweg.cli.chat.blocks import BlockSplitter
 from thalweg.cli.chat.lines import PrintedLine
 from thalweg.cli.chat.status import Status
-from thalweg.cli.layout import count
+from thalweg.cli.layout import count, one_line
 from thalweg.engine.transcript import printable
 from thalweg.server.api.events import (
     ContextChanged,
@@ -241,7 +241,7 @@ def notice(event: Notice) -> list[tuple[Any, str]]:
             return [("failure", printable(f"memory is unavailable in this run: {problem}"))]
     said = detail.get("note") or detail.get("message") or detail.get("text")
     if isinstance(said, str) and said:
-        return [("note", printable(_cut(said, 2 * _RESULT_CHARS)))]
+        return [("note", one_line(said, 2 * _RESULT_CHARS))]
     return []
 
 
@@ -258,7 +258,7 @@ def _at_work(tool: _RunningTool) -> PrintedLine:
 
 
 def _done(tool: _RunningTool, event: ToolCompleted) -> PrintedLine:
-    result = _cut(" ".join(event.text.split()), _RESULT_CHARS)
+    result = one_line(event.text, _RESULT_CHARS)
     told = f"{_named(tool)}: {result}" if result else _named(tool)
     mark, kind = ("✗", "failure") if event.is_error else ("✓", "tool")
     return PrintedLine(kind, printable(f"{mark} {told}"))  # type: ignore[arg-type]  # one of two kinds
@@ -273,14 +273,14 @@ def _arguments(written: str) -> str:
     try:
         given = json.loads(written)
     except ValueError:
-        return _cut(" ".join(written.split()), _ARGUMENTS_CHARS)
+        given = None
     if not isinstance(given, dict):
-        return _cut(" ".join(written.split()), _ARGUMENTS_CHARS)
+        return one_line(written, _ARGUMENTS_CHARS)
     parts = (
         f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
         for name, value in given.items()
     )
-    return _cut(" ".join(", ".join(parts).split()), _ARGUMENTS_CHARS)
+    return one_line(", ".join(parts), _ARGUMENTS_CHARS)
 
 
 def _figures(detail: dict[str, Any]) -> str:
@@ -296,7 +296,3 @@ def _figures(detail: dict[str, Any]) -> str:
 
 def _many(number: object, what: str) -> str:
     return count(number, what) if isinstance(number, int) and number else ""
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

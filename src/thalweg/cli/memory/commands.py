@@ -1,6 +1,7 @@
 """`thalweg memory`: see what is remembered, and why; change it, take it along, forget it."""
 
 import sys
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, get_args
@@ -27,7 +28,6 @@ from thalweg.cli.memory.plain import (
     plain_operation,
     plain_profile,
     plain_recalled,
-    plain_receipt,
 )
 from thalweg.cli.memory.planned import (
     facts_by_id,
@@ -242,7 +242,7 @@ def forget(
             if not wants_json(ctx):
                 print_lines(tell_receipt(receipt))
     if wants_json(ctx):
-        print_json(plain_receipt(receipt))
+        print_json(asdict(receipt))
 
 
 @memory.command("export", short_help="Write the memory as a document.")

@@ -116,7 +116,7 @@ def list_threads(ctx: typer.Context) -> None:
         known = known_threads(archive, options.owner)
     plain = {"threads": [plain_thread(one) for one in known]}
     nothing = f"Owner {printable(options.owner)} has no threads here."
-    respond(ctx, tell_threads(known, None) if known else (), plain, nothing=nothing)
+    respond(ctx, tell_threads(known) if known else (), plain, nothing=nothing)
 
 
 @thread.command(short_help="Show the turns of a thread, or the request of one turn.")
@@ -141,12 +141,12 @@ def show(
         if turn is None and not context:
             told = [plain_turn(one, saved.lines.get(one.number)) for one in taken]
             plain = {"thread": name, "turns": told, **plain_saved(saved)}
-            respond(ctx, tell_turns(taken, None, saved), plain)
+            respond(ctx, tell_turns(taken, saved), plain)
             return
         made = context_at(archive, key, turn)
     shown, saving = taken[made.turn], saved.lines.get(made.turn)
     sent = plain_context(made) if context else {}
-    lines = [*tell_turn(made, shown.usage, None, saving), *(tell_context(made) if context else ())]
+    lines = [*tell_turn(made, shown.usage, saving), *(tell_context(made) if context else ())]
     respond(ctx, lines, {"thread": name, **plain_turn(shown, saving), **sent})
 
 
