@@ -6,8 +6,7 @@ from random import Random
 
 from thalweg.lab.evals.base import Probe, Score, Speaks
 from thalweg.lab.evals.grading import denies_knowing, failed, mentions, passed
-from thalweg.lab.evals.material import personal
-from thalweg.lab.evals.material.personal import UNKNOWN, PersonalCase
+from thalweg.lab.evals.material.personal import TOPICS, UNKNOWN, VALUES, PersonalCase
 from thalweg.lab.evals.scripted.learning import ScriptedNote
 from thalweg.lab.evals.scripted.moves import Move, Say, View
 from thalweg.lab.evals.trace import Trace
@@ -59,13 +58,13 @@ class Abstention(PersonalCase):
 
 def make(variant: str, dice: Random) -> Abstention:
     """Create a case."""
-    lock, tea = personal.LOCK, personal.TEA
+    lock, tea = TOPICS["lock"], TOPICS["tea"]
     code = str(dice.randrange(1000, 9999))
-    drinks = tea.says.format(value=dice.choice(personal.TEAS))
+    drinks = tea.says.format(value=dice.choice(VALUES["tea"]))
     if variant == "never_said":
         return Abstention(topic=lock, told=(drinks,), facts=(tea.note, lock.note))
     if variant == "somebody_else":
-        name = dice.choice(personal.NAMES)
+        name = dice.choice(VALUES["sister"])
         note = ScriptedNote(
             rf"The code of {name}'s bike lock is (\d+)",
             f"The code of {name}'s bike lock is {{value}}.",

@@ -5,8 +5,7 @@ from random import Random
 
 from thalweg.lab.evals.base import Probe, Score, Speaks
 from thalweg.lab.evals.grading import failed, mentions, passed
-from thalweg.lab.evals.material import personal
-from thalweg.lab.evals.material.personal import PersonalCase, Topic
+from thalweg.lab.evals.material.personal import TOPICS, VALUES, PersonalCase, Topic
 from thalweg.lab.evals.scripted.learning import ScriptedNote
 from thalweg.lab.evals.trace import Trace
 
@@ -45,12 +44,8 @@ def make(variant: str, dice: Random) -> RecalledFact:
     """Create a case."""
     if variant == "among_many":
         return _among_many(dice)
-    topic, values = {
-        "preference": (personal.TEA, personal.TEAS),
-        "name": (personal.SISTER, personal.NAMES),
-        "chinese": (personal.CHINESE, personal.FRUITS),
-    }[variant]
-    value = dice.choice(values)
+    name = {"preference": "tea", "name": "sister", "chinese": "fruit"}[variant]
+    topic, value = TOPICS[name], dice.choice(VALUES[name])
     return RecalledFact(
         topic=topic, value=value, told=(topic.says.format(value=value),), facts=(topic.note,)
     )

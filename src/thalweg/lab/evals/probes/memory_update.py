@@ -6,8 +6,7 @@ from random import Random
 
 from thalweg.lab.evals.base import Probe, Score
 from thalweg.lab.evals.grading import failed, mentions, passed
-from thalweg.lab.evals.material import personal
-from thalweg.lab.evals.material.personal import PersonalCase, Topic
+from thalweg.lab.evals.material.personal import TOPICS, VALUES, PersonalCase
 from thalweg.lab.evals.trace import Trace
 
 _ENDED = re.compile(r"no longer|until|before|formerly|previous|used to|was |supersed|outdated")
@@ -46,7 +45,8 @@ class Update(PersonalCase):
         return any(self.old in line and not _ENDED.search(line) for line in lines[changed + 1 :])
 
 
-def _update(topic: Topic, old: str, new: str, *told: str) -> Update:
+def _update(name: str, old: str, new: str, *told: str) -> Update:
+    topic = TOPICS[name]
     return Update(topic=topic, old=old, new=new, told=told, facts=(topic.note,))
 
 
@@ -55,14 +55,14 @@ def make(variant: str, dice: Random) -> Update:
     if variant == "corrected":
         old, new = (str(code) for code in dice.sample(range(1000, 9999), 2))
         anew = f"I made a mistake earlier. The code of my bike lock is {new}."
-        return _update(personal.LOCK, old, new, personal.LOCK.says.format(value=old), anew)
-    old, new = dice.sample(personal.CITIES, 2)
-    first = personal.CITY.says.format(value=old)
+        return _update("lock", old, new, TOPICS["lock"].says.format(value=old), anew)
+    old, new = dice.sample(VALUES["city"], 2)
+    first = TOPICS["city"].says.format(value=old)
     moved = f"I have moved: I now live in {new}."
     if variant == "moved":
-        return _update(personal.CITY, old, new, first, moved)
+        return _update("city", old, new, first, moved)
     back = f"It did not work out, so I went back. I now live in {old} again."
-    return _update(personal.CITY, new, old, first, moved, back)
+    return _update("city", new, old, first, moved, back)
 
 
 PROBE = Probe(

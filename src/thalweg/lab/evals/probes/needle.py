@@ -14,6 +14,7 @@ from thalweg.lab.evals.material.case import ScriptedCase
 from thalweg.lab.evals.material.harbour import (
     PLAY,
     SYSTEM,
+    TEXTS,
     DockingCode,
     answering_machine,
     chatter,
@@ -167,25 +168,16 @@ def _filing() -> BaseTool:
     return StructuredTool.from_function(file_entry)
 
 
-_SHIPS_ZH = "曙光 远洋 海燕 蓬莱 昆仑 长风 明月 飞鱼".split()
-_CODES_ZH = "青竹 琥珀 石榴 白鹭 朱砂 松涛 墨玉 金桂 银杏 紫檀".split()
-_NEWS_ZH = (
-    "外海的浪比预报的高；北码头有两个护舷要换；厨师要新鲜的面包和土豆；领航船清早在外浮标附近"
-)
-_MORE_ZH = (
-    "吊车司机想先吊小箱子；二副有一封信放在办公室抽屉里；缆绳已经晒干收进左边的棚子；海关的人会晚到"
-)
-
-
 def _chinese(dice: Random) -> Case:
-    ship = dice.choice(_SHIPS_ZH)
-    code = "".join(dice.sample(_CODES_ZH, 2)) + str(dice.randrange(100, 1000))
+    texts = TEXTS["zh"]
+    ship = dice.choice(texts["ships"])
+    code = "".join(dice.sample(texts["codes"], 2)) + str(dice.randrange(100, 1000))
     about = f"{ship}号的靠泊密码"
     needle = Needle(about=about, code=code, question=f"{about}是什么？")
     ask = "早上好，这是昨夜的消息。请读一读，然后说一声你好。"
     return Needles(
         needles=[needle],
-        says=[f"{ask}\n\n{_NEWS_ZH}；顺便说一下，{about}是{code}；{_MORE_ZH}。"],
+        says=[f"{ask}\n\n{texts['before']}；顺便说一下，{about}是{code}；{texts['after']}。"],
         language="zh",
         system_prompt="你是港口办公室的职员。请用一句简短的话回答。",
     )
