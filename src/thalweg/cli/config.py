@@ -11,6 +11,7 @@ import typer
 from thalweg.cli.config_start import init
 from thalweg.cli.layout import count
 from thalweg.cli.printing import AsJson, print_json, print_lines, tell
+from thalweg.cli.shared_options import command_group
 from thalweg.errors import SettingsError
 from thalweg.server.settings.loading import SettingsReport, examine
 from thalweg.server.settings.nodes import Node
@@ -32,10 +33,8 @@ _WIDEST = 60
 """The comment of a longer line of YAML is not aligned with the others."""
 _PATIENCE_S = 0.2
 
-config = typer.Typer(
+config = command_group(
     name="config",
-    no_args_is_help=True,
-    rich_markup_mode=None,
     help="Check a configuration, show its values and where they come from, or write an initial "
     "one.",
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from thalweg.cli.printing import AsJson
+from thalweg.cli.shared_options import Config
 from thalweg.cli.values import bounded, listed, one_of
 from thalweg.errors import ConfigError
 
@@ -141,9 +142,7 @@ def evaluate(
             help="Exit code 1 if a smaller share of an agent's tested trials passes, such as 0.9.",
         ),
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="The settings, if not config.yaml here.")
-    ] = None,
+    config: Config = None,
     is_listing: Annotated[
         bool, typer.Option("--list", help="List the probes, their questions and requirements.")
     ] = False,

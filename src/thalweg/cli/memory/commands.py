@@ -46,7 +46,7 @@ from thalweg.cli.memory.text import (
     tell_whole_fact,
 )
 from thalweg.cli.printing import print_json, print_lines
-from thalweg.cli.shared_options import respond, wants_json
+from thalweg.cli.shared_options import command_group, respond, wants_json
 from thalweg.cli.values import bounded, one_of
 from thalweg.memory.clock import new_fact_id, utc_now
 from thalweg.memory.facts.changes import RemoveFact
@@ -57,12 +57,10 @@ from thalweg.memory.facts.document.writing import Shape
 from thalweg.memory.facts.values import Category, Mode, Scope, Status
 from thalweg.memory.handle import Memory
 
-memory = typer.Typer(
+memory = command_group(
     name="memory",
     cls=MemoryGroup,
     callback=memory_options,
-    no_args_is_help=True,
-    rich_markup_mode=None,
     help="Show what is remembered across threads, and why; change, export or forget it. "
     "A fact is named by its id, a change by its number in `thalweg memory history`.",
 )

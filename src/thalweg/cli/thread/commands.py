@@ -18,7 +18,7 @@ from thalweg.archive.threads.thread_export import FORMATS, check_format, export,
 from thalweg.archive.threads.thread_history import history, line_at, turns
 from thalweg.cli.asking import Yes, confirm
 from thalweg.cli.printing import AsJson
-from thalweg.cli.shared_options import GroupOptions, SharedOptions, respond
+from thalweg.cli.shared_options import GroupOptions, SharedOptions, command_group, respond
 from thalweg.cli.thread.plain import (
     plain_context,
     plain_done,
@@ -81,12 +81,10 @@ def _opened(ctx: typer.Context, name: str) -> Iterator[tuple[Archive, ThreadKey]
         yield archive, find_thread(archive, options.owner, name)
 
 
-thread = typer.Typer(
+thread = command_group(
     name="thread",
     cls=ThreadGroup,
     callback=_options,
-    no_args_is_help=True,
-    rich_markup_mode=None,
     help="Show the requests of a thread, search and export it, undo a compaction, rewind. A turn "
     "is named by its number in `thalweg thread show ID`, a message by its position (#12).",
 )

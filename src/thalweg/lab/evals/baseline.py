@@ -38,10 +38,6 @@ class Baseline:
 class Regression:
     """A regression."""
 
-    model: str
-    subject: str
-    trigger: float | None
-    probe: str
     trials: tuple[TrialKey, ...]
     """Trials that passed in the baseline and do not now."""
     change: Interval
@@ -49,10 +45,11 @@ class Regression:
 
     def __str__(self) -> str:
         cases = ", ".join(f"{key.variant} #{key.number}" for key in self.trials)
-        where = f"{self.model}, {self.subject}, {in_words(self.trigger)}"
+        key = self.trials[0]
+        where = f"{key.model}, {key.subject}, {in_words(key.trigger)}"
         rate = f"{self.change.value:+.0%} of {self.change.n} trials" if self.change.n else ""
         told = f"{rate}, " if rate else ""
-        return f"{self.probe}: {where}: {told}no longer passed: {cases}"
+        return f"{key.probe}: {where}: {told}no longer passed: {cases}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +92,10 @@ def _worse(
     if not lost:
         return None
     change = difference(outcomes((now[key], before[key]) for key in keys))
-    first = keys[0]
     is_sure = change.n >= LEAST_PAIRS and change.high < 0
-    if not (is_sure or first.model.startswith(SCRIPTED)):
+    if not (is_sure or keys[0].model.startswith(SCRIPTED)):
         return None
-    return Regression(first.model, first.subject, first.trigger, first.probe, lost, change)
+    return Regression(lost, change)
 
 
 def under(least: float, results: Sequence[Result]) -> list[str]:

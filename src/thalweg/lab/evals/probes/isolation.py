@@ -6,17 +6,15 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
 
-from langchain_core.tools import BaseTool
-
 from thalweg.lab.evals.base import Probe, Score, Speaks
 from thalweg.lab.evals.grading import failed, passed, untested
 from thalweg.lab.evals.material.case import ScriptedCase
-from thalweg.lab.evals.material.ledger import READ, TrialLedger
+from thalweg.lab.evals.material.ledger import TrialLedger
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, Use, View, written
 from thalweg.lab.evals.trace import Request, Trace
 
-TASK = "task"
-"""The tool by which deep agents delegate tasks."""
+READ, TASK = "read_ledger", "task"
+"""The tool of the case, and the one by which deep agents delegate tasks."""
 ONE, TWO, COMPACTED = "one_child", "two_at_once", "compacted_child"
 _SHIPS = ("Amaranth", "Bellwether", "Corvina", "Dunlin", "Eventide", "Firecrest", "Gannet", "Heron")
 _PAGES = {ONE: 6, TWO: 8, COMPACTED: 10}
@@ -43,14 +41,14 @@ class Isolation(ScriptedCase):
 
     variant: str
     ledger: TrialLedger
+    tool_names = (READ,)
     system_prompt = "You are a harbour clerk. Answer shortly and completely."
     gist = (_WORK.pattern, _NOTE.pattern, f"The {_BERTH.pattern}")
     """Findings so far are progress: they need not be found again."""
 
-    @property
-    def tools(self) -> tuple[BaseTool, ...]:
-        """The tool that reads the ledger."""
-        return (self.ledger.tool(),)
+    def read_ledger(self, page: int) -> str:
+        """Read a page of the ledger."""
+        return self.ledger.text(page)
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""

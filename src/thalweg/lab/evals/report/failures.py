@@ -18,6 +18,8 @@ PAGE_CHARS = 24_000_000
 """Most characters of all requests together; further failures are listed without a request."""
 SOUGHT = 6
 """Most words by which one failure is traced."""
+_SHOWN = ("number", "turn", "kind", "tokens", "error", "tools")
+"""Fields of a request that the page shows as they are."""
 _LEAST = 3
 """Least characters of such a word."""
 _QUOTED = re.compile(r"'([^'\n]{3,120})'|\"([^\"\n]{3,120})\"|`([^`\n]{3,120})`")
@@ -89,13 +91,8 @@ def _failure(result: Result, pools: _FailurePools) -> dict[str, Any]:
     return {
         "sought": _sought(result.why, agents, request),
         "request": {
-            "number": request.number,
+            **{name: getattr(request, name) for name in _SHOWN},
             "place": place,
-            "turn": request.turn,
-            "kind": request.kind,
-            "tokens": request.tokens,
-            "error": request.error,
-            "tools": request.tools,
             "messages": [pools.message(one) for one in request.messages] if has_room else None,
             "answer": pools.message(answer) if has_room and answer else None,
         },
