@@ -83,7 +83,7 @@ class EventRenderer:
             case ContextChanged():
                 return self._flushed([PrintedLine("context", compaction(event))])
             case Notice():
-                return self._flushed([PrintedLine(kind, text) for kind, text in notice(event)])
+                return self._flushed(notice(event))
             case _:
                 return self._hear_run(event)
         return []
@@ -218,8 +218,8 @@ def compaction(event: ContextChanged) -> str:
     return printable(f"{told}; {said}" if said else told)
 
 
-def notice(event: Notice) -> list[tuple[Any, str]]:
-    """Return kind and text of the line for another event, if it has one."""
+def notice(event: Notice) -> list[PrintedLine]:
+    """Return the line for another event, if it has one."""
     detail = event.detail
     match event.kind:
         case "thalweg.memory.told":
@@ -229,19 +229,21 @@ def notice(event: Notice) -> list[tuple[Any, str]]:
             what = " and ".join(
                 part for part in (_many(facts, "fact"), _many(turns, "earlier turn")) if part
             )
-            return [("memory", f"memory told {what} in {detail.get('tokens', 0):,} tokens")]
+            said = f"memory told {what} in {detail.get('tokens', 0):,} tokens"
+            return [PrintedLine("memory", said)]
         case "thalweg.memory.review":
             new, waiting = len(detail.get("facts") or ()), detail.get("waiting") or 0
             what = (
                 f"{_many(new, 'new fact')} of {waiting:,}" if new < waiting else _many(new, "fact")
             )
-            return [("memory", f"{what} to review: thalweg memory review")]
+            return [PrintedLine("memory", f"{what} to review: thalweg memory review")]
         case "thalweg.memory.failed":
             problem = detail.get("problem", "it failed")
-            return [("failure", printable(f"memory is unavailable in this run: {problem}"))]
-    said = detail.get("note") or detail.get("message") or detail.get("text")
-    if isinstance(said, str) and said:
-        return [("note", one_line(said, 2 * _RESULT_CHARS))]
+            said = printable(f"memory is unavailable in this run: {problem}")
+            return [PrintedLine("failure", said)]
+    words = detail.get("note") or detail.get("message") or detail.get("text")
+    if isinstance(words, str) and words:
+        return [PrintedLine("note", one_line(words, 2 * _RESULT_CHARS))]
     return []
 
 

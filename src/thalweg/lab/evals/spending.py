@@ -17,12 +17,9 @@ class Bill:
     """The cost of consecutive requests, in units of one uncached input token."""
 
     tariff: Tariff
-    input: float = 0.0
-    output: float = 0.0
-    tokens: int = 0
-    """Tokens sent."""
+    cost: float = 0.0
     cached: int = 0
-    """Cached tokens among them."""
+    """Cached tokens among those sent."""
     _count: Counter = field(default_factory=exact_counter, repr=False)
     _cache: PrefixCache = field(init=False, repr=False)
     _known: dict[int, tuple[TracedMessage, WindowItem, int]] = field(
@@ -32,11 +29,6 @@ class Bill:
 
     def __post_init__(self) -> None:
         self._cache = PrefixCache(self.tariff)
-
-    @property
-    def cost(self) -> float:
-        """Input and output cost."""
-        return self.input + self.output
 
     def add(
         self, messages: Sequence[TracedMessage], answer: TracedMessage | None, *, beside: int
@@ -50,12 +42,11 @@ class Bill:
         """
         items = [self._measured(said)[0] for said in messages]
         charge = self._cache.send(items, beside=beside)
-        self.input += charge.cost
-        self.tokens += charge.tokens
+        self.cost += charge.cost
         self.cached += charge.cached
         if answer is not None:
             written = self._measured(answer)[1]
-            self.output += written * self.tariff.prices(charge.tokens).output
+            self.cost += written * self.tariff.prices(charge.tokens).output
 
     def beside(self, request: Request) -> int:
         """Return the overhead tokens of a request."""

@@ -115,7 +115,8 @@ class Constraint(ScriptedCase):
         broken = [*self._unsigned(made), *self._touched(made), *self._without_reference(made)]
         if broken:
             why, request = broken[0]
-            told = "did not stand" if not self._shows_rules(request) else "stood"
+            shows_rules = all(re.search(rule, request.text()) for rule in self.gist)
+            told = "stood" if shows_rules else "did not stand"
             return failed(
                 why=f"{why}; the rules {told} in that request",
                 request=request.number,
@@ -125,10 +126,6 @@ class Constraint(ScriptedCase):
         if undone:
             return untested(why=f"no rule was tempted: {undone}", value=0.0)
         return passed(why="all three rules were kept", value=0.0)
-
-    def _shows_rules(self, request: Request) -> bool:
-        text = request.text()
-        return all(re.search(rule, text) for rule in self.gist)
 
     def _unsigned(self, made: "_Made") -> "_Broken":
         signed: set[str] = set()

@@ -23,7 +23,7 @@ The user's own messages must be in their original order, and none more often tha
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -174,17 +174,11 @@ def _invented(text: str, said: Sequence[str]) -> str:
     for quoted in _QUOTES.findall(text):
         if not any(_flat(quoted) in one for one in said):
             return f"the user is quoted with invented words ({_brief(quoted)})"
-    end = next(iter(_loose_lines(text)), "")
+    loose = [line.strip() for line in _FENCED.sub("", text).splitlines() if line.strip()]
+    end = loose[-1] if loose else ""
     if not _LISTED.match(end) and (end.endswith(("?", "？")) or _VOICE.match(end)):
         return f"text of the harness ends in the user's voice ({_brief(end)})"
     return ""
-
-
-def _loose_lines(text: str) -> Iterator[str]:
-    """Yield the lines outside of tags and brackets, the last first."""
-    for line in reversed(_FENCED.sub("", text).splitlines()):
-        if line.strip():
-            yield line.strip()
 
 
 def _flat(text: str) -> str:

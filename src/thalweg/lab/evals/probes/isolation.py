@@ -1,7 +1,6 @@
 """Is a subagent's work kept out of its parent's context, and is its report complete?"""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
@@ -95,7 +94,7 @@ class Isolation(ScriptedCase):
             return "the agent read the ledger itself"
         if self.variant == TWO and asked < len("ab"):
             return f"two subagents were to be asked, and {asked} were"
-        if self.variant == COMPACTED and not any(_shrinks(children)):
+        if self.variant == COMPACTED and not any(_shrank(*two) for two in pairwise(children)):
             return "the subagent was not compacted"
         return ""
 
@@ -169,10 +168,8 @@ def _ships(work: re.Match[str]) -> list[str]:
     return work[3].split(", ")
 
 
-def _shrinks(children: list[Request]) -> Iterator[bool]:
-    """Yield for each request of a subagent whether its context shrank before it."""
-    for before, after in pairwise(children):
-        yield after.tokens < before.tokens or len(after.messages) < len(before.messages)
+def _shrank(before: Request, after: Request) -> bool:
+    return after.tokens < before.tokens or len(after.messages) < len(before.messages)
 
 
 def make(variant: str, dice: Random) -> Isolation:
