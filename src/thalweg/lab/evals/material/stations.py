@@ -40,7 +40,7 @@ class LongTask(ScriptedCase):
 
     compactions: int
     """How often the context has to be compacted during the task."""
-    seed: str
+    seed: str = ""
     talk: Speaks = field(init=False)
     """The conversation, which the tools of the case read."""
 

@@ -10,8 +10,7 @@ from random import Random
 
 from thalweg.lab.evals.base import Probe, Score, Speaks
 from thalweg.lab.evals.grading import failed, passed
-from thalweg.lab.evals.material.case import ScriptedCase
-from thalweg.lab.evals.material.stations import NAMES, PEOPLE, unless_untested
+from thalweg.lab.evals.material.stations import NAMES, PEOPLE, LongTask
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, Use, View
 from thalweg.lab.evals.trace import Trace
 
@@ -36,8 +35,8 @@ _ASKED = re.compile(r"the depth at the pier of (\w+) is (\d+)\.")
 _SENT = "The note is sent."
 
 
-@dataclass
-class Clarification(ScriptedCase):
+@dataclass(kw_only=True)
+class Clarification(LongTask):
     """Instructions that are stated once, and needed later."""
 
     unit: str
@@ -47,7 +46,6 @@ class Clarification(ScriptedCase):
     """The changed recipient; empty if the user does not change it."""
     station: str
     depth: int
-    compactions: int
     tool_names = ("send_note",)
     system_prompt = "You are the clerk of a coast guard. Do what you are asked, with tools."
     gist = (
@@ -67,11 +65,8 @@ class Clarification(ScriptedCase):
             talk.fill(self.compactions)
         talk.say(_NOW.format(station=self.station, depth=self.depth))
 
-    def grade(self, trace: Trace) -> Score:
-        """Compute the score from the trace."""
-        return unless_untested(self._graded(trace), trace, self.compactions)
-
-    def _graded(self, trace: Trace) -> Score:
+    def graded(self, trace: Trace) -> Score:
+        """Compute the score of a trace with enough compactions."""
         turn = len(trace.turns) - 1
         sent = [pair for pair in trace.asked("send_note") if pair[0].turn == turn]
         if not sent:

@@ -1,15 +1,14 @@
 """Our own agents as subjects."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.agent.graph import create_deep_agent, create_small_agent, wants_small
-from thalweg.archive import Archive, open_archive
+from thalweg.archive import open_archive
 from thalweg.backends import FilesystemBackend
 from thalweg.engine import ContextPolicy
 from thalweg.engine.tokens import exact_counter
@@ -75,19 +74,12 @@ class Middleware:
         return parts.agent(graph)
 
 
-@dataclass(slots=True)
 class _Parts:
     """Resources of our agent in the folder of its trial."""
 
-    setting: Setting
-    model: BaseChatModel = field(init=False)
-    files: Path = field(init=False)
-    archive: Archive = field(init=False)
-    memory: MemoryStore = field(init=False)
-
-    def __post_init__(self) -> None:
-        folder = self.setting.folder
-        self.model = fitted(self.setting)
+    def __init__(self, setting: Setting) -> None:
+        folder = setting.folder
+        self.model = fitted(setting)
         self.files = folder / "files"
         self.files.mkdir(parents=True, exist_ok=True)
         self.archive = open_archive(folder / "thalweg.db")
