@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.memory import InMemorySaver
@@ -126,13 +126,8 @@ def policy_of(setting: Setting, cost: Cost = "balanced") -> ContextPolicy:
 
     Turns wait for their summaries: else results would depend on the speed of models.
     """
-    if setting.trigger is None:
-        return ContextPolicy(background=False, cost=cost, window=setting.window)
-    kind: Literal["fraction"] = "fraction"
-    return ContextPolicy(
-        background=False,
-        cost=cost,
-        window=setting.window,
-        trigger=(kind, setting.trigger),
-        keep=(kind, kept_share(setting)),
-    )
+    forced: dict[str, Any] = {}
+    if setting.trigger is not None:
+        forced["trigger"] = ("fraction", setting.trigger)
+        forced["keep"] = ("fraction", kept_share(setting))
+    return ContextPolicy(background=False, cost=cost, window=setting.window, **forced)
