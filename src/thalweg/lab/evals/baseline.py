@@ -59,8 +59,6 @@ class Comparison:
     worse: tuple[Regression, ...]
     compared: int
     """Number of trials that both have."""
-    lacking: int
-    """Number of trials of the baseline that were not run now."""
 
 
 def compare(baseline: Baseline, results: Iterable[Result]) -> Comparison:
@@ -80,7 +78,7 @@ def compare(baseline: Baseline, results: Iterable[Result]) -> Comparison:
         groups[key.model, key.subject, key.trigger, key.probe].append(key)
     found = (_worse(keys, baseline.verdicts, now) for keys in groups.values())
     worse = tuple(one for one in found if one is not None)
-    return Comparison(worse, len(shared), len(baseline.verdicts) - len(shared))
+    return Comparison(worse, len(shared))
 
 
 def _worse(

@@ -35,25 +35,19 @@ class RemoteSubject:
         return GraphAgent(langchain_graph(setting, model))
 
 
-def is_address(name: str) -> bool:
-    """Return whether a subject's name is a URL.
-
-    Example:
-        >>> is_address("clerk@http://127.0.0.1:8000/v1"), is_address("agents.clerk:make")
-        (True, False)
-    """
-    return _ADDRESS.fullmatch(name) is not None
-
-
-def served(name: str) -> RemoteSubject:
-    """Return the subject for `http://host/v1` or `NAME@http://host/v1`.
+def served(name: str) -> RemoteSubject | None:
+    """Return the subject for `http://host/v1` or `NAME@http://host/v1`; `None` for another name.
 
     Raises:
         ConfigError: The name has no model, and the server lists none.
+
+    Example:
+        >>> served("clerk@http://127.0.0.1:8000/v1").model, served("agents.clerk:make")
+        ('clerk', None)
     """
     found = _ADDRESS.fullmatch(name)
     if found is None:
-        raise ConfigError(name, "this is no URL", "write NAME@http://host/v1")
+        return None
     url = found[2].rstrip("/")
     return RemoteSubject(name, found[1] or _first_model(name, url), url)
 
