@@ -1,6 +1,10 @@
 """Turns and contexts as people read them."""
 
+import time
+from collections.abc import Iterator
 from dataclasses import replace
+
+import pytest
 
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.contexts import TurnContext
@@ -50,6 +54,16 @@ PAGE = TurnRecord(
     edits=(*EVICTS, FOLD, PIN),
     spent=AuxiliaryUsage(calls=2, input=300, output=40, model="mini"),
 )
+
+
+@pytest.fixture(autouse=True)
+def in_utc() -> Iterator[None]:
+    """Have this machine in UTC, since times are those of the reader's zone."""
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 def test_turns_are_told_with_what_was_edited_and_why() -> None:
