@@ -178,7 +178,7 @@ class Astray(Drift):
         """Answer beside the point."""
         move = super().act(view)
         if isinstance(move, Say) and "You want to" in move.text:
-            return Say(f"Prices rise. We save on {self.aim.words[0]}s and sell the house instead.")
+            return Say(f"Prices rise. We save on {self.aim.word}s and sell the house instead.")
         return move
 
 

@@ -135,7 +135,7 @@ class MadeUp(Abstention):
 
 def _make_up(variant: str, dice: Random) -> Abstention:
     made = memory_abstention.make(variant, dice)
-    return MadeUp(made.topic, made.secret, made.whose, made.told)
+    return MadeUp(topic=made.topic, secret=made.secret, whose=made.whose, told=made.told)
 
 
 MAKES_UP = replace(ABSTENTION, make=_make_up)

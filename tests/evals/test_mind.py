@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from langchain.agents.middleware.summarization import DEFAULT_SUMMARY_PROMPT
+from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.utils import get_buffer_string
 from langchain_core.tools import tool
@@ -15,7 +16,7 @@ from thalweg.engine.summaries.check import checked
 from thalweg.engine.summaries.chunks import chunks
 from thalweg.engine.summaries.reading import read_summary
 from thalweg.engine.tokens import exact_counter
-from thalweg.lab.evals.scripted.mind import COMPETENCES, CaseModel, TooLongError
+from thalweg.lab.evals.scripted.mind import COMPETENCES, CaseModel
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, View
 from thalweg.middleware.request.overflow import overflow_of
 
@@ -173,7 +174,7 @@ def test_a_search_is_given_up_where_it_finds_nothing() -> None:
 def test_a_request_beyond_its_window_is_refused_in_a_provider_s_words() -> None:
     mind = CaseModel(case=Case(), competence=COMPETENCES["searcher"], window=50)
 
-    with pytest.raises(TooLongError) as caught:
+    with pytest.raises(ContextOverflowError) as caught:
         mind.invoke("word " * 100)
 
     overflow = overflow_of(caught.value)

@@ -4,57 +4,40 @@ The names and one line of each are data here, so that `--help` and `--version` l
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import version as installed_version
+from pkgutil import resolve_name
 from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 
-
-@dataclass(frozen=True, slots=True)
-class LazyCommand:
-    """A command, or a group of commands, that is imported when it is called."""
-
-    module: str
-    attribute: str
-    short_help: str
-
-
 COMMANDS: Final = {
-    "chat": LazyCommand("chat", "chat", "Chat with an agent in the terminal."),
-    "import": LazyCommand(
-        "recorder.importing", "import_sessions", "Import sessions of coding agents."
-    ),
-    "search": LazyCommand("recorder.searching", "search", "Search all imported sessions."),
-    "sessions": LazyCommand("recorder.listing", "sessions", "List imported sessions."),
-    "forget": LazyCommand("recorder.forgetting", "forget", "Forget imported sessions for good."),
-    "install": LazyCommand("recorder.installing", "install", "Record coding agents from now on."),
-    "uninstall": LazyCommand(
-        "recorder.installing", "uninstall", "Take the recorder out of coding agents."
-    ),
-    "mcp": LazyCommand("recorder.serving", "mcp", "Serve recorded sessions to agents over MCP."),
-    "replay": LazyCommand(
-        "replay", "replay", "Compare policies on recorded sessions: cost and losses."
-    ),
-    "eval": LazyCommand(
-        "eval", "evaluate", "Test whether an agent keeps its goal and its details."
-    ),
-    "serve": LazyCommand("serve", "serve", "Serve the HTTP API."),
-    "prices": LazyCommand("prices", "prices", "Show what tokens cost."),
-    "doctor": LazyCommand("doctor", "doctor", "Check this installation."),
-    "config": LazyCommand("config", "config", "Check, show or write a configuration."),
-    "model": LazyCommand("model", "model", "Download local models; list the models found."),
-    "memory": LazyCommand("memory", "memory", "List, change or forget what is remembered."),
-    "db": LazyCommand("db", "db", "Create and upgrade the tables in PostgreSQL."),
-    "thread": LazyCommand("thread", "thread", "Inspect, undo, rewind or export a thread."),
+    "chat": ("chat:chat", "Chat with an agent in the terminal."),
+    "import": ("recorder.importing:import_sessions", "Import sessions of coding agents."),
+    "search": ("recorder.searching:search", "Search all imported sessions."),
+    "sessions": ("recorder.listing:sessions", "List imported sessions."),
+    "forget": ("recorder.forgetting:forget", "Forget imported sessions for good."),
+    "install": ("recorder.installing:install", "Record coding agents from now on."),
+    "uninstall": ("recorder.installing:uninstall", "Take the recorder out of coding agents."),
+    "mcp": ("recorder.serving:mcp", "Serve recorded sessions to agents over MCP."),
+    "replay": ("replay:replay", "Compare policies on recorded sessions: cost and losses."),
+    "eval": ("eval:evaluate", "Test whether an agent keeps its goal and its details."),
+    "serve": ("serve:serve", "Serve the HTTP API."),
+    "prices": ("prices:prices", "Show what tokens cost."),
+    "doctor": ("doctor:doctor", "Check this installation."),
+    "config": ("config:config", "Check, show or write a configuration."),
+    "model": ("model:model", "Download local models; list the models found."),
+    "memory": ("memory:memory", "List, change or forget what is remembered."),
+    "db": ("db:db", "Create and upgrade the tables in PostgreSQL."),
+    "thread": ("thread:thread", "Inspect, undo, rewind or export a thread."),
 }
-"""The commands by name, in the order of the help."""
+"""Where a command is, below this package, and its line of the help; in the order of the help."""
 
 
-def _typer() -> typer.Typer:
+def _typer(name: str | None = None, cls: type[TyperGroup] | None = None) -> typer.Typer:
     return typer.Typer(
+        name=name,
+        cls=cls,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         add_completion=False,
@@ -73,15 +56,13 @@ class LazyGroup(TyperGroup):
         """Import a command, or return `None` if there is none of this name."""
         if cmd_name not in COMMANDS:
             return None
-        lazy = COMMANDS[cmd_name]
-        found: typer.Typer | Callable[..., object] = getattr(
-            import_module(f"thalweg.cli.{lazy.module}"), lazy.attribute
-        )
+        place, short_help = COMMANDS[cmd_name]
+        found: typer.Typer | Callable[..., object] = resolve_name(f"thalweg.cli.{place}")
         parent = _typer()
         if isinstance(found, typer.Typer):
-            parent.add_typer(found, name=cmd_name, short_help=lazy.short_help)
+            parent.add_typer(found, name=cmd_name, short_help=short_help)
         else:
-            parent.command(cmd_name, short_help=lazy.short_help)(found)
+            parent.command(cmd_name, short_help=short_help)(found)
         parent.callback()(lambda: None)
         group = typer.main.get_group(parent)
         return group.commands[cmd_name]
@@ -89,17 +70,10 @@ class LazyGroup(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  # the same
         """Write the names with a line of each."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, lazy.short_help) for name, lazy in COMMANDS.items()])
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
 
 
-app = typer.Typer(
-    name="thalweg",
-    cls=LazyGroup,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    rich_markup_mode=None,
-)
+app = _typer("thalweg", LazyGroup)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 (typer calls it so)

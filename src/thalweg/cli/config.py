@@ -4,20 +4,20 @@ import socket
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from thalweg.cli.config_start import init
 from thalweg.cli.layout import count
 from thalweg.cli.printing import AsJson, print_json, print_lines, tell
+from thalweg.cli.shared_options import command_group
 from thalweg.errors import SettingsError
-
-if TYPE_CHECKING:
-    from thalweg.server.settings.loading import SettingsReport
-    from thalweg.server.settings.nodes import Node
-    from thalweg.server.settings.showing import ShownSetting, YamlLine
-    from thalweg.server.settings.whole import Settings
+from thalweg.server.settings.loading import SettingsReport, examine
+from thalweg.server.settings.nodes import Node
+from thalweg.server.settings.showing import ShownSetting, YamlLine, nested, shown, yaml_lines
+from thalweg.server.settings.usage import unused_and_wanting, wanting
+from thalweg.server.settings.whole import Settings
 
 Place = Annotated[
     Path | None,
@@ -33,10 +33,8 @@ _WIDEST = 60
 """The comment of a longer line of YAML is not aligned with the others."""
 _PATIENCE_S = 0.2
 
-config = typer.Typer(
+config = command_group(
     name="config",
-    no_args_is_help=True,
-    rich_markup_mode=None,
     help="Check a configuration, show its values and where they come from, or write an initial "
     "one.",
 )
@@ -77,9 +75,6 @@ def show(
 
     Secrets are masked; a variable that holds one is named.
     """
-    from thalweg.server.settings.loading import examine  # noqa: PLC0415 (as in every command here)
-    from thalweg.server.settings.showing import shown, yaml_lines  # noqa: PLC0415
-
     report = examine(path)
     settings = report.unless_wrong()
     rows = [row for row in shown(settings, report.root) if defaults or row.is_given]
@@ -97,11 +92,8 @@ config.command("init", short_help="Write an initial configuration.")(init)
 
 def _looked_at(
     path: Path | None,
-) -> tuple["SettingsReport", tuple[SettingsError, ...], list[_Told]]:
+) -> tuple[SettingsReport, tuple[SettingsError, ...], list[_Told]]:
     """Look at a file, and at what of it is used here and now."""
-    from thalweg.server.settings.loading import examine  # noqa: PLC0415
-    from thalweg.server.settings.usage import unused_and_wanting, wanting  # noqa: PLC0415
-
     report = examine(path)
     settings = report.settings
     if settings is None:
@@ -120,7 +112,7 @@ def _before_use(error: SettingsError) -> _Told:
     return place, f"{error.key}: {error.problem}; {error.mend} before you use it"
 
 
-def _not_installed(root: "Node") -> Iterator[_Told]:
+def _not_installed(root: Node) -> Iterator[_Told]:
     for section in ("models", "tools"):
         node = root.keys.get(section)
         for each in node.items if node is not None else ():
@@ -132,7 +124,7 @@ def _not_installed(root: "Node") -> Iterator[_Told]:
                 yield str(use.place), f"{use.place.key}: {told}"
 
 
-def _taken(settings: "Settings", root: "Node") -> Iterator[_Told]:
+def _taken(settings: Settings, root: Node) -> Iterator[_Told]:
     gateway = settings.gateway
     node = root.find(("gateway", "port"))
     place = "gateway" if node is None else node.place
@@ -148,7 +140,7 @@ def _taken(settings: "Settings", root: "Node") -> Iterator[_Told]:
 
 
 def _findings(
-    report: "SettingsReport", problems: tuple[SettingsError, ...], warnings: list[_Told]
+    report: SettingsReport, problems: tuple[SettingsError, ...], warnings: list[_Told]
 ) -> Iterator[str]:
     for problem in problems:
         place = f"{problem.file}:{problem.line}" if problem.line else problem.file
@@ -169,7 +161,7 @@ def _findings(
         yield "`thalweg config init` writes an initial one"
 
 
-def _configured(settings: "Settings") -> Iterator[str]:
+def _configured(settings: Settings) -> Iterator[str]:
     models = len(settings.models)
     answers = f", {settings.default_model} answers" if settings.default_model else ""
     yield f"{count(models, 'model') if models else 'no models'}{answers}"
@@ -187,15 +179,14 @@ def _plain(problem: SettingsError) -> dict[str, Any]:
     return {name: getattr(problem, name) for name in names}
 
 
-def _aligned(lines: list["YamlLine"]) -> Iterator[str]:
+def _aligned(lines: list[YamlLine]) -> Iterator[str]:
     """Put the places in a column of comments."""
     column = max((len(line.text) for line in lines if len(line.text) <= _WIDEST), default=0)
     for line in lines:
         yield f"{line.text:<{column}}  # {line.origin}" if line.origin else line.text
 
 
-def _as_object(report: "SettingsReport", rows: list["ShownSetting"]) -> dict[str, Any]:
-    from thalweg.server.settings.showing import nested  # noqa: PLC0415
+def _as_object(report: SettingsReport, rows: list[ShownSetting]) -> dict[str, Any]:
 
     origins = {row.key: row.origin for row in rows}
     return {"file": report.file or None, "settings": nested(rows), "origins": origins}

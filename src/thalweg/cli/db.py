@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thalweg.cli.printing import AsJson, print_lines, tell
+from thalweg.cli.shared_options import command_group
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 
@@ -16,10 +17,8 @@ if TYPE_CHECKING:
 
     from thalweg.database.migrations.rights import Role
 
-db = typer.Typer(
+db = command_group(
     name="db",
-    no_args_is_help=True,
-    rich_markup_mode=None,
     help="Create the tables in PostgreSQL, show their state, and grant a role access.",
 )
 

@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from thalweg.cli.home import home_folder
-from thalweg.cli.numbers import bounded
 from thalweg.cli.printing import print_json
 from thalweg.cli.progress import progress_bar
 from thalweg.cli.replay_table import as_table
+from thalweg.cli.values import bounded, listed
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.sections import choices
@@ -131,7 +131,7 @@ def replay(
 def _order(
     paths: list[str] | None, window: int | None, policy: str, tariffs: Sequence[Tariff], newest: int
 ) -> ReplayOrder:
-    names = _listed(policy or USUAL_POLICIES)
+    names = listed([policy or USUAL_POLICIES])
     check_policies(names)
     if not names:
         raise ConfigError("--policy", "no policy is named", f"use {', '.join(POLICIES)}")
@@ -145,12 +145,8 @@ def _order(
     return ReplayOrder(tuple(found), names, budget, tuple(tariffs), adds_recorded=not policy)
 
 
-def _listed(names: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
-
-
 def _tariffs(prices: str) -> list[Tariff]:
-    names = _listed(prices)
+    names = listed([prices])
     for name in names:
         if name not in TARIFFS:
             mend = choices(name, tuple(TARIFFS))

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import typer
 
 from thalweg.cli.layout import count
-from thalweg.cli.numbers import bounded
+from thalweg.cli.values import bounded
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 from thalweg.server.settings.sections.gateway import GatewaySettings, is_loopback

@@ -3,13 +3,21 @@
 from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
 
 from thalweg.cli.printing import tell
 from thalweg.errors import ConfigError
+
+Config = Annotated[
+    Path | None, typer.Option("--config", help="The settings, if not config.yaml here.")
+]
+command_group = partial(typer.Typer, no_args_is_help=True, rich_markup_mode=None)
+"""Creates a group of commands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

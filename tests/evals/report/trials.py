@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from thalweg.lab.evals.base import Outcome
 from thalweg.lab.evals.plan import TrialKey
-from thalweg.lab.evals.results import Outcome, Result, TrialTokens
+from thalweg.lab.evals.results import Result, TrialTokens
 from thalweg.lab.evals.trace import Request, Trace, TracedCall, TracedMessage, TracedTurn
 
 HOSTILE = (

@@ -1,7 +1,10 @@
 """Turns and contexts as people read them."""
 
+import time
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC
+
+import pytest
 
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.contexts import TurnContext
@@ -53,11 +56,21 @@ PAGE = TurnRecord(
 )
 
 
+@pytest.fixture(autouse=True)
+def in_utc() -> Iterator[None]:
+    """Have this machine in UTC, since times are those of the reader's zone."""
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
+
+
 def test_turns_are_told_with_what_was_edited_and_why() -> None:
     """Edits of one kind and reason together; a model where it is another one."""
     end = TurnRecord(kind="end", at=AT, length=10, model="openai:gpt")
     told = [*tell_turns([Taken(2, PAGE, Usage(1_300), is_current=True),
-                         Taken(3, end, None, is_current=False)], UTC)]  # fmt: skip
+                         Taken(3, end, None, is_current=False)])]  # fmt: skip
 
     assert told == [
         "  turn  kind    when                tokens      limit   reported  model",
@@ -93,7 +106,7 @@ def test_what_came_of_a_fold_is_told_under_it() -> None:
     lines = {2: a_saving("asked for"), 3: a_saving("asked for", saving=0.0, saved=0.0)}
     plain = replace(PAGE, edits=(FOLD,), spent=None)
     taken = [Taken(2, plain, None, is_current=True), Taken(3, plain, None, is_current=True)]
-    told = [*tell_turns(taken, UTC, Saved(lines, beyond=4_000.0))]
+    told = [*tell_turns(taken, Saved(lines, beyond=4_000.0))]
 
     assert told[2:4] == [
         "        fold 900 -> 90: asked for",
@@ -109,7 +122,7 @@ def test_what_came_of_a_fold_is_told_under_it() -> None:
 def test_large_figures_of_a_fold_stay_on_the_screen() -> None:
     """A line is broken rather than wider than a terminal."""
     lines = {2: a_saving("asked for", saving=1e9, saved=1e12, calls=1_000_000)}
-    told = [*tell_turns([Taken(2, PAGE, None, is_current=True)], UTC, Saved(lines))]
+    told = [*tell_turns([Taken(2, PAGE, None, is_current=True)], Saved(lines))]
 
     assert max(map(len, told)) <= 80
     assert "break-even after 1)" in " ".join(told)
@@ -118,7 +131,7 @@ def test_large_figures_of_a_fold_stay_on_the_screen() -> None:
 def test_bounding_what_arrived_is_no_rewrite_to_be_told_of() -> None:
     """It cannot lose: nothing that was sent is sent anew."""
     lines = {2: a_saving("arrived too large")}
-    told = [*tell_turns([Taken(2, PAGE, None, is_current=True)], UTC, Saved(lines))]
+    told = [*tell_turns([Taken(2, PAGE, None, is_current=True)], Saved(lines))]
 
     assert not any("predicted" in line for line in told)
     assert any("+9,870" in line for line in told)
@@ -127,7 +140,7 @@ def test_bounding_what_arrived_is_no_rewrite_to_be_told_of() -> None:
 def test_one_turn_is_told_by_section() -> None:
     """With what was folded and kept."""
     context = TurnContext(2, PAGE, (), None, ())
-    told = [*tell_turn(context, Usage(1_300, 200, 50, 7), UTC)]
+    told = [*tell_turn(context, Usage(1_300, 200, 50, 7))]
 
     assert told[:5] == [
         "turn 2: call, 2026-09-21 14:13, openai:gpt",
@@ -140,7 +153,7 @@ def test_one_turn_is_told_by_section() -> None:
 
 def test_a_thread_without_a_journal_is_told_by_its_messages() -> None:
     """Nobody knows more."""
-    assert list(tell_threads([ThreadOverview("名\x1b", 3, 0, None)], UTC))[1] == (
+    assert list(tell_threads([ThreadOverview("名\x1b", 3, 0, None)]))[1] == (
         "       3      0          -  -                 名\\x1b"
     )
 

@@ -91,19 +91,15 @@ def answer_to(questions: Sequence[Question], decide: Decide, ask: Ask) -> JsonVa
     return next(iter(answers.values())) if len(answers) == 1 else answers
 
 
-def approval() -> dict[str, JsonValue]:
-    """Return the decision to perform it."""
-    return {"type": "approve"}
+def decision(kind: str, message: str = "") -> dict[str, JsonValue]:
+    """Return a decision other than an edit.
 
-
-def rejection(reason: str) -> dict[str, JsonValue]:
-    """Return the decision not to perform it, with the reason."""
-    return {"type": "reject", "message": reason} if reason else {"type": "reject"}
-
-
-def response(text: str) -> dict[str, JsonValue]:
-    """Return the decision to answer in place of the tool."""
-    return {"type": "respond", "message": text}
+    Args:
+        kind: `approve`, `reject` or `respond` (answer in place of the tool).
+        message: The reason, which may be empty, or the answer.
+    """
+    said: dict[str, JsonValue] = {"message": message} if message or kind == "respond" else {}
+    return {"type": kind, **said}
 
 
 def edit(action: Action, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

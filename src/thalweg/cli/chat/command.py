@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thalweg.cli.home import home_folder
+from thalweg.cli.shared_options import Config
 from thalweg.database.private_files import make_private_file, make_private_folder
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
@@ -56,9 +57,7 @@ def chat(
     key: Annotated[
         str, typer.Option("--key", envvar="THALWEG_KEY", help="The key of that gateway.")
     ] = "",
-    config: Annotated[
-        Path | None, typer.Option("--config", help="The settings, if not config.yaml here.")
-    ] = None,
+    config: Config = None,
     has_place: Annotated[
         bool,
         typer.Option(

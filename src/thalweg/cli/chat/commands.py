@@ -14,6 +14,7 @@ from thalweg.client import ThalwegClient
 from thalweg.client.runs import MemoryMode
 from thalweg.database.private_files import open_private
 from thalweg.errors import ConfigError
+from thalweg.server.api.threads import Done
 
 MODES: tuple[MemoryMode, ...] = get_args(MemoryMode)
 _PAGE = 20
@@ -77,10 +78,14 @@ def _help(desk: CommandContext, rest: str) -> list[PrintedLine]:
 def _compact(desk: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
     done = desk.client.compact_thread(desk.status.thread)
+    lines = _changed(desk, "compacted", done)
+    used = f"{done.tokens:,} of {done.limit:,} tokens are used"
+    return lines if done.changed else text.told(f"nothing to compact: {used}")
+
+
+def _changed(desk: CommandContext, what: str, done: Done) -> list[PrintedLine]:
     desk.status = replace(desk.status, tokens=done.tokens, limit=done.limit)
-    if not done.changed:
-        return text.told(f"nothing to compact: {done.tokens:,} of {done.limit:,} tokens are used")
-    return text.done("compacted", done)
+    return text.done(what, done)
 
 
 def _context(desk: CommandContext, rest: str) -> list[PrintedLine]:
@@ -123,16 +128,14 @@ def _forget(desk: CommandContext, words: str) -> list[PrintedLine]:
 def _undo(desk: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
     done = desk.client.undo_compaction(desk.status.thread)
-    desk.status = replace(desk.status, tokens=done.tokens, limit=done.limit)
-    return text.done(f"the compaction of record {done.about} is undone", done)
+    return _changed(desk, f"the compaction of record {done.about} is undone", done)
 
 
 def _rewind(desk: CommandContext, rest: str) -> list[PrintedLine]:
     if not rest.isdecimal():
         raise ConfigError("/rewind", f"{rest!r} is no number", "/context names the record")
     done = desk.client.rewind_thread(desk.status.thread, int(rest))
-    desk.status = replace(desk.status, tokens=done.tokens, limit=done.limit)
-    return text.done(f"back at record {done.about}", done)
+    return _changed(desk, f"back at record {done.about}", done)
 
 
 def _model(desk: CommandContext, rest: str) -> list[PrintedLine]:

@@ -104,7 +104,9 @@ class Screen:
         if not kept and below == old:
             return ""
         # The last row is always written again: the cursor has to stand behind it.
-        same = 0 if kept or not below else min(_same_start(old, below), len(below) - 1)
+        pairs = enumerate(zip(old, below, strict=False))
+        same = next((number for number, (row, other) in pairs if row != other), len(old))
+        same = 0 if kept or not below else min(same, len(below) - 1)
         if not old and not below:
             return "".join(f"{row}\n" for row in kept)
         # Rows are written over and their rests cleared: a terminal without synchronized updates
@@ -121,15 +123,6 @@ class Screen:
         columns = max(1, self._size()[0])
         lengths = (cell_len(Text.from_ansi(row).plain) for row in rows)
         return sum(max(1, -(-length // columns)) for length in lengths)
-
-
-def _same_start(old: Sequence[str], new: Sequence[str]) -> int:
-    same = 0
-    for one, other in zip(old, new, strict=False):
-        if one != other:
-            break
-        same += 1
-    return same
 
 
 def terminal_size() -> tuple[int, int]:

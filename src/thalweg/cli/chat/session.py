@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from thalweg.cli.chat import text
 from thalweg.cli.chat.answering import show_answer
-from thalweg.cli.chat.approvals import Action, answer_to, approval, edit, rejection, response
+from thalweg.cli.chat.approvals import Action, answer_to, decision, edit
 from thalweg.cli.chat.commands import MODES, perform
 from thalweg.cli.chat.lines import PrintedLine
 from thalweg.cli.chat.screen import Screen
@@ -226,11 +226,12 @@ class ChatSession:
                 continue
             match chosen[0]:
                 case "approve":
-                    return approval()
+                    return decision("approve")
                 case "reject":
-                    return rejection(self._ask_line("why? (the agent sees the reason) ").strip())
+                    reason = self._ask_line("why? (the agent sees the reason) ").strip()
+                    return decision("reject", reason)
                 case "respond":
-                    return response(self._ask_line("what is the result? "))
+                    return decision("respond", self._ask_line("what is the result? "))
                 case "edit" if (edited := self._edited(action)) is not None:
                     return edited
 

@@ -10,7 +10,7 @@ from typing import Any
 from thalweg.cli.chat.blocks import BlockSplitter
 from thalweg.cli.chat.lines import PrintedLine
 from thalweg.cli.chat.status import Status
-from thalweg.cli.layout import count
+from thalweg.cli.layout import count, one_line
 from thalweg.engine.transcript import printable
 from thalweg.server.api.events import (
     ContextChanged,
@@ -83,7 +83,7 @@ class EventRenderer:
             case ContextChanged():
                 return self._flushed([PrintedLine("context", compaction(event))])
             case Notice():
-                return self._flushed([PrintedLine(kind, text) for kind, text in notice(event)])
+                return self._flushed(notice(event))
             case _:
                 return self._hear_run(event)
         return []
@@ -218,8 +218,8 @@ def compaction(event: ContextChanged) -> str:
     return printable(f"{told}; {said}" if said else told)
 
 
-def notice(event: Notice) -> list[tuple[Any, str]]:
-    """Return kind and text of the line for another event, if it has one."""
+def notice(event: Notice) -> list[PrintedLine]:
+    """Return the line for another event, if it has one."""
     detail = event.detail
     match event.kind:
         case "thalweg.memory.told":
@@ -229,19 +229,21 @@ def notice(event: Notice) -> list[tuple[Any, str]]:
             what = " and ".join(
                 part for part in (_many(facts, "fact"), _many(turns, "earlier turn")) if part
             )
-            return [("memory", f"memory told {what} in {detail.get('tokens', 0):,} tokens")]
+            said = f"memory told {what} in {detail.get('tokens', 0):,} tokens"
+            return [PrintedLine("memory", said)]
         case "thalweg.memory.review":
             new, waiting = len(detail.get("facts") or ()), detail.get("waiting") or 0
             what = (
                 f"{_many(new, 'new fact')} of {waiting:,}" if new < waiting else _many(new, "fact")
             )
-            return [("memory", f"{what} to review: thalweg memory review")]
+            return [PrintedLine("memory", f"{what} to review: thalweg memory review")]
         case "thalweg.memory.failed":
             problem = detail.get("problem", "it failed")
-            return [("failure", printable(f"memory is unavailable in this run: {problem}"))]
-    said = detail.get("note") or detail.get("message") or detail.get("text")
-    if isinstance(said, str) and said:
-        return [("note", printable(_cut(said, 2 * _RESULT_CHARS)))]
+            said = printable(f"memory is unavailable in this run: {problem}")
+            return [PrintedLine("failure", said)]
+    words = detail.get("note") or detail.get("message") or detail.get("text")
+    if isinstance(words, str) and words:
+        return [PrintedLine("note", one_line(words, 2 * _RESULT_CHARS))]
     return []
 
 
@@ -258,7 +260,7 @@ def _at_work(tool: _RunningTool) -> PrintedLine:
 
 
 def _done(tool: _RunningTool, event: ToolCompleted) -> PrintedLine:
-    result = _cut(" ".join(event.text.split()), _RESULT_CHARS)
+    result = one_line(event.text, _RESULT_CHARS)
     told = f"{_named(tool)}: {result}" if result else _named(tool)
     mark, kind = ("✗", "failure") if event.is_error else ("✓", "tool")
     return PrintedLine(kind, printable(f"{mark} {told}"))  # type: ignore[arg-type]  # one of two kinds
@@ -273,14 +275,14 @@ def _arguments(written: str) -> str:
     try:
         given = json.loads(written)
     except ValueError:
-        return _cut(" ".join(written.split()), _ARGUMENTS_CHARS)
+        given = None
     if not isinstance(given, dict):
-        return _cut(" ".join(written.split()), _ARGUMENTS_CHARS)
+        return one_line(written, _ARGUMENTS_CHARS)
     parts = (
         f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
         for name, value in given.items()
     )
-    return _cut(" ".join(", ".join(parts).split()), _ARGUMENTS_CHARS)
+    return one_line(", ".join(parts), _ARGUMENTS_CHARS)
 
 
 def _figures(detail: dict[str, Any]) -> str:
@@ -296,7 +298,3 @@ def _figures(detail: dict[str, Any]) -> str:
 
 def _many(number: object, what: str) -> str:
     return count(number, what) if isinstance(number, int) and number else ""
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

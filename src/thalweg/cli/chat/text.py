@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import partial
 
 from thalweg.cli.chat.approvals import Action
 from thalweg.cli.chat.lines import Kind, PrintedLine
 from thalweg.cli.chat.status import NO_PRICE, money
-from thalweg.cli.layout import columns, count
+from thalweg.cli.layout import columns, count, one_line
 from thalweg.server.api.catalogue import Models
 from thalweg.server.api.files import Artifacts, Uploads
 from thalweg.server.api.memory import Forgotten, Recall
@@ -23,10 +24,10 @@ from thalweg.server.api.threads import (
 )
 from thalweg.server.api.usage import ThreadUsage, Usage
 
-_LEFT_CHARS = 60
 _TEXT_CHARS = 2_000
 _BAR = 24
 _USUAL_WORDS = "Tool execution requires approval"
+_short = partial(one_line, most=60)
 
 
 def told(*rows: str, kind: Kind = "note") -> list[PrintedLine]:
@@ -54,9 +55,9 @@ def threads(listed: Threads, current: str) -> list[PrintedLine]:
         (
             "*" if thread.id == current else " ",
             thread.id,
-            f"{thread.updated.astimezone():%Y-%m-%d %H:%M}",
+            _when(thread.updated),
             count(thread.model_calls, "model call"),
-            _left(thread.title) + (" (running)" if thread.run else ""),
+            _short(thread.title) + (" (running)" if thread.run else ""),
         )
         for thread in listed.items
     ]
@@ -86,12 +87,10 @@ def _item(item: HistoryItem) -> Iterator[PrintedLine]:
         if text:
             yield PrintedLine("answer", gone + text)
         for call in message.tool_calls:
-            yield PrintedLine("tool", f"  {gone}{call.name}({_left(_flat(call.arguments))})")
+            yield PrintedLine("tool", f"  {gone}{call.name}({_short(call.arguments)})")
     elif message.role == "tool":
         mark = "✗" if message.is_error else "✓"
-        yield PrintedLine(
-            "failure" if message.is_error else "tool", f"  {mark} {_left(_flat(text))}"
-        )
+        yield PrintedLine("failure" if message.is_error else "tool", f"  {mark} {_short(text)}")
     elif text:
         mark = "> " if message.role == "user" else "system: "
         yield PrintedLine("note", f"#{item.position} {gone}{mark}{text}")
@@ -133,26 +132,25 @@ def section(request: Context, name: str) -> list[PrintedLine]:
     if name == "system":
         return told(request.system or "there is no system prompt")
     if name == "tools":
-        rows = [(_tool_name(tool), _left(_tool_text(tool))) for tool in request.tools]
+        rows = [
+            (str(tool.get("name", "")), _short(str(tool.get("description", ""))))
+            for tool in map(_described, request.tools)
+        ]
         return told(*columns(rows)) or told("there are no tools")
     lines = [line for message in request.messages for line in _message(message)]
     return lines or told("there are no messages")
 
 
 def _message(message: Message) -> Iterator[PrintedLine]:
-    calls = "; ".join(f"{call.name}({_left(_flat(call.arguments))})" for call in message.tool_calls)
+    calls = "; ".join(f"{call.name}({_short(call.arguments)})" for call in message.tool_calls)
     text = " ".join(part for part in (_whole(message.text.strip()), calls) if part)
     yield PrintedLine("note", f"{message.role}: {text}")
 
 
-def _tool_name(tool: Mapping[str, object]) -> str:
+def _described(tool: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the part of a tool's schema that has its name, in either form."""
     inner = tool.get("function")
-    return str((inner if isinstance(inner, dict) else tool).get("name", ""))
-
-
-def _tool_text(tool: Mapping[str, object]) -> str:
-    inner = tool.get("function")
-    return _flat(str((inner if isinstance(inner, dict) else tool).get("description", "")))
+    return inner if isinstance(inner, dict) else tool
 
 
 def turn(one: Turn) -> list[PrintedLine]:
@@ -202,7 +200,7 @@ def recall(found: Recall) -> list[PrintedLine]:
             f"{item.score:.2f}",
             item.kind,
             "told" if item.is_told else "not told",
-            _flat(item.content),
+            " ".join(item.content.split()),
         )
         for item in found.items
     ]
@@ -276,14 +274,6 @@ def _size(count: int) -> str:
 
 def _when(moment: datetime) -> str:
     return f"{moment.astimezone():%Y-%m-%d %H:%M}"
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _left(text: str) -> str:
-    return text if len(text) <= _LEFT_CHARS else text[: _LEFT_CHARS - 1] + "…"
 
 
 def _whole(text: str) -> str:

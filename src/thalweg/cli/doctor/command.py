@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 
@@ -16,6 +16,7 @@ from thalweg.cli.doctor.finding import Finding
 from thalweg.cli.home import home_folder
 from thalweg.cli.layout import count
 from thalweg.cli.printing import AsJson, tell
+from thalweg.cli.shared_options import Config
 from thalweg.server.models import find_models
 
 MARKS: Final = {"ok": "ok  ", "off": "--  ", "broken": "FAIL"}
@@ -25,9 +26,7 @@ _LEAST_WIDTH: Final = 60
 
 def doctor(
     *,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="The settings, if not config.yaml here.")
-    ] = None,
+    config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Check what works here, and print the command that fixes what does not.

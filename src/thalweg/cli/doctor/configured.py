@@ -5,17 +5,19 @@ import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from thalweg.cli.doctor import storage
 from thalweg.cli.doctor.finding import Finding, State
 from thalweg.cli.doctor.machine import without_password
 from thalweg.errors import ConfigError, ThalwegError
+from thalweg.server.models import model_by_name
+from thalweg.server.models.finding import ollama_address
+from thalweg.server.settings import Settings
+from thalweg.server.settings.loading import examine
 from thalweg.server.settings.sections.gateway import is_loopback
-
-if TYPE_CHECKING:
-    from thalweg.server.settings import Settings
+from thalweg.server.settings.usage import used_models
 
 _TIMEOUT_S: Final = 1.0
 _PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
@@ -23,10 +25,8 @@ _ADDRESSES: Final = ("openai_api_base", "anthropic_api_url", "base_url")
 """Fields of LangChain's chat models that hold an address."""
 
 
-def settings_of(path: Path | None) -> "tuple[Settings | None, tuple[Finding, ...]]":
+def settings_of(path: Path | None) -> tuple[Settings | None, tuple[Finding, ...]]:
     """Read the settings, and return their errors as findings."""
-    from thalweg.server.settings.loading import examine  # noqa: PLC0415 (reads YAML)
-
     try:
         report = examine(path)
     except ThalwegError as error:
@@ -42,7 +42,7 @@ def settings_of(path: Path | None) -> "tuple[Settings | None, tuple[Finding, ...
     return report.settings, (Finding("configuration", f"{name} is valid"),)
 
 
-def configured(settings: "Settings") -> Iterator[Finding]:
+def configured(settings: Settings) -> Iterator[Finding]:
     """Check everything that the settings name."""
     yield from _models(settings)
     if settings.storage.address is not None:
@@ -62,11 +62,8 @@ def configured(settings: "Settings") -> Iterator[Finding]:
     yield _gateway(settings)
 
 
-def _models(settings: "Settings") -> Iterator[Finding]:
+def _models(settings: Settings) -> Iterator[Finding]:
     """Make each model without asking it; check that its server listens."""
-    from thalweg.server.models import model_by_name  # noqa: PLC0415 (LangChain)
-    from thalweg.server.settings.usage import used_models  # noqa: PLC0415 (see above)
-
     used = used_models(settings)
     for name in dict.fromkeys((*sorted(used), *(one.name for one in settings.models))):
         what = f"model {name}"
@@ -88,8 +85,6 @@ def _address(model: object) -> str:
         if isinstance(address, str) and is_loopback(urlsplit(address).hostname or ""):
             return address
     if type(model).__name__ == "ChatOllama":
-        from thalweg.server.models.finding import ollama_address  # noqa: PLC0415 (see above)
-
         return getattr(model, "base_url", None) or ollama_address(os.environ)
     return ""
 
@@ -110,7 +105,7 @@ def _listens(host: str, port: int) -> bool:
         return False
 
 
-def _sandbox(settings: "Settings") -> Finding:
+def _sandbox(settings: Settings) -> Finding:
     from thalweg.server.app.files.sandboxes import check_sandbox  # noqa: PLC0415 (LangChain)
 
     use = settings.sandbox.use
@@ -122,7 +117,7 @@ def _sandbox(settings: "Settings") -> Finding:
     return Finding(f"sandbox {use}", "commands of the agent run here")
 
 
-def _gateway(settings: "Settings") -> Finding:
+def _gateway(settings: Settings) -> Finding:
     gateway = settings.gateway
     place = f"{gateway.host}:{gateway.port}"
     if _listens(gateway.host, gateway.port):

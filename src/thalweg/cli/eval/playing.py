@@ -64,14 +64,8 @@ def _probe(probe: Probe, variants: Sequence[str]) -> Iterator[str]:
 
 
 def _plain(probe: Probe, variants: Sequence[str]) -> dict[str, Any]:
-    return {
-        "name": probe.name,
-        "suite": probe.suite,
-        "asks": probe.asks,
-        "shows": probe.shows,
-        "variants": variants,
-        "needs": sorted(probe.needs),
-    }
+    about = {name: getattr(probe, name) for name in ("name", "suite", "asks", "shows")}
+    return {**about, "variants": variants, "needs": sorted(probe.needs)}
 
 
 def show_request(trial: str, number: int | None, out: Path | None) -> None:

@@ -8,7 +8,6 @@ from rich.text import Text
 
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.transcript import printable
-from thalweg.lab.evals.base import Verdict
 from thalweg.lab.evals.candidates import SCRIPTED
 from thalweg.lab.evals.plan import in_words
 from thalweg.lab.evals.results import Result, TrialTokens
@@ -90,7 +89,7 @@ def _mean(results: Sequence[Result], figure: Callable[[Result], float], form: st
 
 def cell(results: Sequence[Result]) -> Text:
     """Format how many passed, the interval of the rate, and how many were not tested."""
-    tried: list[Verdict] = [one.verdict for one in results if one.verdict != "not offered"]
+    tried = [one.verdict for one in results if one.verdict != "not offered"]
     if not tried:
         return Text("not offered" if results else "", style="dim")
     found = rate(tried)

@@ -1,6 +1,7 @@
 """`thalweg memory`: see what is remembered, and why; change it, take it along, forget it."""
 
 import sys
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, get_args
@@ -8,7 +9,7 @@ from typing import Annotated, get_args
 import typer
 
 from thalweg.archive.threads.thread_export import write_to
-from thalweg.cli.asking import Yes
+from thalweg.cli.asking import UNCHANGED, Yes, confirm
 from thalweg.cli.memory.opening import open_store, opened
 from thalweg.cli.memory.options import (
     AsOf,
@@ -19,9 +20,7 @@ from thalweg.cli.memory.options import (
     MemoryOptions,
     Sure,
     Words,
-    category_of,
     memory_options,
-    mode_of,
     share_of,
 )
 from thalweg.cli.memory.plain import (
@@ -29,10 +28,8 @@ from thalweg.cli.memory.plain import (
     plain_operation,
     plain_profile,
     plain_recalled,
-    plain_receipt,
 )
 from thalweg.cli.memory.planned import (
-    confirm_change,
     facts_by_id,
     newest_operation,
     planned_changes,
@@ -48,26 +45,22 @@ from thalweg.cli.memory.text import (
     tell_receipt,
     tell_whole_fact,
 )
-from thalweg.cli.numbers import bounded
 from thalweg.cli.printing import print_json, print_lines
-from thalweg.cli.shared_options import respond, wants_json
-from thalweg.engine.sections import choices
-from thalweg.errors import ConfigError
+from thalweg.cli.shared_options import command_group, respond, wants_json
+from thalweg.cli.values import bounded, one_of
 from thalweg.memory.clock import new_fact_id, utc_now
 from thalweg.memory.facts.changes import RemoveFact
 from thalweg.memory.facts.document.changes import import_
 from thalweg.memory.facts.document.clearing import plan_clear, plan_delete
 from thalweg.memory.facts.document.reading import read_document
 from thalweg.memory.facts.document.writing import Shape
-from thalweg.memory.facts.values import Scope, Status
+from thalweg.memory.facts.values import Category, Mode, Scope, Status
 from thalweg.memory.handle import Memory
 
-memory = typer.Typer(
+memory = command_group(
     name="memory",
     cls=MemoryGroup,
     callback=memory_options,
-    no_args_is_help=True,
-    rich_markup_mode=None,
     help="Show what is remembered across threads, and why; change, export or forget it. "
     "A fact is named by its id, a change by its number in `thalweg memory history`.",
 )
@@ -127,6 +120,10 @@ def explain(
     respond(ctx, tell_explained(found), plain_recalled(found))
 
 
+def _category(name: str | None) -> Category | None:
+    return None if name is None else one_of("--category", name, get_args(Category), "category")
+
+
 @memory.command(short_help="Remember something.")
 def add(
     ctx: typer.Context,
@@ -144,7 +141,7 @@ def add(
     with opened(ctx, makes=True) as mine:
         fact = mine.remember(
             content,
-            category=category_of(category) or "knowledge",
+            category=_category(category) or "knowledge",
             confidence=1.0 if confidence is None else share_of(confidence),
             protected=protected,
         )
@@ -174,7 +171,7 @@ def edit(
         fact = mine.edit(
             name,
             content=content,
-            category=category_of(category),
+            category=_category(category),
             confidence=None if confidence is None else share_of(confidence),
             protected=protected,
         )
@@ -236,12 +233,14 @@ def forget(
         if not wants_json(ctx):
             print_lines(tell_receipt(receipt, facts_by_id(mine, receipt.facts)))
         if not dry_run:
-            confirm_change("Forget all this permanently?", "to forget permanently", yes=yes)
+            confirm(
+                "Forget all this permanently?", "to forget permanently", yes=yes, refused=UNCHANGED
+            )
             receipt = erase()
             if not wants_json(ctx):
                 print_lines(tell_receipt(receipt))
     if wants_json(ctx):
-        print_json(plain_receipt(receipt))
+        print_json(asdict(receipt))
 
 
 @memory.command("export", short_help="Write the memory as a document.")
@@ -260,10 +259,7 @@ def export_memory(
     ] = None,
 ) -> None:
     """Write what holds, and the profile, as a document of DeerFlow's form."""
-    shape = next((one for one in get_args(Shape) if one == form), None)
-    if shape is None:
-        mend = choices(form, get_args(Shape))
-        raise ConfigError("--format", f"there is no form {form!r}", mend)
+    shape: Shape = one_of("--format", form, get_args(Shape), "form")
     with opened(ctx) as mine:
         text = mine.export(shape=shape)
     if output is None:
@@ -308,7 +304,7 @@ def clear(
         known = facts_by_id(mine, [one.id for one in planned if isinstance(one, RemoveFact)])
         if not dry_run:
             question = f"Remove all {len(planned):,} facts and texts?"
-            confirm_change(question, "to clear it", yes=yes)
+            confirm(question, "to clear it", yes=yes, refused=UNCHANGED)
         done = None if dry_run else mine.clear()
     print_changes(ctx, planned, done, known, dry_run=dry_run)
 
@@ -445,6 +441,6 @@ def mode(
     """Show what memory does with a thread, or set it."""
     with opened(ctx, makes=True) as mine:
         if wanted:
-            mine.set_mode(thread, mode_of(wanted))
+            mine.set_mode(thread, one_of("MODE", wanted, get_args(Mode), "mode"))
         now = mine.store.mode(mine.scope, thread)
     respond(ctx, [now], {"thread": thread, "mode": now})

@@ -8,9 +8,8 @@ import typer
 
 from thalweg.cli.printing import AsJson
 from thalweg.cli.shared_options import GroupOptions, SharedOptions
-from thalweg.engine.sections import choices
 from thalweg.errors import ConfigError
-from thalweg.memory.facts.values import Category, Mode
+from thalweg.memory.facts.values import Category
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="Of the fact, as it is listed.")]
 Words = Annotated[
@@ -81,21 +80,6 @@ def memory_options(
     ctx.obj = MemoryOptions(db=db, document=document, owner=owner, agent=agent, as_json=as_json)
 
 
-def category_of(name: str | None) -> Category | None:
-    """Read `--category`.
-
-    Raises:
-        ConfigError: There is no such category.
-    """
-    if name is None:
-        return None
-    known: dict[str, Category] = {category: category for category in get_args(Category)}
-    if name not in known:
-        problem = f"there is no category {name!r}"
-        raise ConfigError("--category", problem, choices(name, [*known]))
-    return known[name]
-
-
 def share_of(value: float) -> float:
     """Read `--confidence`.
 
@@ -107,15 +91,3 @@ def share_of(value: float) -> float:
             "--confidence", f"{value:g} is not between 0 and 1", "pass a share such as 0.9"
         )
     return value
-
-
-def mode_of(text: str) -> Mode:
-    """Return the mode of a thread that a text names.
-
-    Raises:
-        ConfigError: There is no such mode.
-    """
-    known: dict[str, Mode] = {mode: mode for mode in get_args(Mode)}
-    if text not in known:
-        raise ConfigError("MODE", f"there is no mode {text!r}", choices(text, [*known]))
-    return known[text]

@@ -4,11 +4,11 @@ import json
 from dataclasses import asdict, fields
 from typing import Any, assert_never
 
-from thalweg.memory.base import Operation, Receipt
+from thalweg.memory.base import Operation
 from thalweg.memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
 from thalweg.memory.facts.recall.packing import PackedItem, Recalled
 from thalweg.memory.facts.recall.ranking import RecallFeatures
-from thalweg.memory.facts.values import Fact, Profile, Statement
+from thalweg.memory.facts.values import Fact, Profile
 
 
 def plain_fact(fact: Fact) -> dict[str, Any]:
@@ -19,11 +19,6 @@ def plain_fact(fact: Fact) -> dict[str, Any]:
     for told, evidence in zip(plain["evidence"], fact.evidence, strict=True):
         told["trust"] = evidence.trust.name.lower()
     return plain
-
-
-def plain_turn(turn: Statement) -> dict[str, Any]:
-    """Return a turn."""
-    return {**asdict(turn), "trust": turn.trust.name.lower()}
 
 
 def plain_profile(profile: Profile) -> dict[str, Any]:
@@ -59,7 +54,7 @@ def plain_placed(placed: PackedItem) -> dict[str, Any]:
             one.name: round(getattr(features, one.name), 4) for one in fields(RecallFeatures)
         },
         "fact": plain_fact(item.fact) if item.fact else None,
-        "turn": plain_turn(item.turn) if item.turn else None,
+        "turn": asdict(item.turn) | {"trust": item.turn.trust.name.lower()} if item.turn else None,
     }
 
 
@@ -88,8 +83,3 @@ def plain_change(change: Change) -> dict[str, Any]:
             return {"change": shown, "why": why, "turns": turns}
         case _:
             assert_never(change)
-
-
-def plain_receipt(receipt: Receipt) -> dict[str, Any]:
-    """Return what was forgotten, or would be, without content."""
-    return asdict(receipt)

@@ -1,12 +1,10 @@
 """What the commands that change a memory share: planned changes, questions and output."""
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import typer
 
-from thalweg.cli.asking import agrees
 from thalweg.cli.memory.plain import plain_change
 from thalweg.cli.memory.text import tell_change, tell_operations
 from thalweg.cli.shared_options import respond
@@ -47,13 +45,6 @@ def read_utf8(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise ConfigError(str(file), "it is not written in UTF-8", "save it as UTF-8") from None
-
-
-def confirm_change(question: str, purpose: str, *, yes: bool) -> None:
-    """Ask whether to go on; end the command where the answer is no."""
-    if not yes and not agrees(question, purpose):
-        sys.stderr.write("Nothing was changed.\n")
-        raise typer.Exit(2)
 
 
 def print_changes(

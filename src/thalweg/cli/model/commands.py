@@ -22,6 +22,7 @@ from thalweg.archive import home
 from thalweg.cli import layout
 from thalweg.cli.asking import Yes, agrees
 from thalweg.cli.printing import AsJson, print_lines, tell
+from thalweg.cli.shared_options import command_group
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
 from thalweg.server.models import AvailableModel, find_models
@@ -30,11 +31,9 @@ from thalweg.server.models.local.folder import FileOrigin, ModelFolder
 from thalweg.server.models.local.gguf import Gguf, read_gguf
 from thalweg.server.models.local.pulling import pull
 
-model = typer.Typer(
+model = command_group(
     name="model",
-    no_args_is_help=True,
     help="Download model files, list available models, remove files.",
-    rich_markup_mode=None,
 )
 Name = Annotated[str, typer.Argument(help="The name of the model: local:NAME.")]
 Known = Annotated[str, typer.Argument(help="Name of a downloaded model.")]

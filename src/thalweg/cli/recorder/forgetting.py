@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from thalweg.archive import open_existing
-from thalweg.cli.asking import Yes, agrees
+from thalweg.cli.asking import Yes, confirm
 from thalweg.cli.printing import print_lines
 from thalweg.cli.recorder.options import Agent, Owner, Place, Project, Since, Until
 from thalweg.engine.transcript import printable
@@ -52,9 +52,8 @@ def forget(
             sys.stderr.write("There are no such sessions.\n")
             raise typer.Exit(2)
         print_lines(printable(thread) for thread in found)
-        if not yes and not agrees(f"Forget {len(found)} sessions?", "to forget them"):
-            sys.stderr.write("Nothing was forgotten.\n")
-            raise typer.Exit(2)
+        question, refused = f"Forget {len(found)} sessions?", "Nothing was forgotten."
+        confirm(question, "to forget them", yes=yes, refused=refused)
         freed = forget_threads(opened, found, ForgottenNames(recorder_home()), owner=owner)
     print_lines([f"{len(found)} forgotten; {freed:,} bytes freed."])
     left = "" if "://" in address else erase_file(Path(address), sys.maxsize)

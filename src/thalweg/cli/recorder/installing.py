@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from thalweg.cli.asking import Yes, agrees
+from thalweg.cli.asking import UNCHANGED, Yes, confirm
 from thalweg.cli.home import home_folder
 from thalweg.cli.printing import print_lines
 from thalweg.engine.transcript import printable
@@ -65,8 +65,6 @@ def _perform(changes: Sequence[FileChange], *, yes: bool, installs: bool) -> Non
         print_lines(["Nothing to change."])
         return
     print_lines(printable(change.diff) for change in changes)
-    if not yes and not agrees("Make these changes?", "to make them"):
-        sys.stderr.write("Nothing was changed.\n")
-        raise typer.Exit(2)
+    confirm("Make these changes?", "to make them", yes=yes, refused=UNCHANGED)
     apply_changes(recorder_home().absolute(), changes, installs=installs)
     print_lines([f"Changed {change.path}" for change in changes])

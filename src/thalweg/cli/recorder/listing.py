@@ -1,6 +1,5 @@
 """`thalweg sessions`: what was imported, at a glance."""
 
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Annotated
@@ -37,17 +36,11 @@ def sessions(
     """
     only = SearchFilter(project=project, agent=agent)
     with open_existing(archive or recorder_place()) as opened:
-        found = [
-            (thread, session)
-            for thread, session in list_sessions(opened, owner)
-            if only.admits(session)
-        ]
+        found = [pair for pair in list_sessions(opened, owner) if only.admits(pair[1])]
     found.sort(key=lambda pair: pair[1].ended_at)
-    if not found and not as_json:
-        sys.stderr.write("There are no such sessions; `thalweg import` reads them in.\n")
-        return
     plain = [{"thread": name, **asdict(one), "cost": one.cost} for name, one in found]
-    tell(_lines(found), {"sessions": plain}, as_json=as_json)
+    nothing = "There are no such sessions; `thalweg import` reads them in."
+    tell(_lines(found) if found else (), {"sessions": plain}, as_json=as_json, nothing=nothing)
 
 
 def _lines(found: Iterable[tuple[str, RecordedSession]]) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """`thalweg search`: passages of all sessions."""
 
-import sys
 from dataclasses import asdict
 from typing import Annotated
 
@@ -54,8 +53,7 @@ def search(
     with open_existing(archive or recorder_place()) as opened:
         query = " ".join(words or ())
         found = search_sessions(opened, query, only, owner=owner, max_tokens=max_tokens)
-    if not found and not as_json:
-        sys.stderr.write("No message of these sessions has these words.\n")
-        return
     plain = [{"reference": one.reference, **asdict(one.passage)} for one in found]
-    tell([printable(render_found(found))], {"passages": plain}, as_json=as_json)
+    lines = [printable(render_found(found))] if found else []
+    nothing = "No message of these sessions has these words."
+    tell(lines, {"passages": plain}, as_json=as_json, nothing=nothing)

@@ -16,10 +16,9 @@ from thalweg.archive.threads.operations import pin, rewind, undo, unpin
 from thalweg.archive.threads.savings import saved_so_far
 from thalweg.archive.threads.thread_export import FORMATS, check_format, export, write_to
 from thalweg.archive.threads.thread_history import history, line_at, turns
-from thalweg.cli.asking import Yes, agrees
-from thalweg.cli.numbers import as_range, bounded
+from thalweg.cli.asking import Yes, confirm
 from thalweg.cli.printing import AsJson
-from thalweg.cli.shared_options import GroupOptions, SharedOptions, respond
+from thalweg.cli.shared_options import GroupOptions, SharedOptions, command_group, respond
 from thalweg.cli.thread.plain import (
     plain_context,
     plain_done,
@@ -36,6 +35,7 @@ from thalweg.cli.thread.text import (
     tell_turn,
     tell_turns,
 )
+from thalweg.cli.values import as_range, bounded
 from thalweg.engine.transcript import printable
 
 
@@ -81,12 +81,10 @@ def _opened(ctx: typer.Context, name: str) -> Iterator[tuple[Archive, ThreadKey]
         yield archive, find_thread(archive, options.owner, name)
 
 
-thread = typer.Typer(
+thread = command_group(
     name="thread",
     cls=ThreadGroup,
     callback=_options,
-    no_args_is_help=True,
-    rich_markup_mode=None,
     help="Show the requests of a thread, search and export it, undo a compaction, rewind. A turn "
     "is named by its number in `thalweg thread show ID`, a message by its position (#12).",
 )
@@ -116,7 +114,7 @@ def list_threads(ctx: typer.Context) -> None:
         known = known_threads(archive, options.owner)
     plain = {"threads": [plain_thread(one) for one in known]}
     nothing = f"Owner {printable(options.owner)} has no threads here."
-    respond(ctx, tell_threads(known, None) if known else (), plain, nothing=nothing)
+    respond(ctx, tell_threads(known) if known else (), plain, nothing=nothing)
 
 
 @thread.command(short_help="Show the turns of a thread, or the request of one turn.")
@@ -141,12 +139,12 @@ def show(
         if turn is None and not context:
             told = [plain_turn(one, saved.lines.get(one.number)) for one in taken]
             plain = {"thread": name, "turns": told, **plain_saved(saved)}
-            respond(ctx, tell_turns(taken, None, saved), plain)
+            respond(ctx, tell_turns(taken, saved), plain)
             return
         made = context_at(archive, key, turn)
     shown, saving = taken[made.turn], saved.lines.get(made.turn)
     sent = plain_context(made) if context else {}
-    lines = [*tell_turn(made, shown.usage, None, saving), *(tell_context(made) if context else ())]
+    lines = [*tell_turn(made, shown.usage, saving), *(tell_context(made) if context else ())]
     respond(ctx, lines, {"thread": name, **plain_turn(shown, saving), **sent})
 
 
@@ -334,9 +332,7 @@ def delete(
     """Delete a thread with all its messages and turns; nothing brings it back."""
     with _opened(ctx, name) as (archive, key):
         question = f"Delete thread {printable(name)} with {archive.length(key):,} messages?"
-        if not yes and not agrees(question, "to delete the thread"):
-            sys.stderr.write("Nothing was deleted.\n")
-            raise typer.Exit(2)
+        confirm(question, "to delete the thread", yes=yes, refused="Nothing was deleted.")
         archive.delete(key)
         freed = archive.prune()
     respond(ctx, [f"Deleted; {freed:,} bytes freed."], {"thread": name, "freed_bytes": freed})

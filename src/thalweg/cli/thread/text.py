@@ -6,7 +6,7 @@ at most 80 columns wide, not counting the names at its end.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from functools import partial
 from math import ceil, isinf
 from textwrap import wrap
@@ -44,38 +44,30 @@ _DONE: Mapping[str, str] = {
 """What a person did, by the kind of turn."""
 
 
-def tell_threads(threads: Sequence[ThreadOverview], zone: tzinfo | None = UTC) -> Iterator[str]:
-    """List threads, one line each.
-
-    Args:
-        threads: What to list.
-        zone: The reader's time zone; `None` for this machine's.
-    """
+def tell_threads(threads: Sequence[ThreadOverview]) -> Iterator[str]:
+    """List threads, one line each."""
     yield _THREADS
     for known in threads:
         newest = known.newest
         tokens = f"{sum(newest.tokens.values()):,}" if newest else "-"
-        when = _when(newest.at, zone) if newest else "-"
+        when = _when(newest.at) if newest else "-"
         name = printable(known.thread)
         yield f"{known.length:>8,}  {known.model_calls:>5,}  {tokens:>9}  {when:<16}  {name}"
 
 
-def tell_turns(
-    turns: Sequence[Taken], zone: tzinfo | None = UTC, saved: Saved = NOTHING
-) -> Iterator[str]:
+def tell_turns(turns: Sequence[Taken], saved: Saved = NOTHING) -> Iterator[str]:
     """List turns, one line each, with their edits below; `x` marks abandoned ones.
 
     A model is named where it differs from the one before.
 
     Args:
         turns: What to list.
-        zone: The reader's time zone; `None` for this machine's.
         saved: The savings of the rewrites.
     """
     yield _TURNS
     model = ""
     for turn in turns:
-        yield _turn_line(turn, zone, turn.page.model if turn.page.model != model else "")
+        yield _turn_line(turn, turn.page.model if turn.page.model != model else "")
         model = turn.page.model
         gained = _saving_lines(saved.lines.get(turn.number))
         for line in (*_edit_lines(turn.page.edits), *gained, *_beside_lines(turn.page)):
@@ -106,10 +98,10 @@ def _all_saved(saved: Saved) -> str:
     return f"{told}, compared with sending all messages{beyond}."
 
 
-def _turn_line(turn: Taken, zone: tzinfo | None, model: str) -> str:
+def _turn_line(turn: Taken, model: str) -> str:
     page = turn.page
     left = " " if turn.is_current else "x"
-    line = f"{left} {turn.number:>4}  {page.kind:<6}  {_when(page.at, zone)}"
+    line = f"{left} {turn.number:>4}  {page.kind:<6}  {_when(page.at)}"
     if page.kind == "end":
         return line
     reported = f"{turn.usage.input:,}" if turn.usage else "-"
@@ -160,13 +152,12 @@ def _spent(spent: AuxiliaryUsage) -> str:
 def tell_turn(
     context: TurnContext,
     usage: Usage | None,
-    zone: tzinfo | None = UTC,
     saving: Saving | None = None,
 ) -> Iterator[str]:
     """Yield one turn: its size by section, its edits with their reasons, and their savings."""
     page = context.page
     model = f", {printable(page.model)}" if page.model else ""
-    yield f"turn {context.turn}: {page.kind}, {_when(page.at, zone)}{model}"
+    yield f"turn {context.turn}: {page.kind}, {_when(page.at)}{model}"
     total = sum(page.tokens.values())
     room = f" of {page.limit:,}" if page.limit else ""
     parts = ", ".join(f"{section} {tokens:,}" for section, tokens in page.tokens.items())
@@ -222,5 +213,5 @@ def tell_done(kind: str, done: OperationResult) -> str:
     return f"Turn {done.turn}: {said}; {size}{again}."
 
 
-def _when(at: float, zone: tzinfo | None) -> str:
-    return datetime.fromtimestamp(at, UTC).astimezone(zone).strftime("%Y-%m-%d %H:%M")
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -24,6 +24,8 @@ Language = Literal["en", "zh"]
 """Language of the text that fills a context."""
 Verdict = Literal["passed", "failed", "untested"]
 """`untested`: the condition of the probe did not occur, such as a compaction."""
+Outcome = Verdict | Literal["not offered"]
+"""`not offered`: the subject lacks what the probe needs, so the trial was not run."""
 MAIN = "main"
 """The thread of a case that needs only one."""
 
@@ -159,8 +161,12 @@ class Speaks(Protocol):
 class Case(Protocol):
     """One conversation, and its expected result."""
 
-    tools: tuple[BaseTool, ...]
     system_prompt: str
+
+    @property
+    def tools(self) -> tuple[BaseTool, ...]:
+        """Tools besides those that the conversation brings."""
+        ...
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.errors import ConfigError
-from thalweg.lab.evals.base import Verdict
+from thalweg.lab.evals.base import Outcome
 from thalweg.lab.evals.candidates import SCRIPTED
 from thalweg.lab.evals.kept import Settings, read_kept
 from thalweg.lab.evals.plan import TrialKey, in_words
-from thalweg.lab.evals.results import Outcome, Result
+from thalweg.lab.evals.results import Result
 from thalweg.lab.evals.statistics import Interval, difference, outcomes, rate
 
 LEAST_PAIRS = 5
@@ -38,10 +38,6 @@ class Baseline:
 class Regression:
     """A regression."""
 
-    model: str
-    subject: str
-    trigger: float | None
-    probe: str
     trials: tuple[TrialKey, ...]
     """Trials that passed in the baseline and do not now."""
     change: Interval
@@ -49,10 +45,11 @@ class Regression:
 
     def __str__(self) -> str:
         cases = ", ".join(f"{key.variant} #{key.number}" for key in self.trials)
-        where = f"{self.model}, {self.subject}, {in_words(self.trigger)}"
+        key = self.trials[0]
+        where = f"{key.model}, {key.subject}, {in_words(key.trigger)}"
         rate = f"{self.change.value:+.0%} of {self.change.n} trials" if self.change.n else ""
         told = f"{rate}, " if rate else ""
-        return f"{self.probe}: {where}: {told}no longer passed: {cases}"
+        return f"{key.probe}: {where}: {told}no longer passed: {cases}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +59,6 @@ class Comparison:
     worse: tuple[Regression, ...]
     compared: int
     """Number of trials that both have."""
-    lacking: int
-    """Number of trials of the baseline that were not run now."""
 
 
 def compare(baseline: Baseline, results: Iterable[Result]) -> Comparison:
@@ -83,7 +78,7 @@ def compare(baseline: Baseline, results: Iterable[Result]) -> Comparison:
         groups[key.model, key.subject, key.trigger, key.probe].append(key)
     found = (_worse(keys, baseline.verdicts, now) for keys in groups.values())
     worse = tuple(one for one in found if one is not None)
-    return Comparison(worse, len(shared), len(baseline.verdicts) - len(shared))
+    return Comparison(worse, len(shared))
 
 
 def _worse(
@@ -94,15 +89,11 @@ def _worse(
     lost = tuple(key for key in keys if before[key] == "passed" and now[key] != "passed")
     if not lost:
         return None
-    pairs: list[tuple[Verdict, Verdict]] = [
-        (_verdict(now[key]), _verdict(before[key])) for key in keys
-    ]
-    change = difference(outcomes(pairs))
-    first = keys[0]
+    change = difference(outcomes((now[key], before[key]) for key in keys))
     is_sure = change.n >= LEAST_PAIRS and change.high < 0
-    if not (is_sure or first.model.startswith(SCRIPTED)):
+    if not (is_sure or keys[0].model.startswith(SCRIPTED)):
         return None
-    return Regression(first.model, first.subject, first.trigger, first.probe, lost, change)
+    return Regression(lost, change)
 
 
 def under(least: float, results: Sequence[Result]) -> list[str]:
@@ -115,7 +106,7 @@ def under(least: float, results: Sequence[Result]) -> list[str]:
     told: list[str] = []
     for model, subject in dict.fromkeys((one.key.model, one.key.subject) for one in results):
         of = [one for one in results if (one.key.model, one.key.subject) == (model, subject)]
-        found = rate(_verdict(one.verdict) for one in of)
+        found = rate(one.verdict for one in of)
         if not found.n:
             told.append(f"{subject}, {model}: no trial tested anything")
         elif found.value < least:
@@ -123,10 +114,6 @@ def under(least: float, results: Sequence[Result]) -> list[str]:
                 f"{subject}, {model}: {found.value:.1%} of {found.n} passed, not {least:.1%}"
             )
     return told
-
-
-def _verdict(outcome: Outcome) -> Verdict:
-    return "untested" if outcome == "not offered" else outcome
 
 
 def save_baseline(path: Path, settings: Settings, results: Iterable[Result]) -> None:

@@ -1,7 +1,13 @@
 """Read a model's text in graders: the evidence counts, not the phrasing."""
 
 import re
+from functools import partial
 
+from thalweg.lab.evals.base import Score
+
+passed = partial(Score, verdict="passed")
+failed = partial(Score, verdict="failed")
+untested = partial(Score, verdict="untested")
 _BARE = re.compile(r"[\W_]+")
 _UNKNOWING = re.compile(
     r"\bnot\b|n['\u2019]t\b|\bno\b|\bnone\b|\bnever\b|\bunknown\b|\bunable\b|\bcannot\b|\bwithout\b"

@@ -20,6 +20,7 @@ from thalweg.lab.evals.trace import Trace
 
 LEAST_QUOTE = 12
 """Letters and digits of a quote that is evidence; of a shorter text, all of it."""
+_ERROR_CHARS = 300
 _MARK = "§"
 _DECODER = json.JSONDecoder(strict=False)
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
@@ -39,8 +40,7 @@ class Judgement:
     def score(self) -> Score:
         """Return the score; a verdict that does not count is no result about the agent."""
         if self.problem:
-            why = f"the judge's word does not count: {self.problem}"
-            return Score(verdict="untested", why=why, judged=True)
+            return _unjudged(self.problem)
         why = f"{self.why.rstrip('.')}: {self.quote!r}"
         return Score(verdict="passed" if self.passed else "failed", why=why, judged=True)
 
@@ -73,7 +73,8 @@ def graded(case: Case, trace: Trace, judge: Judges | None = None) -> Score:
     Args:
         case: The case.
         trace: The trace of the trial.
-        judge: The judge. Without one, a case that needs one can fail and cannot pass.
+        judge: The judge. Without one, or if it raises an error, a case that needs one can fail and
+            cannot pass.
     """
     score = case.grade(trace)
     if not isinstance(case, Rubric) or score.verdict != "passed":
@@ -81,7 +82,15 @@ def graded(case: Case, trace: Trace, judge: Judges | None = None) -> Score:
     if judge is None:
         why = f"{score.why}; only a judge model can grade it, and none was named"
         return Score(verdict="untested", why=why, request=score.request)
-    return judge.verdict(case.rubric, case.evidence(trace)).score()
+    try:
+        return judge.verdict(case.rubric, case.evidence(trace)).score()
+    except Exception as error:  # noqa: BLE001 (an edge: an unreachable judge is no result)
+        return _unjudged(f"{type(error).__name__}: {error}"[:_ERROR_CHARS])
+
+
+def _unjudged(problem: str) -> Score:
+    why = f"the judge's word does not count: {problem}"
+    return Score(verdict="untested", why=why, judged=True)
 
 
 class _Answer(BaseModel):

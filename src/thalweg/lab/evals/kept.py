@@ -99,7 +99,12 @@ def kept_at(path: Path, settings: Settings) -> Iterator[tuple[tuple[Result, ...]
         ConfigError: It cannot be written, has another format, was made with other settings, or is
             in use by another process.
     """
-    with _opened(path) as file:
+    try:
+        file = path.open("ab")
+    except OSError as error:
+        problem = f"it cannot be written: {(error.strerror or str(error)).lower()}"
+        raise _unwritable(path, problem, "name a file that can be") from error
+    with file:
         _lock(path, file)
         keeper = ResultsWriter(file)
         results: tuple[Result, ...] = ()
@@ -112,17 +117,6 @@ def kept_at(path: Path, settings: Settings) -> Iterator[tuple[tuple[Result, ...]
             file.truncate(0)
             keeper.begin(settings)
         yield results, keeper
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    try:
-        file = path.open("ab")
-    except OSError as error:
-        problem = f"it cannot be written: {(error.strerror or str(error)).lower()}"
-        raise _unwritable(path, problem, "name a file that can be") from error
-    with file:
-        yield file
 
 
 def _lock(path: Path, file: BinaryIO) -> None:

@@ -3,14 +3,11 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from thalweg.lab.evals.base import Verdict
+from thalweg.lab.evals.base import Outcome
 from thalweg.lab.evals.plan import TrialKey
 from thalweg.lab.evals.trace import Trace
-
-Outcome = Verdict | Literal["not offered"]
-"""`not offered`: the subject lacks what the probe needs, so the trial was not run."""
 
 
 @dataclass(frozen=True, slots=True)

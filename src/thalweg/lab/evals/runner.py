@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -63,8 +63,7 @@ def play_all(
             tell(result, False)  # noqa: FBT003 (whether it is new)
         again, spent = len(found), sum(one.cost or 0.0 for one in found.values())
         todo = [trial for trial in trials if trial.key not in found]
-        purse = _TrialBudget(budget, spent)
-        for result in _played(todo, parallel, purse):
+        for result in _played(_OpenTrials(iter(todo), budget, spent), min(parallel, len(todo))):
             if keeper is not None:
                 keeper.add(result)
             found[result.key] = result
@@ -74,74 +73,61 @@ def play_all(
 
 
 @dataclass(slots=True)
-class _TrialBudget:
+class _OpenTrials:
+    """Trials to run, until the budget is spent."""
+
+    trials: Iterator[Trial]
     budget: float | None
     spent: float
+    is_stopped: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def pay(self, result: Result) -> None:
-        self.spent += result.cost or 0.0
-
-    @property
-    def is_empty(self) -> bool:
-        return self.budget is not None and self.spent >= self.budget
-
-
-def _played(trials: Sequence[Trial], parallel: int, purse: _TrialBudget) -> Iterator[Result]:
-    if parallel == 1:
-        for trial in trials:
-            if purse.is_empty:
-                return
-            result = trial.play()
-            purse.pay(result)
-            yield result
-        return
-    yield from _WorkerThreads(trials, parallel, purse).results()
-
-
-class _WorkerThreads:
-    """Worker threads for trials: daemons, so that an interrupt ends the process at once."""
-
-    def __init__(self, trials: Sequence[Trial], size: int, purse: _TrialBudget) -> None:
-        self._todo = iter(trials)
-        self._purse = purse
-        self._lock = threading.Lock()
-        self._done: SimpleQueue[Result | BaseException | None] = SimpleQueue()
-        self._is_stopped = False
-        self._threads = [
-            threading.Thread(target=self._work, name=f"thalweg-eval-{k}", daemon=True)
-            for k in range(min(size, len(trials)))
-        ]
-
-    def results(self) -> Iterator[Result]:
-        """Yield results as they become available."""
-        for thread in self._threads:
-            thread.start()
-        working = len(self._threads)
-        try:
-            while working:
-                match self._done.get():
-                    case None:
-                        working -= 1
-                    case Result() as result:
-                        yield result
-                    case error:
-                        raise error
-        finally:
-            self._is_stopped = True
-
-    def _work(self) -> None:
-        try:
-            while (trial := self._next()) is not None:
-                result = trial.play()
-                with self._lock:
-                    self._purse.pay(result)
-                self._done.put(result)
-            self._done.put(None)
-        except BaseException as error:  # noqa: BLE001 (raised in the thread that asked)
-            self._done.put(error)
-
-    def _next(self) -> Trial | None:
+    def perform(self) -> Result | None:
+        """Run the next trial; `None` if there is none."""
         with self._lock:
-            if self._is_stopped or self._purse.is_empty:
-                return None
-            return next(self._todo, None)
+            is_spent = self.budget is not None and self.spent >= self.budget
+            trial = None if self.is_stopped or is_spent else next(self.trials, None)
+        if trial is None:
+            return None
+        result = trial.play()
+        with self._lock:
+            self.spent += result.cost or 0.0
+        return result
+
+
+def _played(work: _OpenTrials, parallel: int) -> Iterator[Result]:
+    if parallel <= 1:
+        yield from iter(work.perform, None)
+    else:
+        yield from _in_threads(work, parallel)
+
+
+def _in_threads(work: _OpenTrials, working: int) -> Iterator[Result]:
+    """Yield results as they become available.
+
+    The threads are daemons, so that an interrupt ends the process at once.
+    """
+    done: SimpleQueue[Result | BaseException | None] = SimpleQueue()
+
+    def perform_all() -> None:
+        try:
+            for result in iter(work.perform, None):
+                done.put(result)
+            done.put(None)
+        except BaseException as error:  # noqa: BLE001 (raised in the thread that asked)
+            done.put(error)
+
+    for number in range(working):
+        name = f"thalweg-eval-{number}"
+        threading.Thread(target=perform_all, name=name, daemon=True).start()
+    try:
+        while working:
+            match done.get():
+                case None:
+                    working -= 1
+                case Result() as result:
+                    yield result
+                case error:
+                    raise error
+    finally:
+        work.is_stopped = True

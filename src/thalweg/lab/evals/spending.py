@@ -1,10 +1,9 @@
 """Cost of a trial at a tariff with a prefix cache, and of sending the whole history instead."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.tokens import Counter, exact_counter, measure
+from thalweg.engine.tokens import exact_counter, measure
 from thalweg.engine.window.items import WindowItem
 from thalweg.lab.evals.recorder import tokens_of
 from thalweg.lab.evals.sent import as_message
@@ -12,31 +11,18 @@ from thalweg.lab.evals.trace import Request, Trace, TracedMessage
 from thalweg.lab.replay.cache import PrefixCache
 
 
-@dataclass(slots=True)
 class Bill:
     """The cost of consecutive requests, in units of one uncached input token."""
 
-    tariff: Tariff
-    input: float = 0.0
-    output: float = 0.0
-    tokens: int = 0
-    """Tokens sent."""
-    cached: int = 0
-    """Cached tokens among them."""
-    _count: Counter = field(default_factory=exact_counter, repr=False)
-    _cache: PrefixCache = field(init=False, repr=False)
-    _known: dict[int, tuple[TracedMessage, WindowItem, int]] = field(
-        default_factory=dict, repr=False
-    )
-    """By identity, which the tuple keeps alive: a message is measured once."""
-
-    def __post_init__(self) -> None:
-        self._cache = PrefixCache(self.tariff)
-
-    @property
-    def cost(self) -> float:
-        """Input and output cost."""
-        return self.input + self.output
+    def __init__(self, tariff: Tariff) -> None:
+        self.cost = 0.0
+        self.cached = 0
+        """Cached tokens among those sent."""
+        self._tariff = tariff
+        self._count = exact_counter()
+        self._cache = PrefixCache(tariff)
+        self._known: dict[int, tuple[TracedMessage, WindowItem, int]] = {}
+        """By identity, which the tuple keeps alive: a message is measured once."""
 
     def add(
         self, messages: Sequence[TracedMessage], answer: TracedMessage | None, *, beside: int
@@ -50,12 +36,11 @@ class Bill:
         """
         items = [self._measured(said)[0] for said in messages]
         charge = self._cache.send(items, beside=beside)
-        self.input += charge.cost
-        self.tokens += charge.tokens
+        self.cost += charge.cost
         self.cached += charge.cached
         if answer is not None:
             written = self._measured(answer)[1]
-            self.output += written * self.tariff.prices(charge.tokens).output
+            self.cost += written * self._tariff.prices(charge.tokens).output
 
     def beside(self, request: Request) -> int:
         """Return the overhead tokens of a request."""

@@ -9,11 +9,12 @@ from math import fsum, sqrt
 from random import Random
 from statistics import NormalDist
 
-from thalweg.lab.evals.base import Verdict
+from thalweg.lab.evals.base import Outcome
 
 LEVEL = 0.95
 """How often an interval contains the estimated value."""
 RESAMPLES = 10_000
+_TESTED = {"passed", "failed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Interval:
     """Number of trials or pairs. If 0, the value has no meaning."""
 
 
-def rate(verdicts: Iterable[Verdict]) -> Interval:
+def rate(verdicts: Iterable[Outcome]) -> Interval:
     """Return the pass rate of the tested trials, with Wilson's interval.
 
     Unlike the usual interval of a mean it lies between 0 and 1, and 10 of 10 is not a certain
@@ -37,13 +38,13 @@ def rate(verdicts: Iterable[Verdict]) -> Interval:
     Binomial Proportion", Statistical Science 16 (2001), 101-133.
 
     Args:
-        verdicts: Of trials of one kind; untested ones do not count.
+        verdicts: Of trials of one kind; those that were not tested do not count.
 
     Example:
         >>> rate(["passed", "passed", "failed", "untested"])
         Interval(value=0.6666666666666666, low=0.20765960080204782, high=0.9385080552796037, n=3)
     """
-    tested = [verdict for verdict in verdicts if verdict != "untested"]
+    tested = [verdict for verdict in verdicts if verdict in _TESTED]
     n, passed = len(tested), tested.count("passed")
     if n == 0:
         return Interval(0.0, 0.0, 1.0, 0)
@@ -97,13 +98,13 @@ def _percentiles(gaps: list[float], seed: int) -> Interval:
     return Interval(fsum(gaps) / n, means[cut], means[-1 - cut], n)
 
 
-def outcomes(pairs: Iterable[tuple[Verdict, Verdict]]) -> list[tuple[float, float]]:
+def outcomes(pairs: Iterable[tuple[Outcome, Outcome]]) -> list[tuple[float, float]]:
     """Return verdicts as figures: 1 for passed, 0 for failed.
 
-    A pair with an untested trial has no information about the difference, and is dropped.
+    A pair with a trial that was not tested has no information about the difference, and is dropped.
     """
     return [
         (float(one == "passed"), float(other == "passed"))
         for one, other in pairs
-        if "untested" not in {one, other}
+        if {one, other} <= _TESTED
     ]

@@ -1,9 +1,12 @@
 """The trace of a trial: every request, complete, and its answer."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from itertools import groupby
 from typing import Any, Literal
+
+from thalweg.lab.pages import Pool
 
 Kind = Literal["agent", "subagent", "harness"]
 """The sender of a request: the agent, a subagent of it, or the harness for itself (a summary,
@@ -58,6 +61,11 @@ class Request:
     seconds: float = 0.0
     error: str = ""
 
+    @property
+    def calls(self) -> tuple[TracedCall, ...]:
+        """The tool calls of its answer."""
+        return self.answer.calls if self.answer else ()
+
     def text(self) -> str:
         """Return all text that the model was shown, for graders to search."""
         return "\n".join(message.text for message in self.messages)
@@ -109,7 +117,7 @@ class Trace:
             names: Names of tools; any if empty.
         """
         for request in self.agents():
-            for call in request.answer.calls if request.answer else ():
+            for call in request.calls:
                 if not names or call.name in names:
                     yield request, call
 
@@ -142,10 +150,10 @@ class Trace:
         Each message is stored once: a request refers to its messages by ranges `[first, end)` of
         that list.
         """
-        stock = _Stock()
-        requests = [_plain_request(one, stock) for one in self.requests]
+        pool = Pool()
+        requests = [_plain_request(one, pool) for one in self.requests]
         return {
-            "messages": stock.messages,
+            "messages": [json.loads(str(line)) for line in pool.numbers],
             "requests": requests,
             "turns": [_plain(one) for one in self.turns],
             "files": dict(self.files),
@@ -160,56 +168,43 @@ class Trace:
         return cls(requests, turns, dict(plain["files"]))
 
 
-class _Stock:
-    """Unique messages, in the order of their first use."""
+def stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return numbers as first and last of each range of consecutive ones.
 
-    def __init__(self) -> None:
-        self.messages: list[dict[str, Any]] = []
-        self._places: dict[str, int] = {}
-
-    def place(self, said: TracedMessage) -> int:
-        """Return the index of a message, adding it if it is new."""
-        plain = _plain(said)
-        if said.calls:
-            plain["calls"] = [_plain(call) for call in said.calls]
-        key = json.dumps(plain)
-        if key not in self._places:
-            self._places[key] = len(self.messages)
-            self.messages.append(plain)
-        return self._places[key]
-
-    def stretches(self, messages: Sequence[TracedMessage]) -> list[list[int]]:
-        """Return the indices of messages as ranges."""
-        found: list[list[int]] = []
-        for place in map(self.place, messages):
-            if found and found[-1][1] == place:
-                found[-1][1] += 1
-            else:
-                found.append([place, place + 1])
-        return found
+    Example:
+        >>> stretches([3, 4, 5, 1])
+        [(3, 5), (1, 1)]
+    """
+    groups = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
+    ranges = [[number for _, number in group] for _, group in groups]
+    return [(one[0], one[-1]) for one in ranges]
 
 
 def _plain(value: TracedMessage | TracedCall | TracedTurn | Request) -> dict[str, Any]:
     """Return the fields that differ from their defaults."""
-    given = {one.name: getattr(value, one.name) for one in fields(value) if one.default is MISSING}
-    others = {
-        one.name: getattr(value, one.name)
-        for one in fields(value)
-        if one.default is not MISSING and getattr(value, one.name) != one.default
-    }
-    return {
-        name: dict(item) if isinstance(item, Mapping) else item
-        for name, item in {**given, **others}.items()
-    }
+    plain: dict[str, Any] = {}
+    for one in fields(value):
+        item = getattr(value, one.name)
+        if one.default is MISSING or item != one.default:
+            plain[one.name] = dict(item) if isinstance(item, Mapping) else item
+    return plain
 
 
-def _plain_request(request: Request, stock: _Stock) -> dict[str, Any]:
+def _plain_request(request: Request, pool: Pool) -> dict[str, Any]:
+    places = (_place(said, pool) for said in request.messages)
     return {
         **_plain(request),
-        "messages": stock.stretches(request.messages),
+        "messages": [[first, last + 1] for first, last in stretches(places)],
         "tools": list(request.tools),
-        "answer": None if request.answer is None else stock.place(request.answer),
+        "answer": None if request.answer is None else _place(request.answer, pool),
     }
+
+
+def _place(said: TracedMessage, pool: Pool) -> int:
+    plain = _plain(said)
+    if said.calls:
+        plain["calls"] = [_plain(call) for call in said.calls]
+    return pool.number(json.dumps(plain))
 
 
 def _said(plain: Mapping[str, Any]) -> TracedMessage:

@@ -1,7 +1,6 @@
 """One trial: a conversation of a case with an agent of a subject, and its result."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -10,7 +9,7 @@ from tempfile import TemporaryDirectory
 from thalweg.errors import ConfigError
 from thalweg.lab.evals.base import Case, Need, Probe, Score, Setting, Subject
 from thalweg.lab.evals.candidates import ModelCandidate
-from thalweg.lab.evals.judging import Judgement, Judges, graded
+from thalweg.lab.evals.judging import Judges, graded
 from thalweg.lab.evals.material.paging import Pages
 from thalweg.lab.evals.plan import TrialKey, missing, seed_of
 from thalweg.lab.evals.results import Result, TrialTokens
@@ -60,7 +59,7 @@ class Trial:
             last = trace.requests[-1].number if trace.requests else None
             score = Score(verdict="failed", why=f"the agent raised {error}", request=last)
         else:
-            score = graded(case, trace, _Careful(self.judge) if self.judge else None)
+            score = graded(case, trace, self.judge)
         return self._result(score, trace, seconds=seconds, error=error)
 
     def _converse(self, case: Case, trace: Trace, folder: Path, dice: int) -> str:
@@ -115,21 +114,6 @@ class Trial:
             error=error,
             trace=trace,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Careful:
-    """A judge whose unavailability is no result about the agent."""
-
-    judge: Judges
-
-    def verdict(self, question: str, texts: Sequence[str]) -> Judgement:
-        """Decide a question about texts; an unreachable judge returns an invalid verdict."""
-        try:
-            return self.judge.verdict(question, texts)
-        except Exception as error:  # noqa: BLE001 (an edge, as above)
-            problem = f"{type(error).__name__}: {error}"[:_ERROR_CHARS]
-            return Judgement(passed=False, quote="", why="", problem=problem)
 
 
 def _tokens(request: Request) -> TrialTokens:

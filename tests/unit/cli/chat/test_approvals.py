@@ -6,10 +6,8 @@ from thalweg.cli.chat.approvals import (
     Action,
     actions_of,
     answer_to,
-    approval,
+    decision,
     edit,
-    rejection,
-    response,
 )
 from thalweg.server.api.threads import Question
 
@@ -31,7 +29,7 @@ def test_every_action_of_a_question_is_decided_in_order() -> None:
 
     def decide(action: Action) -> dict[str, JsonValue]:
         seen.append(action)
-        return approval() if action.name == "deploy" else rejection("never")
+        return decision("approve") if action.name == "deploy" else decision("reject", "never")
 
     assert answer_to([asked], decide, no_line) == {
         "decisions": [{"type": "approve"}, {"type": "reject", "message": "never"}]
@@ -70,5 +68,5 @@ def test_strange_questions_have_no_actions() -> None:
 
 
 def test_words_without_a_reason_carry_none() -> None:
-    assert rejection("") == {"type": "reject"}
-    assert response("42") == {"type": "respond", "message": "42"}
+    assert decision("reject", "") == {"type": "reject"}
+    assert decision("respond", "42") == {"type": "respond", "message": "42"}

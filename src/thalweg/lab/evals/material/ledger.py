@@ -4,11 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from langchain_core.tools import BaseTool, StructuredTool
-
 from thalweg.lab.evals.material.paging import Pages
-
-READ = "read_ledger"
 
 
 @dataclass(slots=True)
@@ -48,12 +44,3 @@ class TrialLedger:
         middle = len(body) // 2
         head = f"Ledger, page {page}. Sealed {self.seals[page]}."
         return "\n".join([head, *body[:middle], *lines, *body[middle:]])
-
-    def tool(self) -> BaseTool:
-        """Create the tool that reads a page."""
-
-        def read_ledger(page: int) -> str:
-            """Read a page of the ledger."""
-            return self.text(page)
-
-        return StructuredTool.from_function(read_ledger)

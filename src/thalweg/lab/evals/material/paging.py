@@ -3,9 +3,11 @@
 import re
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool
 
+from thalweg.engine.data_files import read_table
 from thalweg.lab.evals.base import Language
 from thalweg.lab.evals.scripted.moves import Move, Say, Use, View
 
@@ -28,39 +30,12 @@ class _Book:
     tokens_of_word: float
 
 
-_BOOKS: dict[Language, _Book] = {
-    "en": _Book(
-        head="Harbour log, page {page}",
-        ask="Please read page {page} of the harbour log with {tool} and tell me its last word.",
-        paste="This is page {page} of the harbour log. Tell me its last word.\n\n{text}",
-        asked=re.compile(r"page (\d+) of the harbour log"),
-        answer="Its last word is {word}.",
-        progress="Pages of the harbour log were read one after the other, up to page {page}.",
-        words=tuple(
-            "barge tide crane rope mooring pilot keel anchor quay lantern ballast rudder signal "
-            "cargo ledger gull harbour winch beacon hawser tonnage manifest berth channel buoy "
-            "dredger jetty ferry".split()
-        ),
-        between=" ",
-        ends=".",
-        tokens_of_word=1.2,
-    ),
-    "zh": _Book(
-        head="港口日志第{page}页",
-        ask="请用 {tool} 读港口日志第{page}页，告诉我它的最后一个词。",
-        paste="这是港口日志第{page}页。告诉我它的最后一个词。\n\n{text}",
-        asked=re.compile(r"港口日志第(\d+)页"),
-        answer="最后一个词是{word}。",
-        progress="港口日志一页一页地读过了，读到第{page}页。",
-        words=tuple(
-            "驳船 潮水 吊车 缆绳 系泊 领航 龙骨 船锚 码头 灯笼 压舱 船舵 信号 货物 账本 "
-            "海鸥 绞车 浮标 吨位 舱单 泊位 航道 渡轮 栈桥".split()
-        ),
-        between="、",
-        ends="。",
-        tokens_of_word=3.0,
-    ),
-}
+def _book(asked: str, words: str, **texts: Any) -> _Book:  # noqa: ANN401 (the other fields)
+    return _Book(asked=re.compile(asked), words=tuple(words.split()), **texts)
+
+
+_BOOKS = {name: _book(**row) for name, row in read_table(__package__, "paging.toml").items()}
+"""By language."""
 _LINE_WORDS = 12
 
 
@@ -85,14 +60,13 @@ class Pages:
         ]
         return "\n".join([book.head.format(page=page), *written])
 
+    def read_page(self, page: int) -> str:
+        """Read a page of the harbour log."""
+        return self.text(page)
+
     def tool(self) -> BaseTool:
         """Create the tool that reads a page."""
-
-        def read_page(page: int) -> str:
-            """Read a page of the harbour log."""
-            return self.text(page)
-
-        return StructuredTool.from_function(read_page)
+        return StructuredTool.from_function(self.read_page)
 
     def ask(self, *, has_tools: bool) -> str:
         """Return the user's request to read the next page."""

@@ -1,8 +1,11 @@
 """Subjects of the long tasks: stations on a coast, and texts that fill a context."""
 
+from dataclasses import dataclass, field
 from random import Random
 
-from thalweg.lab.evals.base import Score
+from thalweg.lab.evals.base import Score, Speaks
+from thalweg.lab.evals.grading import untested
+from thalweg.lab.evals.material.case import ScriptedCase
 from thalweg.lab.evals.trace import Trace
 
 NAMES = ("Ostravick", "Quernbeck", "Tolvadden", "Ystrifel", "Garnmoor", "Pellowick", "Hathersk", "Vindolmar", "Brackwyn", "Ludrigan", "Escombry", "Fennaroe", "Morwhistle", "Skerrith", "Undermoss", "Wexcarrow", "Zelbright", "Jorrocks", "Kittlemere", "Nantgarrow")  # fmt: skip  # noqa: E501
@@ -28,4 +31,27 @@ def unless_untested(score: Score, trace: Trace, wanted: int) -> Score:
     seen = len(trace.compactions())
     if seen >= wanted or (seen and score.verdict == "failed"):
         return score
-    return Score(verdict="untested", why=f"{seen} of {wanted} compactions: {score.why}")
+    return untested(why=f"{seen} of {wanted} compactions: {score.why}")
+
+
+@dataclass(kw_only=True)
+class LongTask(ScriptedCase):
+    """A task of many steps, each with a result that fills a part of the context."""
+
+    compactions: int
+    """How often the context has to be compacted during the task."""
+    seed: str = ""
+    talk: Speaks = field(init=False)
+    """The conversation, which the tools of the case read."""
+
+    def grade(self, trace: Trace) -> Score:
+        """Compute the score from the trace."""
+        return unless_untested(self.graded(trace), trace, self.compactions)
+
+    def graded(self, trace: Trace) -> Score:
+        """Compute the score of a trace with enough compactions."""
+        raise NotImplementedError
+
+    def result(self, step: object) -> str:
+        """Return the text of a step, of which a few trigger a compaction."""
+        return prose(f"{self.seed} {step}", self.talk.page_tokens())

@@ -1,46 +1,15 @@
 """The probes, one file each: cases, grader, and the meaning of a failure."""
 
-from thalweg.lab.evals.base import Probe
-from thalweg.lab.evals.probes import (
-    artifacts,
-    clarification,
-    constraint,
-    continuing,
-    cost,
-    drift,
-    invented_turns,
-    isolation,
-    memory_abstention,
-    memory_recall,
-    memory_update,
-    needle,
-    objective,
-    premature,
-    recall_use,
-    tool_pairs,
-    work,
-)
+from importlib import import_module
 
+from thalweg.lab.evals.base import Probe
+
+_NAMES = (
+    *("artifacts", "clarification", "constraint", "continuing", "cost", "drift"),
+    *("invented_turns", "isolation", "memory_abstention", "memory_recall", "memory_update"),
+    *("needle", "objective", "premature", "recall_use", "tool_pairs", "work"),
+)
 PROBES: dict[str, Probe] = {
-    one.PROBE.name: one.PROBE
-    for one in (
-        artifacts,
-        clarification,
-        constraint,
-        continuing,
-        cost,
-        drift,
-        invented_turns,
-        isolation,
-        memory_abstention,
-        memory_recall,
-        memory_update,
-        needle,
-        objective,
-        premature,
-        recall_use,
-        tool_pairs,
-        work,
-    )
+    name: import_module(f"thalweg.lab.evals.probes.{name}").PROBE for name in _NAMES
 }
 """All probes, by name."""

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from langchain_core.tools import BaseTool, StructuredTool
-
 from thalweg.lab.evals.base import Probe, Score, Speaks
-from thalweg.lab.evals.material.paging import is_page, turn_page
+from thalweg.lab.evals.grading import failed, passed, untested
+from thalweg.lab.evals.material.case import ScriptedCase
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, Use, View, written
 from thalweg.lab.evals.trace import Trace
 
@@ -48,23 +47,17 @@ class Ship:
 
 
 @dataclass
-class ShipFiles:
+class ShipFiles(ScriptedCase):
     """Files of ships, made and corrected."""
 
     variant: str
     ships: tuple[Ship, ...]
     """The first of them are those that move."""
-    tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = "You keep the files of a harbour with the tools you have. Be brief."
-    gist: tuple[str, ...] = (_SAVED, _CHANGED, _MOVED)
+    tool_names = ("look_up", "save_file", "replace_in_file")
+    system_prompt = "You keep the files of a harbour with the tools you have. Be brief."
+    gist = (_SAVED, _CHANGED, _MOVED)
     """A good summary lists the files that were made and their changes."""
     _files: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        made = (self._look_up, self._save_file, self._replace_in_file)
-        self.tools = tuple(
-            StructuredTool.from_function(one, name=one.__name__.removeprefix("_")) for one in made
-        )
 
     @property
     def ask(self) -> str:
@@ -95,12 +88,12 @@ class ShipFiles:
 
     def grade(self, trace: Trace) -> Score:
         """Compare the answer, or the change made, with the actual files."""
-        asked = next((k for k, turn in enumerate(trace.turns) if turn.text == self.ask), None)
+        asked = trace.put(self.ask)
         if asked is None or len(trace.compactions()) < 2:  # noqa: PLR2004 (see `run`)
-            return Score(verdict="untested", why="the context was not compacted twice")
+            return untested(why="the context was not compacted twice")
         before = files_of(trace, turns=asked)
         if why := self._unlike(before):
-            return Score(verdict="untested", why=f"the files were not made as asked: {why}")
+            return untested(why=f"the files were not made as asked: {why}")
         if self.variant == "change":
             wrong = self._wrong_change(before, files_of(trace, turns=asked + 1))
         elif self.variant == "which":
@@ -108,8 +101,8 @@ class ShipFiles:
         else:
             wrong = self._wrong_states(trace.answer)
         if not wrong:
-            return Score(verdict="passed", why=f"all {FILES} files were right", value=0.0)
-        return Score(verdict="failed", why="; ".join(wrong), value=float(len(wrong)))
+            return passed(why=f"all {FILES} files were right", value=0.0)
+        return failed(why="; ".join(wrong), value=float(len(wrong)))
 
     def _now(self, ship: Ship) -> int:
         return ship.berths[1] if ship in self.ships[:MOVED] else ship.berths[0]
@@ -157,10 +150,8 @@ class ShipFiles:
             if after.get(ship.path, "").split() != wanted[ship.path].split()
         ] + [f"{path} was made" for path in sorted(set(after) - set(wanted))]
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """Save the files, and answer from the visible content."""
-        if is_page(view):
-            return turn_page(view)
         if asked := _LOOKED_UP.search(view.asked):
             return self._keep(view, asked[1], int(asked[2]))
         known = VisibleFiles.of(view)
@@ -179,12 +170,11 @@ class ShipFiles:
 
     def _keep(self, view: View, ship: str, day: int) -> Move:
         """Look a ship up, then save or correct its file."""
-        calls = [call.name for said in view.since for call in said.calls]
-        if "look_up" not in calls:
+        if not view.has_called("look_up"):
             return Use("look_up", {"ship": ship, "day": day})
         told = next((one.text for one in view.since if one.name == "look_up"), "")
         facts = dict(line.split(": ", 1) for line in told.splitlines() if ": " in line)
-        if not {"file", "berth"} <= facts.keys() or len(calls) > 1:
+        if not {"file", "berth"} <= facts.keys() or len(view.calls) > 1:
             return Say("Done.")
         if day == 1:
             text = "\n".join(line for line in told.splitlines() if not line.startswith("file"))
@@ -193,7 +183,7 @@ class ShipFiles:
         return Use("replace_in_file", {"path": facts["file"], "old": old, "new": new})
 
     def _change(self, view: View, known: "VisibleFiles", ship: str, new: str) -> Move:
-        if any(call.name == "replace_in_file" for said in view.since for call in said.calls):
+        if view.has_called("replace_in_file"):
             return Say("Done.")
         path, berth = known.files.get(ship, ""), known.berth(ship)
         change = Use("replace_in_file", {"path": path, "old": f"berth: {berth}", "new": new})
@@ -207,19 +197,19 @@ class ShipFiles:
         ships = [*known.unclear, *(one for one in known.named if one not in known.files)]
         return Look(f"ship: {ships[0]}" if ships else "/berths/", otherwise)
 
-    def _look_up(self, ship: str, day: int) -> str:
+    def look_up(self, ship: str, day: int) -> str:
         """Look a ship up as of a day."""
         found = next((one for one in self.ships if one.name.lower() == ship.lower()), None)
         if found is None or not 1 <= day <= len(found.berths):
             return "There is nothing about that ship and day."
         return found.told(day)
 
-    def _save_file(self, path: str, text: str) -> str:
+    def save_file(self, path: str, text: str) -> str:
         """Save a text as a file; what was there is replaced."""
         self._files[path] = text
         return "Saved."
 
-    def _replace_in_file(self, path: str, old: str, new: str) -> str:
+    def replace_in_file(self, path: str, old: str, new: str) -> str:
         """Replace a text in a file by another; the old text must stand there."""
         if old not in self._files.get(path, ""):
             return "There is no such text in that file; nothing was changed."
@@ -297,9 +287,9 @@ def files_of(trace: Trace, *, turns: int) -> dict[str, str]:
     """Compute the files after some turns from the calls that were made."""
     files: dict[str, str] = {}
     for one in trace.requests:
-        if one.kind == "harness" or one.turn >= turns or one.answer is None:
+        if one.kind == "harness" or one.turn >= turns:
             continue
-        for call in one.answer.calls:
+        for call in one.calls:
             path = str(call.arguments.get("path", ""))
             if call.name == "save_file":
                 files[path] = str(call.arguments.get("text", ""))

@@ -8,11 +8,9 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from langchain_core.tools import BaseTool, StructuredTool
-
 from thalweg.lab.evals.base import Probe, Score, Speaks
-from thalweg.lab.evals.material.paging import is_page, turn_page
-from thalweg.lab.evals.material.stations import NAMES, PEOPLE, unless_untested
+from thalweg.lab.evals.grading import failed, passed
+from thalweg.lab.evals.material.stations import NAMES, PEOPLE, LongTask
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, Use, View
 from thalweg.lab.evals.trace import Trace
 
@@ -37,8 +35,8 @@ _ASKED = re.compile(r"the depth at the pier of (\w+) is (\d+)\.")
 _SENT = "The note is sent."
 
 
-@dataclass
-class Clarification:
+@dataclass(kw_only=True)
+class Clarification(LongTask):
     """Instructions that are stated once, and needed later."""
 
     unit: str
@@ -48,16 +46,12 @@ class Clarification:
     """The changed recipient; empty if the user does not change it."""
     station: str
     depth: int
-    compactions: int
-    tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = "You are the clerk of a coast guard. Do what you are asked, with tools."
-    gist: tuple[str, ...] = (
+    tool_names = ("send_note",)
+    system_prompt = "You are the clerk of a coast guard. Do what you are asked, with tools."
+    gist = (
         f"(?m)^.*{_WISHED.pattern}.*$",
         f"(?m)^.*{_CHANGED.pattern}.*$",
     )
-
-    def __post_init__(self) -> None:
-        self.tools = (StructuredTool.from_function(self._send, name="send_note"),)
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
@@ -71,16 +65,13 @@ class Clarification:
             talk.fill(self.compactions)
         talk.say(_NOW.format(station=self.station, depth=self.depth))
 
-    def grade(self, trace: Trace) -> Score:
-        """Compute the score from the trace."""
-        return unless_untested(self._graded(trace), trace, self.compactions)
-
-    def _graded(self, trace: Trace) -> Score:
+    def graded(self, trace: Trace) -> Score:
+        """Compute the score of a trace with enough compactions."""
         turn = len(trace.turns) - 1
         sent = [pair for pair in trace.asked("send_note") if pair[0].turn == turn]
         if not sent:
             how = "asked back" if "?" in trace.answer else "sent no note"
-            return Score(verdict="failed", why=f"the agent {how}: {trace.answer[:120]!r}")
+            return failed(why=f"the agent {how}: {trace.answer[:120]!r}")
         request, note = sent[-1]
         to, text = (str(note.arguments.get(name, "")) for name in ("recipient", "text"))
         chosen = (
@@ -95,21 +86,19 @@ class Clarification:
             if right.casefold() not in given.casefold()
         ]
         if lost:
-            return Score(verdict="failed", why="; ".join(lost), request=request.number)
+            return failed(why="; ".join(lost), request=request.number)
         if "?" in trace.answer:
             why = f"the note was sent, and yet the agent asked back: {trace.answer[:120]!r}"
-            return Score(verdict="failed", why=why)
+            return failed(why=why)
         why = "the note follows the user's instructions, and nothing was asked again"
-        return Score(verdict="passed", why=why, request=request.number)
+        return passed(why=why, request=request.number)
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """Write the note by the user's instructions.
 
         If the model cannot see them, the request shows that there were some ("as I told you"): it
         searches for them; if that fails, it asks.
         """
-        if is_page(view):
-            return turn_page(view)
         if any(one.text == _SENT for one in view.since):
             return Say("The note is sent, as you wished.")
         asked = view.find(_ASKED, roles=("user",)) if "send_note" in view.asked else None
@@ -123,7 +112,7 @@ class Clarification:
         text = f"{heading}\n\nThe depth at the pier of {asked[1]} is {asked[2]} {unit}."
         return Use("send_note", {"recipient": changed[1] if changed else recipient, "text": text})
 
-    def _send(self, recipient: str, text: str) -> str:
+    def send_note(self, recipient: str, text: str) -> str:
         """Send a note."""
         del recipient, text
         return _SENT

@@ -9,10 +9,9 @@ from collections import Counter
 from dataclasses import dataclass
 from random import Random
 
-from langchain_core.tools import BaseTool, StructuredTool
-
 from thalweg.lab.evals.base import Probe, Score, Speaks
-from thalweg.lab.evals.material.stations import NAMES, prose, unless_untested
+from thalweg.lab.evals.grading import failed, passed
+from thalweg.lab.evals.material.stations import NAMES, LongTask
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, Use, View
 from thalweg.lab.evals.trace import Trace
 
@@ -30,35 +29,23 @@ _CLOSED = "The round is closed."
 _OVER = "All stations are closed for today. There is nothing left to inspect."
 
 
-@dataclass
-class Continuing:
+@dataclass(kw_only=True)
+class Continuing(LongTask):
     """A list to process, with compactions in between."""
 
     stations: tuple[str, ...]
-    compactions: int
-    seed: str
-    tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = "You inspect stations of a coast guard. Do what you are asked, with tools."
-    gist: tuple[str, ...] = (_DONE.pattern, f"(?m)^.*{_LIST.pattern}.*$")
-    _talk: Speaks | None = None
+    tool_names = ("inspect_station", "close_round")
+    system_prompt = "You inspect stations of a coast guard. Do what you are asked, with tools."
+    gist = (_DONE.pattern, f"(?m)^.*{_LIST.pattern}.*$")
     _inspected: int = 0
-
-    def __post_init__(self) -> None:
-        self.tools = (
-            StructuredTool.from_function(self._inspect, name="inspect_station"),
-            StructuredTool.from_function(self._close, name="close_round"),
-        )
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
-        self._talk = talk
+        self.talk = talk
         talk.say(_TASK.format(stations=", ".join(self.stations)))
 
-    def grade(self, trace: Trace) -> Score:
-        """Compute the score from the trace."""
-        return unless_untested(self._graded(trace), trace, self.compactions)
-
-    def _graded(self, trace: Trace) -> Score:
+    def graded(self, trace: Trace) -> Score:
+        """Compute the score of a trace with enough compactions."""
         steps = [
             (request.number, _key(call.arguments.get("station", "")))
             for request, call in trace.asked("inspect_station")
@@ -83,11 +70,11 @@ class Continuing:
             faults.append(f"the round not closed; the agent's answer: {trace.answer[:80]!r}")
         if faults:
             again = next((n for k, (n, name) in enumerate(steps) if name in made[:k]), None)
-            return Score(verdict="failed", why="; ".join(faults), request=again, value=value)
+            return failed(why="; ".join(faults), request=again, value=value)
         why = f"every station once and in order, across {len(trace.compactions())} compactions"
-        return Score(verdict="passed", why=why, request=closed[-1][0].number, value=value)
+        return passed(why=why, request=closed[-1][0].number, value=value)
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """Continue after the last station of the list that is visibly inspected.
 
         The list has an order: stations before an inspected one were inspected, too. A model that
@@ -108,15 +95,14 @@ class Continuing:
             return Use("inspect_station", {"station": stations[following]})
         return Use("close_round", {"first": stations[0], "last": stations[-1]})
 
-    def _inspect(self, station: str) -> str:
+    def inspect_station(self, station: str) -> str:
         """Inspect a station; gives the protocol of the inspection."""
         self._inspected += 1
-        if self._talk is None or self._inspected > MOST:
+        if self._inspected > MOST:
             return _OVER
-        text = prose(f"{self.seed} {station}", self._talk.page_tokens())
-        return f"Protocol of {station}\n{text}\nEnd of the inspection of {station}."
+        return f"Protocol of {station}\n{self.result(station)}\nEnd of the inspection of {station}."
 
-    def _close(self, first: str, last: str) -> str:
+    def close_round(self, first: str, last: str) -> str:
         """Close a round of inspections."""
         del first, last
         return _CLOSED

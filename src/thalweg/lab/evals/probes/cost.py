@@ -6,14 +6,12 @@ history had been sent each time, which a cache makes cheap. A harness that rewri
 every request, or requests many summaries, pays more than it saves.
 """
 
-from dataclasses import dataclass
 from random import Random
-
-from langchain_core.tools import BaseTool
 
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.lab.evals.base import Probe, Score, Speaks
-from thalweg.lab.evals.material.paging import is_page, turn_page
+from thalweg.lab.evals.grading import untested
+from thalweg.lab.evals.material.case import ScriptedCase
 from thalweg.lab.evals.scripted.moves import Move, Say, View
 from thalweg.lab.evals.spending import spent, whole
 from thalweg.lab.evals.trace import Trace
@@ -30,13 +28,11 @@ instructions and tools fill most of a context that is kept small, even free comp
 little. The savings are the figure that a baseline compares."""
 
 
-@dataclass
-class Cost:
+class Cost(ScriptedCase):
     """A conversation of pages only."""
 
-    tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = "You are a harbour clerk. Answer in one short sentence."
-    gist: tuple[str, ...] = (r"we go through the harbour log",)
+    system_prompt = "You are a harbour clerk. Answer in one short sentence."
+    gist = (r"we go through the harbour log",)
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
@@ -48,7 +44,7 @@ class Cost:
         """Charge the conversation as it was sent, and as if it had been sent whole."""
         had = len(trace.compactions())
         if had < LEAST:
-            return Score(verdict="untested", why=f"compacted {had} times, and not {COMPACTIONS}")
+            return untested(why=f"compacted {had} times, and not {COMPACTIONS}")
         shares = {
             name: spent(trace, TARIFFS[name]).cost / whole(trace, TARIFFS[name]).cost
             for name in PRICED
@@ -61,9 +57,10 @@ class Cost:
             value=round(shares[dearest], 4),
         )
 
-    def act(self, view: View) -> Move:
-        """Read pages."""
-        return turn_page(view) if is_page(view) else Say("Hello.")
+    def move(self, view: View) -> Move:
+        """Answer briefly."""
+        del view
+        return Say("Hello.")
 
 
 def make(variant: str, dice: Random) -> Cost:

@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from langchain_core.tools import BaseTool
-
 from thalweg.lab.evals.base import MAIN, Probe, Score, Speaks
-from thalweg.lab.evals.grading import mentions
-from thalweg.lab.evals.material.paging import is_page, turn_page
+from thalweg.lab.evals.grading import failed, mentions, passed, untested
+from thalweg.lab.evals.material.case import ScriptedCase
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, View
 from thalweg.lab.evals.trace import Trace
 
@@ -36,34 +34,29 @@ class DriftGoal:
 
     act: str
     end: str
-    words: tuple[str, ...]
-    """A correct statement of the purpose contains at least one of these."""
+    word: str
+    """A correct statement of the purpose contains it."""
 
 
 _AIMS = (
     DriftGoal(
-        "move the reading room downstairs", "visitors in wheelchairs can reach it", ("wheelchair",)
+        "move the reading room downstairs", "visitors in wheelchairs can reach it", "wheelchair"
     ),
-    DriftGoal(
-        "plant a hedge along the yard", "the children are safe from the traffic", ("traffic",)
-    ),
-    DriftGoal("record the songs of old fishermen", "their dialect is not lost", ("dialect",)),
-    DriftGoal("open the baths on Sunday mornings", "night nurses can swim after work", ("nurse",)),
-    DriftGoal(
-        "paint the roof of the depot white", "the sorters suffer less from the heat", ("heat",)
-    ),
+    DriftGoal("plant a hedge along the yard", "the children are safe from the traffic", "traffic"),
+    DriftGoal("record the songs of old fishermen", "their dialect is not lost", "dialect"),
+    DriftGoal("open the baths on Sunday mornings", "night nurses can swim after work", "nurse"),
+    DriftGoal("paint the roof of the depot white", "the sorters suffer less from the heat", "heat"),
 )
 
 
 @dataclass
-class Drift:
+class Drift(ScriptedCase):
     """A goal that is stated once, and asked for long after."""
 
     aims: tuple[DriftGoal, ...]
     """The last of them is valid."""
-    tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = "You are an assistant who plans with the user. Answer in short sentences."
-    gist: tuple[str, ...] = (_AIM.pattern,)
+    system_prompt = "You are an assistant who plans with the user. Answer in short sentences."
+    gist = (_AIM.pattern,)
 
     @property
     def aim(self) -> DriftGoal:
@@ -96,17 +89,15 @@ class Drift:
         """Check the necessary words of the goal."""
         times = len(trace.compactions(MAIN))
         if times < COMPACTIONS:
-            return Score(verdict="untested", why=f"compacted {times} times, not {COMPACTIONS}")
-        if any(mentions(trace.answer, word) for word in self.aim.words):
-            return Score(verdict="passed", why="the aim is named")
-        old = any(mentions(trace.answer, word) for aim in self.aims[:-1] for word in aim.words)
+            return untested(why=f"compacted {times} times, not {COMPACTIONS}")
+        if mentions(trace.answer, self.aim.word):
+            return passed(why="the aim is named")
+        old = any(mentions(trace.answer, aim.word) for aim in self.aims[:-1])
         what = "the aim of before the user changed it" if old else "no word of the user's aim"
-        return Score(verdict="failed", why=f"it told {what}: {trace.answer[:100]!r}")
+        return failed(why=f"it told {what}: {trace.answer[:100]!r}")
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """State the user's goal from the visible content."""
-        if is_page(view):
-            return turn_page(view)
         if _ASKS not in view.asked:
             return Say("Understood.")
         found = view.find(_AIM)

@@ -23,14 +23,13 @@ The user's own messages must be in their original order, and none more often tha
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from langchain_core.tools import BaseTool
-
 from thalweg.lab.evals.base import Probe, Score, Speaks
-from thalweg.lab.evals.material.paging import is_page, turn_page
+from thalweg.lab.evals.grading import failed, passed, untested
+from thalweg.lab.evals.material.case import ScriptedCase
 from thalweg.lab.evals.scripted.moves import Move, Say, View
 from thalweg.lab.evals.trace import Request, Trace
 
@@ -69,16 +68,15 @@ _LEAST = 12
 
 
 @dataclass
-class InventedTurns:
+class InventedTurns(ScriptedCase):
     """A conversation in which every message of the user is recorded."""
 
     compactions: int
     report: str
     variant: str
     seed: float
-    tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = "You are a harbour clerk. Answer in one short sentence."
-    gist: tuple[str, ...] = (_WAITS,)
+    system_prompt = "You are a harbour clerk. Answer in one short sentence."
+    gist = (_WAITS,)
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
@@ -106,16 +104,14 @@ class InventedTurns:
         found = [(one, why) for one in trace.agents() if (why := invented(one, trace))]
         if found:
             one, why = found[0]
-            return Score(verdict="failed", why=why, request=one.number, value=float(len(found)))
+            return failed(why=why, request=one.number, value=float(len(found)))
         if not trace.compactions():
-            return Score(verdict="untested", why="nothing was compacted", value=0.0)
+            return untested(why="nothing was compacted", value=0.0)
         why = f"in {len(trace.agents())} requests no text appears as the user's that is not"
-        return Score(verdict="passed", why=why, value=0.0)
+        return passed(why=why, value=0.0)
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """Answer briefly."""
-        if is_page(view):
-            return turn_page(view)
         return Say("Goodbye." if "goodbye" in view.asked else "Yes, here.")
 
 
@@ -178,17 +174,11 @@ def _invented(text: str, said: Sequence[str]) -> str:
     for quoted in _QUOTES.findall(text):
         if not any(_flat(quoted) in one for one in said):
             return f"the user is quoted with invented words ({_brief(quoted)})"
-    end = next(iter(_loose_lines(text)), "")
+    loose = [line.strip() for line in _FENCED.sub("", text).splitlines() if line.strip()]
+    end = loose[-1] if loose else ""
     if not _LISTED.match(end) and (end.endswith(("?", "？")) or _VOICE.match(end)):
         return f"text of the harness ends in the user's voice ({_brief(end)})"
     return ""
-
-
-def _loose_lines(text: str) -> Iterator[str]:
-    """Yield the lines outside of tags and brackets, the last first."""
-    for line in reversed(_FENCED.sub("", text).splitlines()):
-        if line.strip():
-            yield line.strip()
 
 
 def _flat(text: str) -> str:

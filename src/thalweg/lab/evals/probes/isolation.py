@@ -1,20 +1,19 @@
 """Is a subagent's work kept out of its parent's context, and is its report complete?"""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
 
-from langchain_core.tools import BaseTool
-
 from thalweg.lab.evals.base import Probe, Score, Speaks
-from thalweg.lab.evals.material.ledger import READ, TrialLedger
+from thalweg.lab.evals.grading import failed, passed, untested
+from thalweg.lab.evals.material.case import ScriptedCase
+from thalweg.lab.evals.material.ledger import TrialLedger
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, Use, View, written
 from thalweg.lab.evals.trace import Request, Trace
 
-TASK = "task"
-"""The tool by which deep agents delegate tasks."""
+READ, TASK = "read_ledger", "task"
+"""The tool of the case, and the one by which deep agents delegate tasks."""
 ONE, TWO, COMPACTED = "one_child", "two_at_once", "compacted_child"
 _SHIPS = ("Amaranth", "Bellwether", "Corvina", "Dunlin", "Eventide", "Firecrest", "Gannet", "Heron")
 _PAGES = {ONE: 6, TWO: 8, COMPACTED: 10}
@@ -36,18 +35,19 @@ _NOTE = re.compile(r"That was page (\d+) of the ledger")
 
 
 @dataclass
-class Isolation:
+class Isolation(ScriptedCase):
     """Subagents read a ledger; the parent should receive their findings, and nothing else."""
 
     variant: str
     ledger: TrialLedger
-    system_prompt: str = "You are a harbour clerk. Answer shortly and completely."
-    gist: tuple[str, ...] = (_WORK.pattern, _NOTE.pattern, f"The {_BERTH.pattern}")
+    tool_names = (READ,)
+    system_prompt = "You are a harbour clerk. Answer shortly and completely."
+    gist = (_WORK.pattern, _NOTE.pattern, f"The {_BERTH.pattern}")
     """Findings so far are progress: they need not be found again."""
 
-    def __post_init__(self) -> None:
-        """Create its tool."""
-        self.tools: tuple[BaseTool, ...] = (self.ledger.tool(),)
+    def read_ledger(self, page: int) -> str:
+        """Read a page of the ledger."""
+        return self.ledger.text(page)
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
@@ -65,21 +65,20 @@ class Isolation:
     def grade(self, trace: Trace) -> Score:
         """Compute the score from the trace."""
         children = [one for one in trace.requests if one.kind == "subagent"]
-        if untested := self._untested(trace, children):
-            return Score(verdict="untested", why=untested)
-        reports = [one.answer.text for one in children if one.answer and not one.answer.calls]
+        if why := self._untested(trace, children):
+            return untested(why=why)
+        reports = [one.answer.text for one in children if one.answer and not one.calls]
         for request in trace.agents():
             if leaked := self._leaked(request, children, "\n".join(reports)):
-                return Score(verdict="failed", why=leaked, request=request.number)
+                return failed(why=leaked, request=request.number)
         answer = trace.turns[0].answer
         told = [ship for ship, berth in self.ledger.berths.items() if berth in answer]
         share = len(told) / len(self.ledger.berths)
         lost = next((ship for ship in self.ledger.berths if ship not in told), None)
         if lost is not None:
             why = f"{self._lost(lost, trace, reports)} ({len(told)} of {len(self.ledger.berths)})"
-            return Score(verdict="failed", why=why, value=share)
-        return Score(
-            verdict="passed",
+            return failed(why=why, value=share)
+        return passed(
             why="all that was asked for arrived, and nothing else of what the child read",
             value=share,
         )
@@ -95,7 +94,7 @@ class Isolation:
             return "the agent read the ledger itself"
         if self.variant == TWO and asked < len("ab"):
             return f"two subagents were to be asked, and {asked} were"
-        if self.variant == COMPACTED and not any(_shrinks(children)):
+        if self.variant == COMPACTED and not any(_shrank(*two) for two in pairwise(children)):
             return "the subagent was not compacted"
         return ""
 
@@ -123,7 +122,7 @@ class Isolation:
             return f"the report was cut off: the berth of the {ship} did not reach the agent"
         return f"the agent received the berth of the {ship}, and did not report it"
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """Decide the next move of the parent or of a subagent."""
         if TASK in view.tools:
             return self._lead(view)
@@ -134,7 +133,7 @@ class Isolation:
         parts = list(_WORK.finditer(view.asked))
         if not parts:
             return Say("Goodbye.")
-        if not any(call.name == TASK for said in view.since for call in said.calls):
+        if not view.has_called(TASK):
             kind = {"subagent_type": "general-purpose"}
             first, *others = (Use(TASK, {"description": one[0], **kind}) for one in parts)
             return replace(first, beside=tuple(others))
@@ -169,10 +168,8 @@ def _ships(work: re.Match[str]) -> list[str]:
     return work[3].split(", ")
 
 
-def _shrinks(children: list[Request]) -> Iterator[bool]:
-    """Yield for each request of a subagent whether its context shrank before it."""
-    for before, after in pairwise(children):
-        yield after.tokens < before.tokens or len(after.messages) < len(before.messages)
+def _shrank(before: Request, after: Request) -> bool:
+    return after.tokens < before.tokens or len(after.messages) < len(before.messages)
 
 
 def make(variant: str, dice: Random) -> Isolation:

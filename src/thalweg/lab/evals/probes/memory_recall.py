@@ -3,14 +3,10 @@
 from dataclasses import dataclass
 from random import Random
 
-from langchain_core.tools import BaseTool
-
 from thalweg.lab.evals.base import Probe, Score, Speaks
-from thalweg.lab.evals.grading import mentions
-from thalweg.lab.evals.material import personal
-from thalweg.lab.evals.material.personal import Topic
+from thalweg.lab.evals.grading import failed, mentions, passed
+from thalweg.lab.evals.material.personal import TOPICS, VALUES, PersonalCase, Topic
 from thalweg.lab.evals.scripted.learning import ScriptedNote
-from thalweg.lab.evals.scripted.moves import Move, Say, View
 from thalweg.lab.evals.trace import Trace
 
 _THINGS = (
@@ -21,55 +17,38 @@ _AT_ONCE = 4
 """How many of them are in one message."""
 
 
-@dataclass
-class RecalledFact:
+@dataclass(kw_only=True)
+class RecalledFact(PersonalCase):
     """A fact mentioned in one thread, asked for in another."""
 
-    topic: Topic
     value: str
-    told: tuple[str, ...]
-    """The user's messages, in order."""
-    facts: tuple[ScriptedNote, ...]
-    """The facts that a competent learner notes."""
-    tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = "You are a personal assistant. Answer in one short sentence."
-    gist: tuple[str, ...] = ()
 
-    def run(self, talk: Speaks) -> None:
-        """Mention it, and ask in another thread."""
+    def state(self, talk: Speaks) -> None:
+        """Mention it, in one thread."""
         for text in self.told:
             talk.say(text, "a")
         talk.settle()
-        talk.say(self.topic.asks, "b")
 
     def grade(self, trace: Trace) -> Score:
         """Check the answer for the value."""
         if mentions(trace.answer, self.value):
-            return Score(verdict="passed", why=f"{self.value} was told")
+            return passed(why=f"{self.value} was told")
         last = trace.last
         if last is not None and self.value in last.text():
-            return Score(verdict="failed", why=f"{self.value} was stored and not recalled")
+            return failed(why=f"{self.value} was stored and not recalled")
         why = f"{self.value} was not in the other thread's context: {trace.answer[:80]!r}"
-        return Score(verdict="failed", why=why)
-
-    def act(self, view: View) -> Move:
-        """Answer the question."""
-        if self.topic.asks in view.asked:
-            return self.topic.answer(view)
-        return Say("Noted.")
+        return failed(why=why)
 
 
 def make(variant: str, dice: Random) -> RecalledFact:
     """Create a case."""
     if variant == "among_many":
         return _among_many(dice)
-    topic, values = {
-        "preference": (personal.TEA, personal.TEAS),
-        "name": (personal.SISTER, personal.NAMES),
-        "chinese": (personal.CHINESE, personal.FRUITS),
-    }[variant]
-    value = dice.choice(values)
-    return RecalledFact(topic, value, (topic.says.format(value=value),), (topic.note,))
+    name = {"preference": "tea", "name": "sister", "chinese": "fruit"}[variant]
+    topic, value = TOPICS[name], dice.choice(VALUES[name])
+    return RecalledFact(
+        topic=topic, value=value, told=(topic.says.format(value=value),), facts=(topic.note,)
+    )
 
 
 def _among_many(dice: Random) -> RecalledFact:
@@ -97,7 +76,7 @@ def _among_many(dice: Random) -> RecalledFact:
         "door code of the {0}",
     )
     told = [" ".join(said[at : at + _AT_ONCE]) for at in range(0, len(said), _AT_ONCE)]
-    return RecalledFact(topic, codes[asked], tuple(told), (note,))
+    return RecalledFact(topic=topic, value=codes[asked], told=tuple(told), facts=(note,))
 
 
 PROBE = Probe(

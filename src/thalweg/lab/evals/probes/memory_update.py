@@ -4,43 +4,20 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from langchain_core.tools import BaseTool
-
-from thalweg.lab.evals.base import Probe, Score, Speaks
-from thalweg.lab.evals.grading import mentions
-from thalweg.lab.evals.material import personal
-from thalweg.lab.evals.material.personal import Topic
-from thalweg.lab.evals.scripted.learning import ScriptedNote
-from thalweg.lab.evals.scripted.moves import Move, Say, View
+from thalweg.lab.evals.base import Probe, Score
+from thalweg.lab.evals.grading import failed, mentions, passed
+from thalweg.lab.evals.material.personal import TOPICS, VALUES, PersonalCase
 from thalweg.lab.evals.trace import Trace
 
 _ENDED = re.compile(r"no longer|until|before|formerly|previous|used to|was |supersed|outdated")
 
 
-@dataclass
-class Update:
+@dataclass(kw_only=True)
+class Update(PersonalCase):
     """A fact that the user changes later, in another thread."""
 
-    topic: Topic
     old: str
     new: str
-    told: tuple[str, ...]
-    """The user's messages, each in a thread of its own."""
-    tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = "You are a personal assistant. Answer in one short sentence."
-    gist: tuple[str, ...] = ()
-
-    @property
-    def facts(self) -> tuple[ScriptedNote, ...]:
-        """The facts that a competent learner notes."""
-        return (self.topic.note,)
-
-    def run(self, talk: Speaks) -> None:
-        """Mention it, change it, and ask in another thread."""
-        for number, text in enumerate(self.told):
-            talk.say(text, f"a{number}")
-            talk.settle()
-        talk.say(self.topic.asks, "b")
 
     def grade(self, trace: Trace) -> Score:
         """Check the answer and the model's input for both values."""
@@ -50,14 +27,13 @@ class Update:
             known = (
                 "in the model's context" if self.new in shown else "not even in the model's context"
             )
-            why = f"{self.new}, the newest, was {known}: {trace.answer[:80]!r}"
-            return Score(verdict="failed", why=why)
+            return failed(why=f"{self.new}, the newest, was {known}: {trace.answer[:80]!r}")
         if mentions(trace.answer, self.old):
-            return Score(verdict="failed", why=f"{self.old} was reported, which is outdated")
+            return failed(why=f"{self.old} was reported, which is outdated")
         if self._misleads(shown):
             why = f"the model's context had {self.old} and {self.new}, as if both were valid"
-            return Score(verdict="failed", why=why)
-        return Score(verdict="passed", why=f"{self.new} was reported, and nothing else")
+            return failed(why=why)
+        return passed(why=f"{self.new} was reported, and nothing else")
 
     def _misleads(self, shown: str) -> bool:
         """Return whether the old value occurs without a statement that it is outdated.
@@ -68,11 +44,10 @@ class Update:
         changed = max((at for at, line in enumerate(lines) if self.told[-1] in line), default=-1)
         return any(self.old in line and not _ENDED.search(line) for line in lines[changed + 1 :])
 
-    def act(self, view: View) -> Move:
-        """Answer the question with the newest visible value."""
-        if self.topic.asks in view.asked:
-            return self.topic.answer(view)
-        return Say("Noted.")
+
+def _update(name: str, old: str, new: str, *told: str) -> Update:
+    topic = TOPICS[name]
+    return Update(topic=topic, old=old, new=new, told=told, facts=(topic.note,))
 
 
 def make(variant: str, dice: Random) -> Update:
@@ -80,13 +55,14 @@ def make(variant: str, dice: Random) -> Update:
     if variant == "corrected":
         old, new = (str(code) for code in dice.sample(range(1000, 9999), 2))
         anew = f"I made a mistake earlier. The code of my bike lock is {new}."
-        return Update(personal.LOCK, old, new, (personal.LOCK.says.format(value=old), anew))
-    old, new = dice.sample(personal.CITIES, 2)
+        return _update("lock", old, new, TOPICS["lock"].says.format(value=old), anew)
+    old, new = dice.sample(VALUES["city"], 2)
+    first = TOPICS["city"].says.format(value=old)
     moved = f"I have moved: I now live in {new}."
     if variant == "moved":
-        return Update(personal.CITY, old, new, (personal.CITY.says.format(value=old), moved))
+        return _update("city", old, new, first, moved)
     back = f"It did not work out, so I went back. I now live in {old} again."
-    return Update(personal.CITY, new, old, (personal.CITY.says.format(value=old), moved, back))
+    return _update("city", new, old, first, moved, back)
 
 
 PROBE = Probe(

@@ -3,23 +3,25 @@
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 
 from langchain_core.tools import BaseTool, StructuredTool
 
 from thalweg.lab.evals.base import Case, Language, Probe, Score, Speaks
-from thalweg.lab.evals.grading import mentions
-from thalweg.lab.evals.material.paging import is_page, turn_page
-from thalweg.lab.evals.probes.harbour import (
+from thalweg.lab.evals.grading import failed, mentions, passed, untested
+from thalweg.lab.evals.material.case import ScriptedCase
+from thalweg.lab.evals.material.harbour import (
     PLAY,
     SYSTEM,
-    UNKNOWN,
+    TEXTS,
+    DockingCode,
     answering_machine,
     chatter,
     facts,
+    recollect,
 )
-from thalweg.lab.evals.scripted.moves import Look, Move, Say, Use, View
+from thalweg.lab.evals.scripted.moves import Move, Say, Use, View
 from thalweg.lab.evals.trace import Trace
 
 FILE = "file_entry"
@@ -37,7 +39,7 @@ class Needle:
 
 
 @dataclass(kw_only=True)
-class Needles:
+class Needles(ScriptedCase):
     """A conversation in which needles are mentioned, buried, and asked for one at a time."""
 
     needles: Sequence[Needle]
@@ -46,7 +48,6 @@ class Needles:
     tools: tuple[BaseTool, ...] = ()
     language: Language = "en"
     system_prompt: str = SYSTEM
-    gist: tuple[str, ...] = field(default=(), init=False)
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
@@ -60,17 +61,17 @@ class Needles:
         """Compute the score from the trace."""
         first = trace.put(self.needles[0].question)
         if first is None:
-            return Score(verdict="untested", why="the question was not put")
+            return untested(why="the question was not put")
         if not any(trace.requests[n].turn < first for n in trace.compactions()):
-            return Score(verdict="untested", why="nothing was compacted before the question")
+            return untested(why="nothing was compacted before the question")
         missed: list[str] = []
         shown = None
         for needle in self.needles:
             code = needle.code or _filed(trace)
             if not code:
-                return Score(verdict="untested", why="the agent filed no entry with a number")
+                return untested(why="the agent filed no entry with a number")
             if needle.code and not _was_shown(trace, code, before=first):
-                return Score(verdict="untested", why=f"the agent never saw the {needle.about}")
+                return untested(why=f"the agent never saw the {needle.about}")
             turn = trace.put(needle.question)
             answer = trace.turns[turn].answer if turn is not None else ""
             if not mentions(answer, code):
@@ -79,32 +80,12 @@ class Needles:
                 shown = asked[-1].number if asked and shown is None else shown
         told = len(self.needles) - len(missed)
         if missed:
-            return Score(verdict="failed", why="; ".join(missed), request=shown, value=told)
-        return Score(verdict="passed", why=f"{told} of {told} were told", value=told)
+            return failed(why="; ".join(missed), request=shown, value=told)
+        return passed(why=f"{told} of {told} were told", value=told)
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """Decide the next move."""
-        if is_page(view):
-            return turn_page(view)
-        return _recollect(view) or _oblige(view)
-
-
-_QUESTIONS = (
-    (r"What is the (docking code of the \w+)\?", "{} is ", r"([A-Z]{2}-\d{4})"),
-    (r"Which berth number did you choose for the (\w+)\?", "The {} lies at berth ", r"(\d{4})"),
-    (r"(\w+号的靠泊密码)是什么", "{}是", r"(?!什么)(\w+)"),
-)
-"""The question; the words of the statement; the pattern of the answer after them."""
-
-
-def _recollect(view: View) -> Move | None:
-    """Answer a question from the context, or search for the answer."""
-    for question, words, sought in _QUESTIONS:
-        if asked := re.search(question, view.asked):
-            said = words.format(asked[1])
-            found = view.find(re.escape(said) + sought)
-            return Say(f"It is {found[1]}.") if found else Look(said.strip(), Say(UNKNOWN))
-    return None
+        return recollect(view) or _oblige(view)
 
 
 def _oblige(view: View) -> Move:
@@ -134,15 +115,18 @@ def _filed(trace: Trace) -> str:
 # -- the cases -----------------------------------------------------------------------------
 
 
+def _about(fact: DockingCode) -> Needle:
+    return Needle(about=fact.about, code=fact.code, question=fact.question)
+
+
 def _once(dice: Random) -> Case:
-    fact = facts(dice, 1)[0]
-    needle = Needle(about=fact.about, code=fact.code, question=fact.question)
-    return Needles(needles=[needle], says=[f"Good morning. For your notes: {fact.told}."])
+    [fact] = facts(dice, 1)
+    return Needles(needles=[_about(fact)], says=[f"Good morning. For your notes: {fact.told}."])
 
 
 def _many(dice: Random) -> Case:
     told = facts(dice, _CODES_TOLD)
-    needles = [Needle(about=one.about, code=one.code, question=one.question) for one in told]
+    needles = [_about(one) for one in told]
     return Needles(
         needles=dice.sample(needles, len(needles)),
         says=[f"For your notes: {one.told}. Say: noted." for one in told],
@@ -150,19 +134,17 @@ def _many(dice: Random) -> Case:
 
 
 def _user_aside(dice: Random) -> Case:
-    fact = facts(dice, 1)[0]
-    needle = Needle(about=fact.about, code=fact.code, question=fact.question)
+    [fact] = facts(dice, 1)
     letter = chatter(dice, f"by the way, {fact.told}")
     ask = "Good morning, here is the news of the night. Read it and say hello."
-    return Needles(needles=[needle], says=[f"{ask}\n\n{letter}"])
+    return Needles(needles=[_about(fact)], says=[f"{ask}\n\n{letter}"])
 
 
 def _tool_result(dice: Random) -> Case:
-    fact = facts(dice, 1)[0]
-    needle = Needle(about=fact.about, code=fact.code, question=fact.question)
+    [fact] = facts(dice, 1)
     message = chatter(dice, f"note that {fact.told}")
     ask = f"Play the new message with {PLAY} and tell me in a few words what it is about."
-    return Needles(needles=[needle], says=[ask], tools=(answering_machine(message),))
+    return Needles(needles=[_about(fact)], says=[ask], tools=(answering_machine(message),))
 
 
 def _own_argument(dice: Random) -> Case:
@@ -186,25 +168,16 @@ def _filing() -> BaseTool:
     return StructuredTool.from_function(file_entry)
 
 
-_SHIPS_ZH = "曙光 远洋 海燕 蓬莱 昆仑 长风 明月 飞鱼".split()
-_CODES_ZH = "青竹 琥珀 石榴 白鹭 朱砂 松涛 墨玉 金桂 银杏 紫檀".split()
-_NEWS_ZH = (
-    "外海的浪比预报的高；北码头有两个护舷要换；厨师要新鲜的面包和土豆；领航船清早在外浮标附近"
-)
-_MORE_ZH = (
-    "吊车司机想先吊小箱子；二副有一封信放在办公室抽屉里；缆绳已经晒干收进左边的棚子；海关的人会晚到"
-)
-
-
 def _chinese(dice: Random) -> Case:
-    ship = dice.choice(_SHIPS_ZH)
-    code = "".join(dice.sample(_CODES_ZH, 2)) + str(dice.randrange(100, 1000))
+    texts = TEXTS["zh"]
+    ship = dice.choice(texts["ships"])
+    code = "".join(dice.sample(texts["codes"], 2)) + str(dice.randrange(100, 1000))
     about = f"{ship}号的靠泊密码"
     needle = Needle(about=about, code=code, question=f"{about}是什么？")
     ask = "早上好，这是昨夜的消息。请读一读，然后说一声你好。"
     return Needles(
         needles=[needle],
-        says=[f"{ask}\n\n{_NEWS_ZH}；顺便说一下，{about}是{code}；{_MORE_ZH}。"],
+        says=[f"{ask}\n\n{texts['before']}；顺便说一下，{about}是{code}；{texts['after']}。"],
         language="zh",
         system_prompt="你是港口办公室的职员。请用一句简短的话回答。",
     )

@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass, field
 from random import Random
 
-from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.tools import BaseTool
 
 from thalweg.lab.evals.base import Probe, Score, Speaks
-from thalweg.lab.evals.material.paging import is_page, turn_page
-from thalweg.lab.evals.material.stations import NAMES, PEOPLE, prose, unless_untested
+from thalweg.lab.evals.grading import failed, passed
+from thalweg.lab.evals.material.stations import NAMES, PEOPLE, LongTask
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, Use, View
 from thalweg.lab.evals.trace import Trace
 
@@ -42,32 +42,30 @@ _LATER_WORD = re.compile(r"and with the closing word (harrow)")
 _FILED = "The report is filed."
 
 
-@dataclass
-class Objective:
+@dataclass(kw_only=True)
+class Objective(LongTask):
     """A task whose end depends on its first message."""
 
-    compactions: int
     in_turns: bool
     title: str
     recipient: str
     priority: str
     closing: str
-    seed: str
-    tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = "You are the clerk of a coast guard. Do what you are asked, with tools."
-    gist: tuple[str, ...] = (_END.pattern, "(?m)^.*" + _GOAL.pattern + ".*$")
-    _talk: Speaks | None = None
+    tool_names = ("read_log", "file_report")
+    system_prompt = "You are the clerk of a coast guard. Do what you are asked, with tools."
+    gist = (_END.pattern, "(?m)^.*" + _GOAL.pattern + ".*$")
     _last: int | None = None
     _pages: dict[int, str] = field(default_factory=dict[int, str])
 
-    def __post_init__(self) -> None:
-        file_report = StructuredTool.from_function(self._file, name="file_report")
-        read_log = StructuredTool.from_function(self._read, name="read_log")
-        self.tools = (file_report,) if self.in_turns else (read_log, file_report)
+    @property
+    def tools(self) -> tuple[BaseTool, ...]:
+        """The log and the report; where the task is postponed, the report alone."""
+        tools = super().tools
+        return tools[1:] if self.in_turns else tools
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
-        self._talk = talk
+        self.talk = talk
         report = {"title": self.title, "recipient": self.recipient, "priority": self.priority}
         if not self.in_turns:
             talk.say(READING.format(**report))
@@ -76,34 +74,28 @@ class Objective:
         talk.fill(self.compactions)
         talk.say(GO_ON)
 
-    def grade(self, trace: Trace) -> Score:
-        """Compute the score from the trace."""
-        return unless_untested(self._graded(trace), trace, self.compactions)
-
-    def _graded(self, trace: Trace) -> Score:
+    def graded(self, trace: Trace) -> Score:
+        """Compute the score of a trace with enough compactions."""
         survived = float(len(trace.compactions()))
         filed = list(trace.asked("file_report"))
         if not filed:
             said = trace.answer[:120]
-            why = f"no report was filed; the agent's answer: {said!r}"
-            return Score(verdict="failed", why=why, value=survived)
+            return failed(why=f"no report was filed; the agent's answer: {said!r}", value=survived)
         wanted = {"title": self.title, "recipient": self.recipient, "priority": self.priority}
         for request, call in filed:
             for name, right in {**wanted, "closing_word": self.closing}.items():
                 given = str(call.arguments.get(name, ""))
                 if right.casefold() not in given.casefold():
                     why = f"the report's {name} is {given!r}, where {right!r} was asked for"
-                    return Score(verdict="failed", why=why, request=request.number, value=survived)
+                    return failed(why=why, request=request.number, value=survived)
         why = f"the report is as the user asked for, {int(survived)} compactions later"
-        return Score(verdict="passed", why=why, request=filed[-1][0].number, value=survived)
+        return passed(why=why, request=filed[-1][0].number, value=survived)
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """Continue after the last visible page, then file the user's report.
 
         A model that cannot see its task searches for it; if that fails, it asks.
         """
-        if is_page(view):
-            return turn_page(view)
         if self.in_turns and GO_ON not in view.asked and _FILED not in view.asked:
             return Say("I have noted it.")
         goal = view.find(_GOAL)
@@ -118,27 +110,26 @@ class Objective:
         pages = [int(found[1]) for found in view.find_all(_END)]
         return Use("read_log", {"page": max(pages, default=0) + 1})
 
-    def _read(self, page: int) -> str:
+    def read_log(self, page: int) -> str:
         """Read a page of the station log."""
-        if self._talk is None or page < 1 or (self._last is not None and page > self._last):
+        if page < 1 or (self._last is not None and page > self._last):
             return "There is no such page."
         if page not in self._pages:
-            self._pages[page] = self._write(page, self._talk)
+            self._pages[page] = self._write(page)
         return self._pages[page]
 
-    def _write(self, page: int, talk: Speaks) -> str:
+    def _write(self, page: int) -> str:
         is_last = (
-            len(talk.trace.compactions()) >= self.compactions
+            len(self.talk.trace.compactions()) >= self.compactions
             or page >= MOST_PAGES * self.compactions
         )
-        text = prose(f"{self.seed} {page}", talk.page_tokens())
         end = f"End of page {page} of the station log."
         if is_last:
             self._last = page
             end += f" It is the last page, and its closing word is {self.closing}."
-        return f"Station log\n{text}\n{end}"
+        return f"Station log\n{self.result(page)}\n{end}"
 
-    def _file(self, title: str, recipient: str, priority: str, closing_word: str) -> str:
+    def file_report(self, title: str, recipient: str, priority: str, closing_word: str) -> str:
         """File a report."""
         del title, recipient, priority, closing_word
         return _FILED

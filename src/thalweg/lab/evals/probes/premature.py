@@ -8,10 +8,9 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from langchain_core.tools import BaseTool, StructuredTool
-
 from thalweg.lab.evals.base import Probe, Score, Speaks
-from thalweg.lab.evals.material.stations import NAMES, prose, unless_untested
+from thalweg.lab.evals.grading import failed, passed
+from thalweg.lab.evals.material.stations import NAMES, LongTask
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, Use, View
 from thalweg.lab.evals.trace import Request, Trace
 
@@ -29,54 +28,39 @@ _CLOSED = "The work order is closed."
 _OVER = "The workshop is closed for today."
 
 
-@dataclass
-class Premature:
+@dataclass(kw_only=True)
+class Premature(LongTask):
     """A work order with more items than fit between two compactions."""
 
     stations: tuple[str, ...]
-    compactions: int
-    seed: str
-    tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = "You maintain the lamps of a coast guard. Do what you are asked, by tools."
-    gist: tuple[str, ...] = (_DONE.pattern, _ITEM.pattern, f"(?m)^.*{_GOAL.pattern}.*$")
-    _talk: Speaks | None = None
+    tool_names = ("read_order", "do_item", "close_order")
+    system_prompt = "You maintain the lamps of a coast guard. Do what you are asked, by tools."
+    gist = (_DONE.pattern, _ITEM.pattern, f"(?m)^.*{_GOAL.pattern}.*$")
     _worked: int = 0
-
-    def __post_init__(self) -> None:
-        self.tools = (
-            StructuredTool.from_function(self._read, name="read_order"),
-            StructuredTool.from_function(self._do, name="do_item"),
-            StructuredTool.from_function(self._close, name="close_order"),
-        )
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
-        self._talk = talk
+        self.talk = talk
         talk.say(_TASK)
 
-    def grade(self, trace: Trace) -> Score:
-        """Compute the score from the trace."""
-        return unless_untested(self._graded(trace), trace, self.compactions)
-
-    def _graded(self, trace: Trace) -> Score:
+    def graded(self, trace: Trace) -> Score:
+        """Compute the score of a trace with enough compactions."""
         done: set[str] = set()
         for request in trace.agents():
             left = [name for name in self.stations if name.casefold() not in done]
             if left and (ending := _ending(request)):
                 after = sum(number <= request.number for number in trace.compactions())
                 why = f"{ending} with {len(left)} of {STEPS} items open, after compaction {after}"
-                return Score(
-                    verdict="failed", why=why, request=request.number, value=float(len(left))
-                )
+                return failed(why=why, request=request.number, value=float(len(left)))
             done |= _items(request)
         closed = next((request for request, _ in trace.asked("close_order")), None)
         if closed is None:
             why = f"stopped without closing the order: {trace.answer[:80]!r}"
-            return Score(verdict="failed", why=why, value=0.0)
+            return failed(why=why, value=0.0)
         why = f"went on to the end across {len(trace.compactions())} compactions"
-        return Score(verdict="passed", why=why, request=closed.number, value=0.0)
+        return passed(why=why, request=closed.number, value=0.0)
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """Do the first item of the order that is not visibly done.
 
         A model that cannot see the whole order (its items have numbers) searches for it; if that
@@ -99,20 +83,20 @@ class Premature:
             return Look(words, Say("Everything in the order is done."))
         return Use("close_order", {})
 
-    def _read(self) -> str:
+    def read_order(self) -> str:
         """Read today's work order."""
         items = enumerate(self.stations, start=1)
         return "\n".join(f"{k}. To be repaired: the lamp of {name}" for k, name in items)
 
-    def _do(self, station: str) -> str:
+    def do_item(self, station: str) -> str:
         """Do one item of the work order: give the name of its station."""
         self._worked += 1
-        if self._talk is None or self._worked > MOST:
+        if self._worked > MOST:
             return _OVER
-        text = prose(f"{self.seed} {station}", self._talk.page_tokens())
-        return f"Protocol of the work\n{text}\nItem done: the lamp of {station} is repaired."
+        done = f"Item done: the lamp of {station} is repaired."
+        return f"Protocol of the work\n{self.result(station)}\n{done}"
 
-    def _close(self) -> str:
+    def close_order(self) -> str:
         """Close today's work order."""
         return _CLOSED
 
@@ -121,18 +105,16 @@ def _ending(request: Request) -> str:
     """Return how a request ended the work; empty if it did not."""
     if request.answer is None:
         return ""
-    if not request.answer.calls:
+    if not request.calls:
         return f"the turn ended with the answer {request.answer.text[:80]!r},"
-    return "the order was closed" if "close_order" in _tools(request) else ""
-
-
-def _tools(request: Request) -> set[str]:
-    return {call.name for call in request.answer.calls} if request.answer else set()
+    return (
+        "the order was closed" if any(call.name == "close_order" for call in request.calls) else ""
+    )
 
 
 def _items(request: Request) -> set[str]:
-    calls = request.answer.calls if request.answer else ()
-    asked = (str(call.arguments.get("station", "")) for call in calls if call.name == "do_item")
+    made = (call for call in request.calls if call.name == "do_item")
+    asked = (str(call.arguments.get("station", "")) for call in made)
     return {re.sub(r".*lamp of ", "", station).strip(" .").casefold() for station in asked}
 
 

@@ -8,16 +8,17 @@ checked, those of the harness and of subagents included.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from random import Random
 
-from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from langchain_core.tools import ToolException
 
 from thalweg.lab.evals.base import Probe, Score, Speaks
-from thalweg.lab.evals.material.paging import is_page, turn_page
+from thalweg.lab.evals.grading import failed, passed, untested
+from thalweg.lab.evals.material.case import ScriptedCase
 from thalweg.lab.evals.scripted.moves import Move, Say, Use, View
 from thalweg.lab.evals.sent import refusals
-from thalweg.lab.evals.trace import Request, Trace
+from thalweg.lab.evals.trace import Trace
 
 INSPECT, OPEN = "inspect_hold", "open_hatch"
 SMALL, MIDDLE, LARGE = 100, 1_500, 4_000
@@ -48,7 +49,7 @@ class VariantRequest:
 
 
 def _had_parallel(trace: Trace) -> bool:
-    return any(one.answer and len(one.answer.calls) > 1 for one in trace.agents())
+    return any(len(one.calls) > 1 for one in trace.agents())
 
 
 def _had_failure(trace: Trace) -> bool:
@@ -79,20 +80,14 @@ calls."""
 
 
 @dataclass
-class ToolPairs:
+class ToolPairs(ScriptedCase):
     """The holds of a ship, inspected by calls."""
 
     shape: VariantRequest
     seed: float
-    tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = "You are a ship's surveyor. Use the tools you have; answer in few words."
-    gist: tuple[str, ...] = (_REPORTED, _ASKED.pattern)
-
-    def __post_init__(self) -> None:
-        self.tools = (
-            StructuredTool.from_function(self._inspect, name=INSPECT),
-            StructuredTool.from_function(self._open, name=OPEN, handle_tool_error=True),
-        )
+    tool_names = (INSPECT, OPEN)
+    system_prompt = "You are a ship's surveyor. Use the tools you have; answer in few words."
+    gist = (_REPORTED, _ASKED.pattern)
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
@@ -109,28 +104,26 @@ class ToolPairs:
 
     def grade(self, trace: Trace) -> Score:
         """Check every request by the rules of strict providers."""
-        refused = [(one, why) for one in trace.requests for why in _first_refusal(one)]
+        refused = [
+            (one, why) for one in trace.requests for why in islice(refusals(one.messages), 1)
+        ]
         value = float(len(refused))
         if refused:
             one, why = refused[0]
             whose = {"agent": "the agent's"}.get(one.kind, f"a {one.kind}'s")
-            return Score(
-                verdict="failed",
+            return failed(
                 why=f"request {one.number}, {whose}, would be refused: {why}",
                 request=one.number,
                 value=value,
             )
         if not trace.compactions():
-            return Score(verdict="untested", why="nothing was compacted", value=value)
+            return untested(why="nothing was compacted", value=value)
         if not self.shape.happened(trace):
-            return Score(verdict="untested", why=self.shape.missing, value=value)
-        why = f"providers would take all {len(trace.requests)} requests"
-        return Score(verdict="passed", why=why, value=value)
+            return untested(why=self.shape.missing, value=value)
+        return passed(why=f"providers would take all {len(trace.requests)} requests", value=value)
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """Continue after the highest visible hold."""
-        if is_page(view):
-            return turn_page(view)
         asked = view.find(_ASKED, roles=("user",))
         if asked is None or "goodbye" in view.asked or "Say hello" in view.asked:
             return Say("Good morning.")
@@ -150,11 +143,11 @@ class ToolPairs:
             return Say("I am done.")
         return Use(uses[0].tool, uses[0].arguments, beside=tuple(uses[1:]))
 
-    def _inspect(self, hold: int) -> str:
+    def inspect_hold(self, hold: int) -> str:
         """Inspect a hold of the ship."""
         return self._report(hold)
 
-    def _open(self, hold: int) -> str:
+    def open_hatch(self, hold: int) -> str:
         """Open the hatch of a hold."""
         if hold % 2:
             return self._report(hold)
@@ -165,11 +158,6 @@ class ToolPairs:
         dice = Random(f"{self.seed} {hold}")
         words = " ".join(dice.choices(_WORDS, k=self.shape.tokens))
         return f"{_REPORTED.partition('(')[0]}{hold}: {words}."
-
-
-def _first_refusal(request: Request) -> list[str]:
-    why = next(refusals(request.messages), None)
-    return [] if why is None else [why]
 
 
 def make(variant: str, dice: Random) -> ToolPairs:

@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from langchain_core.tools import BaseTool, StructuredTool
-
 from thalweg.lab.evals.base import Probe, Score, Speaks
+from thalweg.lab.evals.grading import failed, passed
+from thalweg.lab.evals.material.case import ScriptedCase
 from thalweg.lab.evals.material.stations import NAMES, prose
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, Use, View
+from thalweg.lab.evals.scripted.searching import was_tried
 from thalweg.lab.evals.trace import Trace
 
 VARIANTS = ("stale_edit", "constraint", "repeated_work", "old_value")
@@ -46,14 +47,14 @@ _CLOSED = "The checks are closed."
 
 
 @dataclass
-class ServiceWork:
+class ServiceWork(ScriptedCase):
     """A conversation about services, and what is requested at its end."""
 
     variant: str
     dice: Random
-    tools: tuple[BaseTool, ...] = ()
-    system_prompt: str = SYSTEM
-    gist: tuple[str, ...] = (rf"(?m)^.*{_ALL.pattern}.*$", _RULE.pattern)
+    tool_names = ("open_file", "replace_in_file", "run_check", "save_report")
+    system_prompt = SYSTEM
+    gist = (rf"(?m)^.*{_ALL.pattern}.*$", _RULE.pattern)
     files: dict[str, dict[str, int]] = field(default_factory=dict)
     """Settings by path and name: the truth."""
     figures: dict[str, list[int]] = field(default_factory=dict)
@@ -74,10 +75,6 @@ class ServiceWork:
                 f"{name}_{self.dice.choice('kqxz')}{line:02}": number
                 for line, number in enumerate(numbers)
             }
-        self.tools = tuple(
-            StructuredTool.from_function(one, name=one.__name__.removeprefix("_"))
-            for one in (self._open_file, self._replace_in_file, self._run_check, self._save_report)
-        )
 
     # --- the conversation
 
@@ -172,7 +169,7 @@ class ServiceWork:
 
     # --- the tools
 
-    def _open_file(self, path: str) -> str:
+    def open_file(self, path: str) -> str:
         """Open a file of settings."""
         settings = self.files.get(path)
         if settings is None:
@@ -181,7 +178,7 @@ class ServiceWork:
             [f"# {path}", *(f"{name} = {number}" for name, number in settings.items())]
         )
 
-    def _replace_in_file(self, path: str, old: str, new: str) -> str:
+    def replace_in_file(self, path: str, old: str, new: str) -> str:
         """Replace a whole line of a file by another."""
         name, _, number = old.strip().partition(" = ")
         changed, _, value = new.strip().partition(" = ")
@@ -193,7 +190,7 @@ class ServiceWork:
         self.files[path][name] = int(value)
         return "Replaced."
 
-    def _run_check(self, name: str) -> str:
+    def run_check(self, name: str) -> str:
         """Run a check of a service; gives its log."""
         runs = self.figures.setdefault(name, [])
         if sum(map(len, self.figures.values())) >= PATIENCE + LENGTH // LOG_TOKENS:
@@ -204,7 +201,7 @@ class ServiceWork:
         figure = f"check {name}, run {len(runs)}: p95 {runs[-1]} ms"
         return f"{before}\n{figure}\n{after}"
 
-    def _save_report(self, text: str) -> str:
+    def save_report(self, text: str) -> str:
         """Save a report."""
         return f"Saved, {len(text)} characters."
 
@@ -220,8 +217,8 @@ class ServiceWork:
         }[self.variant](trace)
         calls = float(len([*trace.asked()]))
         if why := next(faults, ""):
-            return Score(verdict="failed", why=why, value=calls)
-        return Score(verdict="passed", why="everything as requested", value=calls)
+            return failed(why=why, value=calls)
+        return passed(why="everything as requested", value=calls)
 
     def _asked(self, trace: Trace) -> Iterator[tuple[str, int, str]]:
         """Yield the changes that were requested: name, number, path."""
@@ -264,7 +261,7 @@ class ServiceWork:
 
     # --- what a model does that understands it
 
-    def act(self, view: View) -> Move:
+    def move(self, view: View) -> Move:
         """Do what is requested, by what the request shows."""
         if asked := _READ.search(view.asked):
             return self._tell(view, Use("open_file", {"path": asked[1]}), rf"{asked[2]} = (\d+)")
@@ -295,25 +292,23 @@ class ServiceWork:
             return Say("Done.")
         found = view.find(rf"\b{name} = (\d+)")
         refused = any(text.startswith("There is no line") for text in results)
-        opened = any(call.name == "open_file" for said in view.since for call in said.calls)
-        if (found is None or refused) and not opened:
+        if (found is None or refused) and not view.has_called("open_file"):
             return Use("open_file", {"path": path})
         if found is None:
             return Look(name, Say("I cannot see it."))
         lines = {"old": f"{name} = {found[1]}", "new": f"{name} = {number}"}
-        tried = [dict(call.arguments) for said in view.since for call in said.calls]
-        if {"path": path, **lines} in tried:
-            return Say("I cannot change it.")
-        return Use("replace_in_file", {"path": path, **lines})
+        change = Use("replace_in_file", {"path": path, **lines})
+        return Say("I cannot change it.") if was_tried(view, change) else change
 
     def _report(self, view: View, names: list[str], *, may_run: bool) -> Move:
         """Run what is left of a list, then save the newest visible figures."""
-        if any(call.name == "save_report" for said in view.since for call in said.calls):
+        if view.has_called("save_report"):
             return Say("Saved.")
         seen: dict[str, tuple[int, int]] = {}
         for found in view.find_all(r"check (\w+), run (\d+): p95 (\d+) ms"):
             seen[found[1]] = max(seen.get(found[1], (0, 0)), (int(found[2]), int(found[3])))
-        done = [k for k, name in enumerate(names) if name in seen or self._ran(view, name)]
+        run = {call.arguments.get("name") for call in view.calls if call.name == "run_check"}
+        done = [k for k, name in enumerate(names) if name in seen or name in run]
         following = max(done, default=-1) + 1
         if may_run and following < len(names):
             return Use("run_check", {"name": names[following]})
@@ -323,11 +318,6 @@ class ServiceWork:
             return Look(f"check {missing}", again)
         text = "\n".join(f"{name}: {seen[name][1]} ms" for name in names)
         return Use("save_report", {"text": text})
-
-    def _ran(self, view: View, name: str) -> bool:
-        """Whether the request shows a call of a check since the user's last message."""
-        calls = (call for said in view.since for call in said.calls)
-        return any((c.name, c.arguments.get("name")) == ("run_check", name) for c in calls)
 
 
 def make(variant: str, dice: Random) -> ServiceWork:

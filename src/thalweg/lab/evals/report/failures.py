@@ -3,14 +3,13 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 from thalweg.engine.tokens import exact_counter
 from thalweg.lab.evals.results import Result
-from thalweg.lab.evals.trace import Request, TracedMessage
+from thalweg.lab.evals.trace import Request, TracedMessage, stretches
 from thalweg.lab.pages import Pool
 
 TEXT_CHARS = 200_000
@@ -19,6 +18,8 @@ PAGE_CHARS = 24_000_000
 """Most characters of all requests together; further failures are listed without a request."""
 SOUGHT = 6
 """Most words by which one failure is traced."""
+_SHOWN = ("number", "turn", "kind", "tokens", "error", "tools")
+"""Fields of a request that the page shows as they are."""
 _LEAST = 3
 """Least characters of such a word."""
 _QUOTED = re.compile(r"'([^'\n]{3,120})'|\"([^\"\n]{3,120})\"|`([^`\n]{3,120})`")
@@ -90,13 +91,8 @@ def _failure(result: Result, pools: _FailurePools) -> dict[str, Any]:
     return {
         "sought": _sought(result.why, agents, request),
         "request": {
-            "number": request.number,
+            **{name: getattr(request, name) for name in _SHOWN},
             "place": place,
-            "turn": request.turn,
-            "kind": request.kind,
-            "tokens": request.tokens,
-            "error": request.error,
-            "tools": request.tools,
             "messages": [pools.message(one) for one in request.messages] if has_room else None,
             "answer": pools.message(answer) if has_room and answer else None,
         },
@@ -120,7 +116,7 @@ def _sought(why: str, agents: Sequence[Request], failed: Request) -> list[list[A
         shown = [k for k, one in enumerate(agents) if _shows(one, word)]
         is_tool = word in failed.tools
         if shown and not is_tool and agents[shown[0]].number <= failed.number:
-            found.append([word, _stretches(shown), _shows(failed, word)])
+            found.append([word, stretches(shown), _shows(failed, word)])
     return found
 
 
@@ -140,10 +136,3 @@ def _shows(request: Request, word: str) -> bool:
 
 def _written(name: str, arguments: Mapping[str, Any]) -> str:
     return f"{name} {json.dumps(dict(arguments), ensure_ascii=False, indent=1, default=str)}"
-
-
-def _stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Return numbers as first and last of each range of consecutive ones."""
-    groups = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
-    stretches = [[k for _, k in group] for _, group in groups]
-    return [(one[0], one[-1]) for one in stretches]

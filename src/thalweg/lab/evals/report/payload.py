@@ -5,12 +5,15 @@ show a failure, with each message stored once and referenced.
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from thalweg.lab.evals.report.failures import failures
 from thalweg.lab.evals.report.rates import rates
 from thalweg.lab.evals.results import Result
 from thalweg.lab.evals.trace import Trace
+
+_SHOWN = ("window", "verdict", "why", "judged", "value", "cost")
 
 
 def payload(results: Sequence[Result]) -> dict[str, Any]:
@@ -28,21 +31,11 @@ def payload(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _trial(result: Result) -> dict[str, Any]:
-    key, tokens = result.key, result.tokens
+    tokens = result.tokens
     return {
-        "id": key.id,
-        "model": key.model,
-        "subject": key.subject,
-        "trigger": key.trigger,
-        "probe": key.probe,
-        "variant": key.variant,
-        "number": key.number,
-        "window": result.window,
-        "verdict": result.verdict,
-        "why": result.why,
-        "judged": result.judged,
-        "value": result.value,
-        "cost": result.cost,
+        "id": result.key.id,
+        **asdict(result.key),
+        **{name: getattr(result, name) for name in _SHOWN},
         "tokens": [tokens.input, tokens.cached, tokens.output],
         "requests": len(result.trace.requests),
         "seconds": round(result.seconds, 2),

@@ -1,14 +1,13 @@
 """The table of an evaluation: pass rates by subject and probe, with intervals."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import fsum, inf
 from typing import Any
 
-from thalweg.lab.evals.base import Verdict
+from thalweg.lab.evals.base import Outcome
 from thalweg.lab.evals.results import Result
 from thalweg.lab.evals.statistics import Interval, difference, outcomes, rate
 
-_TESTED: dict[str, Verdict] = {"passed": "passed", "failed": "failed", "untested": "untested"}
 _Trials = dict[tuple[str, str, int], Result]
 
 
@@ -56,7 +55,7 @@ def _cells(group: Sequence[Result], subjects: Sequence[str]) -> list[dict[str, A
 def _cell(trials: _Trials, first: _Trials | None) -> dict[str, Any]:
     verdicts = [one.verdict for one in trials.values()]
     values = [one.value for one in trials.values() if one.value is not None]
-    gap = None if first is None else difference(outcomes(_pairs(trials, first)))
+    gap = None if first is None else _row(difference(outcomes(_pairs(trials, first))))
     return {
         "passed": verdicts.count("passed"),
         "failed": verdicts.count("failed"),
@@ -64,23 +63,13 @@ def _cell(trials: _Trials, first: _Trials | None) -> dict[str, Any]:
         "absent": verdicts.count("not offered"),
         "judged": sum(one.judged for one in trials.values()),
         "value": round(fsum(values) / len(values), 2) if values else None,
-        "rate": _row(rate(verdict for verdict in map(_verdict, trials.values()) if verdict)),
-        "gap": None if gap is None else _row(gap),
+        "rate": _row(rate(verdicts)),
+        "gap": gap,
     }
 
 
-def _pairs(trials: _Trials, first: _Trials) -> list[tuple[Verdict, Verdict]]:
-    pairs: list[tuple[Verdict, Verdict]] = []
-    for at, trial in trials.items():
-        one, other = _verdict(trial), _verdict(first[at]) if at in first else None
-        if one is not None and other is not None:
-            pairs.append((one, other))
-    return pairs
-
-
-def _verdict(result: Result) -> Verdict | None:
-    """Return the verdict of a trial; `None` if it was not run."""
-    return _TESTED.get(result.verdict)
+def _pairs(trials: _Trials, first: _Trials) -> Iterator[tuple[Outcome, Outcome]]:
+    return ((one.verdict, first[at].verdict) for at, one in trials.items() if at in first)
 
 
 def _row(interval: Interval) -> list[float] | None:

@@ -22,25 +22,11 @@ from thalweg.lab.evals.scripted.searching import MOST, attempts, literal, was_tr
 from thalweg.lab.evals.scripted.summarizing import asks_for_summary, newest_lines, summary
 from thalweg.testing.model import OfflineModel
 
-
-class TooLongError(ContextOverflowError):
-    """Raised for a request longer than the model's window; worded like OpenAI's API.
-
-    Attributes:
-        tokens: Tokens of the request.
-        window: Tokens that the model accepts.
-    """
-
-    def __init__(self, tokens: int, window: int) -> None:
-        super().__init__(tokens, window)
-        self.tokens = tokens
-        self.window = window
-
-    def __str__(self) -> str:
-        return (
-            f"This model's maximum context length is {self.window} tokens. However, your messages "
-            f"resulted in {self.tokens} tokens. (context_length_exceeded)"
-        )
+_TOO_LONG = (
+    "This model's maximum context length is {window} tokens. However, your messages resulted in "
+    "{tokens} tokens. (context_length_exceeded)"
+)
+"""The error for a request longer than the window, in the words of OpenAI's API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +68,6 @@ class CaseModel(OfflineModel):
     _looked: Counter[str] = PrivateAttr(default_factory=Counter[str])
     _calls: Iterator[int] = PrivateAttr(default_factory=counting)
 
-    @property
-    def acts(self) -> Acts:
-        """The case."""
-        acts: Acts = self.case
-        return acts
-
     def model_post_init(self, context: Any) -> None:  # noqa: ANN401 (pydantic's)
         """Set the profile with its window, as real models have one."""
         super().model_post_init(context)
@@ -107,7 +87,7 @@ class CaseModel(OfflineModel):
         read = sum(tokens_of(one, count) for one in said)
         read += sum(count_json(schema, count) for schema in schemas)
         if read > self.window:
-            raise TooLongError(read, self.window)
+            raise ContextOverflowError(_TOO_LONG.format(window=self.window, tokens=read))
         names = frozenset(str(schema["function"]["name"]) for schema in schemas)
         answer = self._message(self._move(View(said, names)))
         wrote = tokens_of(said_in(answer), count)
@@ -117,7 +97,8 @@ class CaseModel(OfflineModel):
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
     def _move(self, view: View) -> Say | Use:
-        keeps, acts = self.competence.keeps_gist, self.acts
+        acts: Acts = self.case
+        keeps = self.competence.keeps_gist
         notes = acts.facts if keeps and isinstance(acts, Teaches) else ()
         if (noted := learned(view, notes)) is not None:
             return noted

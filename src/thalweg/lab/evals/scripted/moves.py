@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
-from thalweg.lab.evals.trace import TracedMessage
+from thalweg.lab.evals.trace import TracedCall, TracedMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,15 @@ class View:
         """The messages after the newest message of a user."""
         last = max((k for k, one in enumerate(self.messages) if one.role == "user"), default=-1)
         return self.messages[last + 1 :]
+
+    @cached_property
+    def calls(self) -> tuple[TracedCall, ...]:
+        """The tool calls after the newest message of a user."""
+        return tuple(call for one in self.since for call in one.calls)
+
+    def has_called(self, name: str) -> bool:
+        """Return whether a tool was called after the newest message of a user."""
+        return any(call.name == name for call in self.calls)
 
     def find(
         self, pattern: str | re.Pattern[str], roles: Sequence[str] = ()

@@ -46,11 +46,7 @@ def literal(view: View, words: str) -> Iterator[Use]:
 
 def was_tried(view: View, use: Use) -> bool:
     """Return whether a call was made since the user's last message."""
-    return any(
-        (call.name, call.arguments) == (use.tool, use.arguments)
-        for one in view.since
-        for call in one.calls
-    )
+    return any((call.name, call.arguments) == (use.tool, use.arguments) for call in view.calls)
 
 
 def _rarest(words: str) -> str:
@@ -78,9 +74,6 @@ def _reading(view: View, paths: list[str]) -> Iterator[Use]:
 def _is_over(view: View, use: Use) -> bool:
     """Return whether a page that was read is beyond the end of its file."""
     ids = {
-        call.id
-        for one in view.since
-        for call in one.calls
-        if (call.name, call.arguments) == (use.tool, use.arguments)
+        call.id for call in view.calls if (call.name, call.arguments) == (use.tool, use.arguments)
     }
     return any(one.answers in ids and _OVER.search(one.text[:500]) for one in view.since)

@@ -6,13 +6,19 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.runnables.config import RunnableConfig, set_config_context
+from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.errors import ConfigError
+from thalweg.lab.evals.base import Setting
 from thalweg.lab.evals.subjects.awaiting import awaited
 from thalweg.middleware.turn.effects import UNSEEN
 
+AnyMiddleware = AgentMiddleware[Any, Any, Any]
 STEPS = 2_000
 """Default limit of a graph's steps in one turn."""
 NO_SYNC = ("no synchronous function", "defined only the async version", "not support sync")
@@ -108,6 +114,17 @@ class GraphAgent:
     def close(self) -> None:
         """Release the graph's resources."""
         self.closing()
+
+
+def langchain_graph(setting: Setting, model: BaseChatModel, *middleware: AnyMiddleware) -> Any:  # noqa: ANN401 (a graph of any state)
+    """Create LangChain's agent with the tools and the instructions of a trial."""
+    return create_agent(
+        model,
+        list(setting.tools),
+        system_prompt=setting.system_prompt or None,
+        middleware=middleware,
+        checkpointer=InMemorySaver(),
+    )
 
 
 def _added(messages: Sequence[BaseMessage], given: Sequence[BaseMessage]) -> list[BaseMessage]:

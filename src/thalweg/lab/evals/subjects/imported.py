@@ -23,11 +23,8 @@ GIVEN = ("model", "tools", "system_prompt", "window", "trigger", "folder", "chec
 """Possible parameters of a function that creates a graph; it gets those in its signature."""
 _CONFIG = "config"
 """Parameter that LangGraph's server passes to such functions; empty here."""
-_AS_OFFERED: dict[str, Need] = {
-    "tools": "tools",
-    "system_prompt": "system_prompt",
-    "trigger": "trigger",
-}
+_SHOWN: tuple[Need, ...] = ("tools", "system_prompt", "trigger")
+"""Abilities that the parameters of the same names show."""
 OFFERS = "offers"
 """Attribute of a function with further abilities of its agents: `make.offers = ["files"]`."""
 
@@ -135,7 +132,7 @@ def _made_by(name: str, make: Callable[..., Any]) -> GraphFactory:
                 one.name, known, f"it can name {', '.join(GIVEN)}; give {one.name!r} a default"
             )
             raise ConfigError(name, problem, mend)
-    offers: set[Need] = {need for one, need in _AS_OFFERED.items() if one in wanted}
+    offers: set[Need] = {need for need in _SHOWN if need in wanted}
     return GraphFactory(name, make, frozenset(wanted), frozenset(offers | _said(name, make)))
 
 

@@ -10,7 +10,7 @@ from thalweg.lab.evals.base import Subject
 from thalweg.lab.evals.subjects.imported import imported
 from thalweg.lab.evals.subjects.ours import Middleware, Thalweg
 from thalweg.lab.evals.subjects.peers import DeepAgents, LangChain, Unmanaged
-from thalweg.lab.evals.subjects.served import is_address, served
+from thalweg.lab.evals.subjects.served import served
 
 SUBJECTS: dict[str, Callable[[], Subject]] = {
     "deepagents": DeepAgents,
@@ -41,8 +41,8 @@ def subject_named(name: str) -> Subject:
             problem = "the package deepagents is not installed"
             raise ConfigError("subject", problem, "pip install deepagents")
         return SUBJECTS[name]()
-    if is_address(name):
-        return served(name)
+    if (remote := served(name)) is not None:
+        return remote
     place, colon, attribute = name.rpartition(":")
     if colon and place and attribute:
         return imported(name)

@@ -1,23 +1,20 @@
 """Our own agents as subjects."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.agent.graph import create_deep_agent, create_small_agent, wants_small
-from thalweg.archive import Archive, open_archive
+from thalweg.archive import open_archive
 from thalweg.backends import FilesystemBackend
 from thalweg.engine import ContextPolicy
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import Cost
 from thalweg.lab.evals.base import Agent, Need, Setting
-from thalweg.lab.evals.subjects.graphs import GraphAgent, files_below
+from thalweg.lab.evals.subjects.graphs import GraphAgent, files_below, langchain_graph
 from thalweg.lab.evals.subjects.sizes import fitted, kept_share
 from thalweg.memory import Memory, MemoryStore, Scope, open_memory
 from thalweg.memory.facts.settings import MemorySettings
@@ -72,33 +69,17 @@ class Middleware:
     def begin(self, setting: Setting) -> Agent:
         """Create an agent."""
         parts = _Parts(setting)
-        middleware: list[AgentMiddleware[Any, Any, Any]] = [
-            ContextMiddleware(policy_of(setting), archive=parts.archive),
-            parts.memory_middleware(),
-        ]
-        graph = create_agent(
-            parts.model,
-            list(setting.tools),
-            system_prompt=setting.system_prompt or None,
-            middleware=middleware,
-            checkpointer=InMemorySaver(),
-        )
+        context = ContextMiddleware(policy_of(setting), archive=parts.archive)
+        graph = langchain_graph(setting, parts.model, context, parts.memory_middleware())
         return parts.agent(graph)
 
 
-@dataclass(slots=True)
 class _Parts:
     """Resources of our agent in the folder of its trial."""
 
-    setting: Setting
-    model: BaseChatModel = field(init=False)
-    files: Path = field(init=False)
-    archive: Archive = field(init=False)
-    memory: MemoryStore = field(init=False)
-
-    def __post_init__(self) -> None:
-        folder = self.setting.folder
-        self.model = fitted(self.setting)
+    def __init__(self, setting: Setting) -> None:
+        folder = setting.folder
+        self.model = fitted(setting)
         self.files = folder / "files"
         self.files.mkdir(parents=True, exist_ok=True)
         self.archive = open_archive(folder / "thalweg.db")
@@ -145,13 +126,8 @@ def policy_of(setting: Setting, cost: Cost = "balanced") -> ContextPolicy:
 
     Turns wait for their summaries: else results would depend on the speed of models.
     """
-    if setting.trigger is None:
-        return ContextPolicy(background=False, cost=cost, window=setting.window)
-    kind: Literal["fraction"] = "fraction"
-    return ContextPolicy(
-        background=False,
-        cost=cost,
-        window=setting.window,
-        trigger=(kind, setting.trigger),
-        keep=(kind, kept_share(setting)),
-    )
+    forced: dict[str, Any] = {}
+    if setting.trigger is not None:
+        forced["trigger"] = ("fraction", setting.trigger)
+        forced["keep"] = ("fraction", kept_share(setting))
+    return ContextPolicy(background=False, cost=cost, window=setting.window, **forced)

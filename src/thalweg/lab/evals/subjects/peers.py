@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.lab.evals.base import Agent, Need, Setting
-from thalweg.lab.evals.subjects.graphs import GraphAgent, files_below
+from thalweg.lab.evals.subjects.graphs import GraphAgent, files_below, langchain_graph
 from thalweg.lab.evals.subjects.sizes import fitted, kept_tokens, trigger_tokens
 
 MESSAGES = 20
@@ -24,13 +23,7 @@ class Unmanaged:
 
     def begin(self, setting: Setting) -> Agent:
         """Create an agent."""
-        graph = create_agent(
-            fitted(setting),
-            list(setting.tools),
-            system_prompt=setting.system_prompt or None,
-            checkpointer=InMemorySaver(),
-        )
-        return GraphAgent(graph)
+        return GraphAgent(langchain_graph(setting, fitted(setting)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +41,7 @@ class LangChain:
             trigger=("tokens", trigger_tokens(setting)),
             keep=("tokens", kept_tokens(setting)) if is_forced else ("messages", MESSAGES),
         )
-        graph = create_agent(
-            model,
-            list(setting.tools),
-            system_prompt=setting.system_prompt or None,
-            middleware=[summarization],
-            checkpointer=InMemorySaver(),
-        )
-        return GraphAgent(graph)
+        return GraphAgent(langchain_graph(setting, model, summarization))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-from langchain.agents import create_agent
-from langgraph.checkpoint.memory import InMemorySaver
-
 from thalweg.errors import ConfigError
 from thalweg.lab.evals.base import Agent, Need, Setting
-from thalweg.lab.evals.subjects.graphs import GraphAgent
+from thalweg.lab.evals.subjects.graphs import GraphAgent, langchain_graph
 from thalweg.server.models import model_by_name
 from thalweg.server.settings import Settings
 
@@ -34,34 +31,23 @@ class RemoteSubject:
 
     def begin(self, setting: Setting) -> Agent:
         """Create an agent. The trial's model is not used: the server has its own."""
-        graph = create_agent(
-            model_by_name(f"openai:{self.model}@{self.url}", Settings()),
-            list(setting.tools),
-            system_prompt=setting.system_prompt or None,
-            checkpointer=InMemorySaver(),
-        )
-        return GraphAgent(graph)
+        model = model_by_name(f"openai:{self.model}@{self.url}", Settings())
+        return GraphAgent(langchain_graph(setting, model))
 
 
-def is_address(name: str) -> bool:
-    """Return whether a subject's name is a URL.
-
-    Example:
-        >>> is_address("clerk@http://127.0.0.1:8000/v1"), is_address("agents.clerk:make")
-        (True, False)
-    """
-    return _ADDRESS.fullmatch(name) is not None
-
-
-def served(name: str) -> RemoteSubject:
-    """Return the subject for `http://host/v1` or `NAME@http://host/v1`.
+def served(name: str) -> RemoteSubject | None:
+    """Return the subject for `http://host/v1` or `NAME@http://host/v1`; `None` for another name.
 
     Raises:
         ConfigError: The name has no model, and the server lists none.
+
+    Example:
+        >>> served("clerk@http://127.0.0.1:8000/v1").model, served("agents.clerk:make")
+        ('clerk', None)
     """
     found = _ADDRESS.fullmatch(name)
     if found is None:
-        raise ConfigError(name, "this is no URL", "write NAME@http://host/v1")
+        return None
     url = found[2].rstrip("/")
     return RemoteSubject(name, found[1] or _first_model(name, url), url)
 

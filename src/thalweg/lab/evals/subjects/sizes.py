@@ -5,9 +5,8 @@ from langchain_core.language_models import BaseChatModel
 from thalweg.lab.evals.base import Setting
 from thalweg.server.models.making import limit
 
-TRIGGER, KEEP = 0.85, 0.1
-"""Shares of the window: the trigger in a peer's documentation, and what it then keeps, for
-subjects without a trigger of their own."""
+TRIGGER = 0.85
+"""Share of the window: the trigger in a peer's documentation, for subjects without one."""
 KEPT = 0.2
 """Default share of a forced trigger that is kept verbatim. With the prompt and the tools of a deep
 agent, twice as much would fill a trigger of a tenth of 64,000 tokens: a compaction would happen
@@ -35,7 +34,5 @@ def kept_share(setting: Setting) -> float:
 
 
 def kept_tokens(setting: Setting) -> int:
-    """Return the tokens that a compaction keeps verbatim."""
-    if setting.trigger is None and setting.keep is None:
-        return int(KEEP * setting.window)
+    """Return the tokens that a forced compaction keeps verbatim."""
     return int(kept_share(setting) * setting.window)

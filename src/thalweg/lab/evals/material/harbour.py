@@ -1,28 +1,25 @@
 """Shared parts of cases in a harbour office: ships, codes, and how they are mentioned."""
 
+import re
 from dataclasses import dataclass
 from random import Random
 
 from langchain_core.tools import BaseTool, StructuredTool
 
+from thalweg.engine.data_files import read_table
+from thalweg.lab.evals.scripted.moves import Look, Move, Say, View
+
 PLAY = "play_message"
 SYSTEM = "You are a clerk in a harbour office. Answer in one short sentence."
 UNKNOWN = "I do not know it."
-_SHIPS = "Aurora Boreas Calypso Demeter Electra Fortuna Galatea Halcyon Iris Juno".split()
-_TALK = (
-    "the swell outside the breakwater is higher than forecast",
-    "two of the fenders on the north quay want replacing",
-    "the cook asks for fresh bread and forty kilos of potatoes",
-    "the pilot boat was seen near the outer buoy at dawn",
-    "the crane driver prefers to start with the small crates",
-    "a letter for the second mate lies in the office drawer",
-    "the ropes were dried and stowed in the left shed",
-    "the harbour cat has had its kittens behind the ledger shelf",
-    "somebody left a lantern burning on the jetty last night",
-    "the customs officer will be late because of the ferry",
-    "the blue paint for the hull has not come yet",
-    "the anchor chain was greased and counted twice",
+TEXTS = read_table(__package__, "harbour.toml")
+
+_QUESTIONS = (
+    (r"What is the (docking code of the \w+)\?", "{} is ", r"([A-Z]{2}-\d{4})"),
+    (r"Which berth number did you choose for the (\w+)\?", "The {} lies at berth ", r"(\d{4})"),
+    (r"(\w+号的靠泊密码)是什么", "{}是", r"(?!什么)(\w+)"),
 )
+"""The question; the words of the statement; the pattern of the answer after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +49,13 @@ def facts(dice: Random, number: int) -> list[DockingCode]:
     """Draw facts about different ships."""
     return [
         DockingCode(ship, f"{''.join(dice.sample('HKQVXZ', 2))}-{dice.randrange(1000, 10_000)}")
-        for ship in dice.sample(_SHIPS, number)
+        for ship in dice.sample(TEXTS["ships"], number)
     ]
 
 
 def chatter(dice: Random, sentence: str) -> str:
     """Return a long letter with a sentence in its middle."""
-    before, after = dice.sample(_TALK, 8), dice.sample(_TALK, 8)
+    before, after = dice.sample(TEXTS["talk"], 8), dice.sample(TEXTS["talk"], 8)
     return "; ".join([*before, sentence, *after]) + "."
 
 
@@ -71,3 +68,13 @@ def answering_machine(message: str) -> BaseTool:
         return left.pop() if left else "There are no new messages."
 
     return StructuredTool.from_function(play_message)
+
+
+def recollect(view: View) -> Move | None:
+    """Answer a question from the context, or search for the answer; `None` for another request."""
+    for question, words, sought in _QUESTIONS:
+        if asked := re.search(question, view.asked):
+            said = words.format(asked[1])
+            found = view.find(re.escape(said) + sought)
+            return Say(f"It is {found[1]}.") if found else Look(said.strip(), Say(UNKNOWN))
+    return None

@@ -1,10 +1,15 @@
-"""Whole numbers and ranges as people type them."""
+"""Values of options as people type them: names, numbers, ranges."""
 
 import re
+from collections.abc import Iterable
+from typing import TypeVar
 
 import typer
 
+from thalweg.engine.sections import choices
 from thalweg.errors import ConfigError
+
+Name = TypeVar("Name", bound=str)
 
 MOST = 2**31 - 1
 """No turn, position or window is beyond it; databases and clocks fail over larger numbers."""
@@ -39,3 +44,33 @@ def as_range(option: str, text: str) -> tuple[int, int] | None:
     if (found := _RANGE.fullmatch(text.strip())) is None:
         raise ConfigError(option, f"{text!r} is no range", "write it as 3-7")
     return int(found[1]), int(found[2])
+
+
+def listed(values: Iterable[str]) -> tuple[str, ...]:
+    """Read names that are repeated, or separated by commas.
+
+    Example:
+        >>> listed(["a, b", "a"])
+        ('a', 'b')
+    """
+    named = (name.strip() for value in values for name in value.split(","))
+    return tuple(dict.fromkeys(name for name in named if name))
+
+
+def one_of(option: str, text: str, known: tuple[Name, ...], what: str = "") -> Name:
+    """Read one of some names.
+
+    Args:
+        option: The option, for the error.
+        text: What was typed.
+        known: The names.
+        what: What they are names of, for the error.
+
+    Raises:
+        ConfigError: There is no such name.
+    """
+    found = next((name for name in known if name == text), None)
+    if found is None:
+        problem = f"there is no {what} {text!r}" if what else f"there is no {text!r}"
+        raise ConfigError(option, problem, choices(text, known))
+    return found
