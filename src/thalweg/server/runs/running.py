@@ -266,14 +266,14 @@ class ProcessRuns:
     async def _attempt(self, key: RunKey) -> None:
         """Perform a run to its end, unless it has ended or another process performs it."""
         claim = await self._journal.claim(key)
-        run = None if claim is None else claim.run or await self._journal.get(key)
-        if claim is None or run is None:
+        if claim is None:
             return
         try:
-            if claim.attempt - run.handed > self._most_attempts:
-                await self._end(claim, _poison(claim.attempt - run.handed - 1))
+            attempts = claim.attempt - claim.run.handed
+            if attempts > self._most_attempts:
+                await self._end(claim, _poison(attempts - 1))
             else:
-                await self._go_on(claim, run)
+                await self._go_on(claim)
         except ClaimLostError:
             now = await self._journal.get(key)
             if now is not None and now.status == "running" and now.attempt == claim.attempt:
@@ -281,10 +281,10 @@ class ProcessRuns:
                 raise StorageError(key.run, problem, "it is retried") from None
             _log.info("run %s is performed by another process now", key.run)
 
-    async def _go_on(self, claim: Claim, run: RunRecord) -> None:
+    async def _go_on(self, claim: Claim) -> None:
         emit = Emit(self._journal, claim)
         try:
-            outcome = await self._outcome(claim, run, emit)
+            outcome = await self._outcome(claim, emit)
             await emit.drain()
             await self._end(claim, outcome)
         except asyncio.CancelledError:
@@ -293,7 +293,8 @@ class ProcessRuns:
         finally:
             await emit.close()
 
-    async def _outcome(self, claim: Claim, run: RunRecord, emit: Emit) -> RunOutcome:
+    async def _outcome(self, claim: Claim, emit: Emit) -> RunOutcome:
+        run = claim.run
         performing = asyncio.create_task(self._performed(run, emit), name=f"run-{run.key.run}")
         watching = asyncio.create_task(self._journal.called_off(claim))
         try:
