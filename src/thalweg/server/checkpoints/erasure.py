@@ -26,12 +26,10 @@ class Erasure:
 
     Args:
         home: The folder of its SQLite files; `None` if everything is in PostgreSQL.
-        most_bytes: Size above which a file is not rewritten.
     """
 
-    def __init__(self, home: Path | None, *, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, home: Path | None) -> None:
         self._home = home
-        self._most_bytes = most_bytes
         self._turn = asyncio.Lock()
 
     async def erase(self) -> tuple[str, ...]:
@@ -46,7 +44,7 @@ class Erasure:
             return (*await asyncio.to_thread(self._erase, self._home), _COPIES)
 
     def _erase(self, home: Path) -> Sequence[str]:
-        said = [erase_file(home / name, self._most_bytes) for name in _DATABASES]
+        said = [erase_file(home / name) for name in _DATABASES]
         if (home / "jobs.db").exists():
             said.append("jobs.db: ids of threads and runs, of an older Thalweg; delete the file")
         return [one for one in said if one]
