@@ -27,7 +27,7 @@ class Rows(Protocol):
 
     def row(self, statement: str, values: Sequence[Value | None] = (), /) -> Any:  # noqa: ANN401 (a row is read where it is asked for)
         """Run a statement and return its first row, or `None`."""
-        ...
+        return next(self.rows(statement, values), None)
 
     def rows_by(
         self, statement: str, values: Sequence[Value], /, given: Sequence[Value] = ()
@@ -51,7 +51,7 @@ class Rows(Protocol):
 
     def insert(self, table: str, rows: Sequence[Sequence[Value]], /) -> None:
         """Add rows, a value for every column, to a table that has none of them."""
-        ...
+        self._add(table, rows)
 
     def put(
         self,
@@ -69,6 +69,11 @@ class Rows(Protocol):
             rest: The other columns.
             rows: A value for every column.
         """
+        changes = ", ".join(f"{column} = excluded.{column}" for column in rest)
+        self._add(table, rows, f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}")
+
+    def _add(self, table: str, rows: Sequence[Sequence[Value]], conflict: str = "") -> None:
+        """Run an `INSERT` of rows, any of which may be missing, that ends in `conflict`."""
         ...
 
 

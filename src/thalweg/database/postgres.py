@@ -24,7 +24,7 @@ def as_owner(owner: str) -> str:
     return f" SET LOCAL thalweg.owner = E'\\\\x{encode(owner).hex()}'"
 
 
-class PostgresRows:
+class PostgresRows(Rows):
     """A transaction on a PostgreSQL database. See `Rows`."""
 
     for_update = " FOR UPDATE"
@@ -35,10 +35,6 @@ class PostgresRows:
     def rows(self, statement: str, values: Sequence[Value | None] = ()) -> Iterator[Any]:
         """See `Rows.rows`."""
         return iter(self._connection.execute(marked(statement), values, binary=True))
-
-    def row(self, statement: str, values: Sequence[Value | None] = ()) -> Any:  # noqa: ANN401 (as in `Rows`)
-        """See `Rows.row`."""
-        return self._connection.execute(marked(statement), values, binary=True).fetchone()
 
     def rows_by(
         self, statement: str, values: Sequence[Value], given: Sequence[Value] = ()
@@ -56,26 +52,12 @@ class PostgresRows:
         with self._connection.cursor() as cursor:
             cursor.executemany(marked(statement), values)
 
-    def insert(self, table: str, rows: Sequence[Sequence[Value]]) -> None:
-        """See `Rows.insert`. Where rows are secured, they cannot be copied in."""
+    def _add(self, table: str, rows: Sequence[Sequence[Value]], conflict: str = "") -> None:
+        """See `Rows`. Where rows are secured, they cannot be copied in."""
         if rows:
             columns = ", ".join(f"%b::{_ARRAYS[type(value)]}" for value in rows[0])
             values = [list(column) for column in zip(*rows, strict=True)]
-            statement = f"INSERT INTO {table} SELECT * FROM unnest({columns})"  # noqa: S608 (ours)
-            self._connection.execute(statement.encode(), values)
-
-    def put(
-        self, table: str, key: Sequence[str], rest: Sequence[str], rows: Sequence[Sequence[Value]]
-    ) -> None:
-        """See `Rows.put`."""
-        if rows:
-            columns = ", ".join(f"%b::{_ARRAYS[type(value)]}" for value in rows[0])
-            changes = ", ".join(f"{column} = excluded.{column}" for column in rest)
-            statement = (
-                f"INSERT INTO {table} SELECT * FROM unnest({columns})"  # noqa: S608 (ours)
-                f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}"
-            )
-            values = [list(column) for column in zip(*rows, strict=True)]
+            statement = f"INSERT INTO {table} SELECT * FROM unnest({columns}){conflict}"  # noqa: S608 (ours)
             self._connection.execute(statement.encode(), values)
 
 

@@ -6,11 +6,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from thalweg.database.base import OTHER_TABLES, RESTART
-from thalweg.database.migrations.postgres import (
-    bring_up_to_date,
-    is_up_to_date,
-    refuse_newer_formats,
-)
+from thalweg.database.migrations.postgres import bring_up_to_date
 from thalweg.errors import ConfigError, StorageError
 
 
@@ -84,9 +80,7 @@ def prepare(url: str, place: str, timeout_s: float) -> None:
     """
     with connect(url, place, timeout_s) as connection:
         try:
-            if not is_up_to_date(connection, place):
-                bring_up_to_date(lambda: connect(url, place, timeout_s), place)
-            refuse_newer_formats(connection, place)
+            bring_up_to_date(connection, place)
         except psycopg.Error as error:
             raise as_storage_error(place, error) from error
 

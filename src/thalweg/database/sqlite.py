@@ -17,7 +17,7 @@ _AT_ONCE = 500
 """Values that one statement takes."""
 
 
-class SqliteRows:
+class SqliteRows(Rows):
     """A transaction on a SQLite file: it has the file to itself once it writes. See `Rows`."""
 
     for_update = ""
@@ -28,10 +28,6 @@ class SqliteRows:
     def rows(self, statement: str, values: Sequence[Value | None] = ()) -> Iterator[Any]:
         """See `Rows.rows`."""
         return self._connection.execute(statement, values)
-
-    def row(self, statement: str, values: Sequence[Value | None] = ()) -> Any:  # noqa: ANN401 (as in `Rows`)
-        """See `Rows.row`."""
-        return self._connection.execute(statement, values).fetchone()
 
     def rows_by(
         self, statement: str, values: Sequence[Value], given: Sequence[Value] = ()
@@ -49,24 +45,11 @@ class SqliteRows:
         """See `Rows.run_each`."""
         self._connection.executemany(statement, values)
 
-    def insert(self, table: str, rows: Sequence[Sequence[Value]]) -> None:
-        """See `Rows.insert`."""
+    def _add(self, table: str, rows: Sequence[Sequence[Value]], conflict: str = "") -> None:
         if rows:
             marks = ", ".join("?" * len(rows[0]))
-            self._connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608 (ours)
-
-    def put(
-        self, table: str, key: Sequence[str], rest: Sequence[str], rows: Sequence[Sequence[Value]]
-    ) -> None:
-        """See `Rows.put`."""
-        if rows:
-            marks = ", ".join("?" * len(rows[0]))
-            changes = ", ".join(f"{column} = excluded.{column}" for column in rest)
-            self._connection.executemany(
-                f"INSERT INTO {table} VALUES ({marks})"  # noqa: S608 (ours)
-                f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}",
-                rows,
-            )
+            statement = f"INSERT INTO {table} VALUES ({marks}){conflict}"  # noqa: S608 (ours)
+            self._connection.executemany(statement, rows)
 
 
 class SqliteDatabase(Generic[R]):

@@ -9,7 +9,7 @@ from typing import Literal
 
 from thalweg.database.base import OTHER_TABLES, RESTART
 from thalweg.database.migrations.schema import Component
-from thalweg.database.migrations.sqlite import bring_up_to_date, has_table, refuse_newer
+from thalweg.database.migrations.sqlite import bring_up_to_date, has_table, refuse_newer_file
 from thalweg.database.private_files import make_private_file
 from thalweg.errors import ConfigError, StorageError
 
@@ -77,7 +77,7 @@ def _connected(
         path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
     )
     try:
-        refuse_newer(connection, path)
+        refuse_newer_file(connection, path)
         if not is_shared:
             _refuse_foreign(connection, path)
         _configure(connection, busy_timeout_s, page_bytes)
@@ -134,7 +134,7 @@ def _opened_to_read(path: str, busy_timeout_s: float) -> sqlite3.Connection:
     )
     try:
         connection.execute("PRAGMA query_only = ON")
-        refuse_newer(connection, path)
+        refuse_newer_file(connection, path)
     except BaseException:
         connection.close()
         raise
