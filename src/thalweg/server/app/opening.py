@@ -250,8 +250,7 @@ class App:
             agents=agents,
             any_model=self._any_model,
         )
-        await runs.open()
-        stack.push_async_callback(runs.close)
+        await stack.enter_async_context(runs)
         if self._is_eager:
             agents.get_ready(settings)
 

@@ -50,7 +50,7 @@ class Journal(Tables):
     async def _disconnect(self) -> None:
         """Stop listening and release connections."""
 
-    async def open(self) -> Self:
+    async def __aenter__(self) -> Self:
         """Make the tables where they are missing, and begin to listen."""
         await self._connect()
         self._looker = asyncio.create_task(self._look_on(), name="thalweg-journal-reader")
@@ -143,7 +143,7 @@ class Journal(Tables):
                 del self._awaited[claim]
                 self._unname(claim.key)
 
-    async def close(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Release all connections."""
         await self._commits.close()
         if self._looker is not None:

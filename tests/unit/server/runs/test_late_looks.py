@@ -36,21 +36,20 @@ def test_a_look_from_before_a_claim_does_not_call_it_off(tmp_path: Path) -> None
             pass
 
     async def scene() -> None:
-        journal = await LateJournal(tmp_path / "runs.db").open()
-        await journal.create(KEY, "{}")
-        following = asyncio.create_task(follow(journal))
-        await journal.asked.wait()
-        claim = await journal.claim(KEY)
-        assert claim is not None
-        watching = asyncio.create_task(journal.called_off(claim))
-        await asyncio.sleep(0)
-        journal.let.set()
-        await journal.read(KEY)  # the looker has its answer by then
-        await asyncio.sleep(0.05)
-        assert not watching.done()
-        await journal.finish(claim, "completed", [])
-        await following
-        watching.cancel()
-        await journal.close()
+        async with LateJournal(tmp_path / "runs.db") as journal:
+            await journal.create(KEY, "{}")
+            following = asyncio.create_task(follow(journal))
+            await journal.asked.wait()
+            claim = await journal.claim(KEY)
+            assert claim is not None
+            watching = asyncio.create_task(journal.called_off(claim))
+            await asyncio.sleep(0)
+            journal.let.set()
+            await journal.read(KEY)  # the looker has its answer by then
+            await asyncio.sleep(0.05)
+            assert not watching.done()
+            await journal.finish(claim, "completed", [])
+            await following
+            watching.cancel()
 
     asyncio.run(scene())

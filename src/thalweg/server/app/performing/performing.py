@@ -21,7 +21,6 @@ from thalweg.server.api.events import (
     MessageCompleted,
     MessageDelta,
     RunCompleted,
-    RunFailed,
     RunInterrupted,
     RunResumed,
     RunStarted,
@@ -122,9 +121,8 @@ class Performer:
         except Exception as error:  # noqa: BLE001 (the run's edge: a model or a tool may raise anything)
             _log_failure(run, error)
             await telling.tell(*translator.end())
-            problem = problem_of(error, new.model or settings.default_model or "")
-            data = RunFailed(problem=problem).model_dump_json()
-            return RunOutcome("failed", data, problem.model_dump_json())
+            model = new.model or settings.default_model or ""
+            return RunOutcome.failed(problem_of(error, model))
 
     async def _lines(self, run: RunRecord) -> Sequence[Line]:
         lines: list[Line] = []
