@@ -1,9 +1,10 @@
 """A database, whichever it is: transactions on tables, a secret and text in them, its driver."""
 
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from thalweg.errors import ConfigError
 
@@ -80,7 +81,7 @@ class Rows(Protocol):
 R_co = TypeVar("R_co", bound=Rows, covariant=True)
 
 
-class Database(Protocol[R_co]):
+class Database(ABC, Generic[R_co]):
     """A database in which every row belongs to an owner. Calls block.
 
     Raises (all transactions):
@@ -90,21 +91,27 @@ class Database(Protocol[R_co]):
 
     place: str
     """Where it is, in words for people: without a password."""
+    begin_read: str
+    begin_write: str
 
     def reading(self, owner: str | None) -> AbstractContextManager[R_co]:
         """Begin a transaction that sees one state of an owner's rows throughout.
 
         Without an owner, only what is no owner's is to be seen, as the queue of jobs.
         """
-        ...
+        return self._transaction(self.begin_read, owner)
 
     def writing(self, owner: str | None) -> AbstractContextManager[R_co]:
         """Begin a transaction that is durable when its block ends, or leaves no trace."""
-        ...
+        return self._transaction(self.begin_write, owner)
 
+    @abstractmethod
+    def _transaction(self, begin: str, owner: str | None) -> AbstractContextManager[R_co]:
+        """Begin a transaction by a statement, and commit it or roll it back."""
+
+    @abstractmethod
     def close(self) -> None:
         """Release connections. Closing twice is fine."""
-        ...
 
 
 def read_secret(

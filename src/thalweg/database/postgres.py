@@ -1,12 +1,12 @@
 """A PostgreSQL database, for any number of processes on any machines."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Generic, TypeVar
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import psycopg
 
-from thalweg.database.base import Rows, Value, encode
+from thalweg.database.base import Database, Rows, Value, encode
 from thalweg.database.postgres_connections import PostgresConnections
 from thalweg.database.postgres_server import prepare
 from thalweg.errors import ThalwegError
@@ -69,7 +69,7 @@ def marked(statement: str) -> bytes:
     return statement.replace("?", "%s").encode()
 
 
-class PostgresDatabase(Generic[R]):
+class PostgresDatabase(Database[R]):
     """A database with the tables of all components. See `Database`; row-level security holds, too.
 
     Made for PostgreSQL 12 and later. Threads of a process share some connections. Who writes
@@ -101,21 +101,14 @@ class PostgresDatabase(Generic[R]):
         self._as_owner = as_owner
         self._connections = PostgresConnections(url, busy_timeout_s, closed)
         self.place = self._connections.place
-        self._begin_write = (
+        self.begin_read = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;{_BY_INDEX}"
+        self.begin_write = (
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
             f" SET LOCAL lock_timeout = {max(1, round(busy_timeout_s * 1_000))};{_BY_INDEX}"
             # A machine that vanishes in the middle lets go of its rows.
             " SET LOCAL idle_in_transaction_session_timeout = '5min';"
         )
         prepare(url, self.place, busy_timeout_s)
-
-    def reading(self, owner: str | None) -> AbstractContextManager[R]:
-        """See `Database.reading`."""
-        return self._transaction(_BEGIN_READ, owner)
-
-    def writing(self, owner: str | None) -> AbstractContextManager[R]:
-        """See `Database.writing`."""
-        return self._transaction(self._begin_write, owner)
 
     @contextmanager
     def _transaction(self, begin: str, owner: str | None) -> Iterator[R]:
@@ -130,4 +123,3 @@ class PostgresDatabase(Generic[R]):
 
 # Every lookup has an index; a table that was not analyzed yet may seem too small to use it.
 _BY_INDEX = " SET LOCAL enable_seqscan = off; SET LOCAL jit = off;"
-_BEGIN_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;{_BY_INDEX}"

@@ -2,12 +2,12 @@
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from os import PathLike, fspath
 from threading import RLock
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from thalweg.database.base import Rows, Value
+from thalweg.database.base import Database, Rows, Value
 from thalweg.database.migrations.schema import Component
 from thalweg.database.sqlite_files import PAGE_BYTES, as_storage_error, connect, is_read_only
 from thalweg.errors import ThalwegError
@@ -52,7 +52,7 @@ class SqliteRows(Rows):
             self._connection.executemany(statement, rows)
 
 
-class SqliteDatabase(Generic[R]):
+class SqliteDatabase(Database[R]):
     """A SQLite file with the tables of a component. See `Database`; statements keep owners apart.
 
     One connection, used by one thread of the process at a time; other processes wait for each
@@ -71,6 +71,9 @@ class SqliteDatabase(Generic[R]):
         ConfigError: See `sqlite_files.connect`.
         StorageError: Another process holds the file.
     """
+
+    begin_read = "BEGIN"
+    begin_write = "BEGIN IMMEDIATE"
 
     def __init__(
         self,
@@ -92,16 +95,6 @@ class SqliteDatabase(Generic[R]):
         )
         self.is_read_only = is_read_only(self._connection)
 
-    def reading(self, owner: str | None) -> AbstractContextManager[R]:
-        """See `Database.reading`."""
-        del owner
-        return self._transaction("BEGIN")
-
-    def writing(self, owner: str | None) -> AbstractContextManager[R]:
-        """See `Database.writing`."""
-        del owner
-        return self._transaction("BEGIN IMMEDIATE")
-
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
         """Use the connection outside of a transaction, alone."""
@@ -114,7 +107,8 @@ class SqliteDatabase(Generic[R]):
                 raise as_storage_error(self.place, error) from error
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[R]:
+    def _transaction(self, begin: str, owner: str | None) -> Iterator[R]:
+        del owner
         with self.connection() as connection:
             connection.execute(begin)
             try:

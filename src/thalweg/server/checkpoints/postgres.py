@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from copy import copy
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -62,6 +63,7 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
         super().__init__(pool)
         self._pool = pool
         self._prefix = f"{tag}:"
+        self.open_cursor: AsyncCursor[DictRow] | None = None
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Delete checkpoints of threads, except for the strategy `keep_latest`.
@@ -77,7 +79,8 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
     async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
         """Store all writes, in order, in one transaction, or none of them."""
         async with self._cursor() as cursor:
-            within = _InTransaction(self, cursor)
+            within = copy(self)
+            within.open_cursor = cursor
             for write in batch:
                 await write.aapply(within)
 
@@ -88,6 +91,9 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
         Setting the owner is sent to the server together with the first statement.
         """
         del pipeline
+        if self.open_cursor is not None:
+            yield self.open_cursor
+            return
         async with (
             self._pool.connection() as connection,
             connection.pipeline(),
@@ -97,19 +103,6 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
             prefix = "SELECT set_config('thalweg.checkpoint_prefix', %s, true)"
             await connection.execute(prefix, (self._prefix,))
             yield cursor
-
-
-class _InTransaction(AsyncPostgresSaver):
-    """The same checkpointer, within an open transaction."""
-
-    def __init__(self, saver: OwnedCheckpoints, cursor: AsyncCursor[DictRow]) -> None:
-        super().__init__(saver.conn, serde=saver.serde)
-        self._open_cursor = cursor
-
-    @asynccontextmanager
-    async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
-        del pipeline
-        yield self._open_cursor
 
 
 @asynccontextmanager

@@ -138,10 +138,7 @@ class ThreadFiles:
             raise UploadRefusedError(name, problem, mend)
 
     def _turn(self, thread: str) -> asyncio.Lock:
-        lock = self._turns.get(thread)
-        if lock is None:
-            lock = self._turns[thread] = asyncio.Lock()
-        return lock
+        return self._turns.setdefault(thread, asyncio.Lock())
 
     async def uploads(self, thread: str) -> tuple[Upload, ...]:
         """List what was sent to a thread, by name; also what its agent has changed or put there."""
