@@ -4,14 +4,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from thalweg.archive import ThreadKey, open_archive
-from thalweg.archive.paths import home as usual_home
 from thalweg.database.private_files import is_open_to_others, make_private_folder
 from thalweg.errors import ConfigError, ThalwegError
 from thalweg.memory import Scope, open_memory
@@ -33,12 +31,12 @@ from thalweg.server.app.threads import TenantThreads
 from thalweg.server.app.usage import TenantUsage
 from thalweg.server.checkpoints.erasure import Erasure
 from thalweg.server.liveness.opening import presence_at
+from thalweg.server.models.making import folder_of
 from thalweg.server.runs.base import RunRecord
 from thalweg.server.runs.opening import open_journal
 from thalweg.server.runs.running import ProcessRuns, RunOutcome
 from thalweg.server.settings.parts import is_owner
 from thalweg.server.settings.reloading import SettingsFile
-from thalweg.server.settings.sections.storage import StorageSettings
 from thalweg.server.settings.whole import Settings
 from thalweg.server.uploads.converting import Converter
 from thalweg.server.uploads.places import open_places
@@ -54,32 +52,6 @@ NOBODY = "thalweg-health"
 """An owner that no caller is, and a thread that there is not."""
 
 _log = logging.getLogger("thalweg.server.app")
-
-
-@dataclass(frozen=True, slots=True)
-class Addresses:
-    """Where each part is kept: files below a folder, or one PostgreSQL database."""
-
-    home: Path
-    url: str | None
-    files: str
-
-    @classmethod
-    def of(cls, storage: StorageSettings, home: str | PathLike[str] | None) -> "Addresses":
-        """Return the addresses; `home` precedes the settings', which precede THALWEG_HOME's."""
-        is_said = "home" in storage.model_fields_set
-        named = home if home is not None else storage.home if is_said else usual_home()
-        return cls(Path(named), storage.address, storage.files)
-
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        """The folders of this application's own files."""
-        files = () if self.files == "database" else (Path(self.files),)
-        return (self.home, *files)
-
-    def at(self, file: str) -> str:
-        """Return the address of a part whose file this is if there is no database server."""
-        return self.url or str(self.home / file)
 
 
 class App:
@@ -104,7 +76,9 @@ class App:
         self._source = source
         self._any_model = any_model
         self._is_eager = is_eager
-        self._addresses = Addresses.of(self.settings.storage, home)
+        self.home = folder_of(self.settings) if home is None else Path(home)
+        """The folder of its own files."""
+        self._storage = self.settings.storage
         self._stack = AsyncExitStack()
         self._parts: AppParts | None = None
         self._watchers: list[Tell] = []
@@ -116,11 +90,6 @@ class App:
             return self._source
         self._source.reload_if_changed()
         return self._source.current
-
-    @property
-    def home(self) -> Path:
-        """The folder of its own files."""
-        return self._addresses.home
 
     @property
     def is_open(self) -> bool:
@@ -212,29 +181,30 @@ class App:
         from thalweg.server.app.learning import learning  # noqa: PLC0415 (LangChain: seconds)
         from thalweg.server.checkpoints.owners import open_checkpoints  # noqa: PLC0415 (LangGraph: seconds)
 
-        stack, at = self._stack, self._addresses
+        stack, home, url = self._stack, self.home, self._storage.address
         settings = self.settings
         await asyncio.to_thread(check_sandbox, settings.sandbox)
-        await asyncio.to_thread(make_private_folder, at.home)
-        if is_open_to_others(at.home):
-            _log.warning("other users of this machine can read %s: chmod -R go= it", at.home)
-        archive = await asyncio.to_thread(open_archive, at.at("thalweg.db"))
+        await asyncio.to_thread(make_private_folder, home)
+        if is_open_to_others(home):
+            _log.warning("other users of this machine can read %s: chmod -R go= it", home)
+        thalweg_at, runs_at = (url or str(home / file) for file in ("thalweg.db", "runs.db"))
+        archive = await asyncio.to_thread(open_archive, thalweg_at)
         stack.callback(archive.close)
-        memories = await asyncio.to_thread(open_memory, at.at("thalweg.db"))
+        memories = await asyncio.to_thread(open_memory, thalweg_at)
         stack.callback(memories.close)
-        attach_document(memories, _memory_settings(settings, at.home))
-        registry = await asyncio.to_thread(open_registry, at.at("thalweg.db"))
+        attach_document(memories, _memory_settings(settings, home))
+        registry = await asyncio.to_thread(open_registry, thalweg_at)
         stack.callback(registry.close)
-        places = await asyncio.to_thread(
-            lambda: open_places(url=at.url, home=at.home, files=at.files)
-        )
+        files = self._storage.files
+        places = await asyncio.to_thread(lambda: open_places(url=url, home=home, files=files))
         stack.callback(places.close)
-        checkpoints = await stack.enter_async_context(open_checkpoints(at.at("runs.db")))
-        journal = await stack.enter_async_context(open_journal(at.at("runs.db")))
+        checkpoints = await stack.enter_async_context(open_checkpoints(runs_at))
+        journal = await stack.enter_async_context(open_journal(runs_at))
         await stack.enter_async_context(learning(self._current, memories, registry, self._tell))
-        agents = _LazyAgents(lambda: _agents_class()(archive, memories, places, at.folders))
+        hidden = (home,) if files == "database" else (home, Path(files))
+        agents = _LazyAgents(lambda: _agents_class()(archive, memories, places, hidden))
         stack.push_async_callback(agents.close)
-        runs = ProcessRuns(journal, presence_at(at.at("runs.db")), self._perform)
+        runs = ProcessRuns(journal, presence_at(runs_at), self._perform)
         self._parts = AppParts(
             settings=self._current,
             archive=archive,
@@ -244,7 +214,7 @@ class App:
             registry=registry,
             journal=journal,
             runs=runs,
-            erasure=Erasure(at.home if at.url is None else None),
+            erasure=Erasure(home if url is None else None),
             places=places,
             converter=Converter(_upload_policy(settings)),
             agents=agents,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads import Taken, turns
-from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.archive.threads.savings import saved_so_far
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.errors import NoSuchThreadError
@@ -84,12 +83,9 @@ class TenantUsage:
         )
 
     def _charges(self, threads: Iterable[str]) -> Iterator[CallCost]:
+        prices = Prices(self._parts.settings().summarization)
         for name in threads:
-            yield from charges_of(
-                self._parts.archive,
-                ThreadKey(self._owner, name),
-                Prices(self._parts.settings().summarization),
-            )
+            yield from charges_of(self._parts.archive, ThreadKey(self._owner, name), prices)
 
     def _learned(self, thread: str | None = None) -> Iterator[CallCost]:
         prices = Prices(self._parts.settings().summarization)
@@ -117,8 +113,7 @@ def charges_of(archive: Archive, key: ThreadKey, prices: Prices) -> Iterator[Cal
             spent = spent_by(one.usage, model)
             caller = _subagent(one) if inside else AGENT
             yield CallCost(thread, caller, model, usage_of(spent, tariff))
-        if one.page.spent is not None:
-            summed: AuxiliaryUsage = one.page.spent
+        if (summed := one.page.spent) is not None:
             yield CallCost(thread, SUMMARIES, summed.model or model, usage_of(summed, tariff))
 
 

@@ -141,17 +141,14 @@ class GroupCommit:
 
     async def _written_through(self, writes: Sequence[RunWrite]) -> Sequence[bool]:
         """Write, again and again while the database fails."""
-        try:
-            return await self._tables.write(writes)
-        except StorageError as error:
-            failed = error
+        write = self._tables.write
         for pause in _PAUSES_S:
-            await asyncio.sleep(pause)
             try:
-                return await self._written_again(writes)
-            except StorageError as error:
-                failed = error
-        raise failed
+                return await write(writes)
+            except StorageError:
+                await asyncio.sleep(pause)
+                write = self._written_again
+        return await write(writes)
 
     async def _written_again(self, writes: Sequence[RunWrite]) -> Sequence[bool]:
         states = await self._tables.states([write.claim.key for write in writes])
