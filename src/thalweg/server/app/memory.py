@@ -41,6 +41,9 @@ class TenantMemory:
 
     Raises (all that change something):
         MemoryOffError: Memory is off or read-only.
+
+    Raises (all that name a fact):
+        NoSuchFactError: There is none.
     """
 
     def __init__(self, owner: str, parts: "AppParts", agent: str = "") -> None:
@@ -121,18 +124,13 @@ class TenantMemory:
         return fact_view(await self._ask(add))
 
     async def fact(self, id_: str) -> FactView:
-        """Return one fact of any status, with its evidence.
-
-        Raises:
-            NoSuchFactError: There is none.
-        """
+        """Return one fact of any status, with its evidence."""
         return fact_view(await self._ask(lambda memory: memory.fact(id_)))
 
     async def edit(self, id_: str, change: FactChange) -> FactView:
         """Edit a fact; the history keeps its former text.
 
         Raises:
-            NoSuchFactError: There is none.
             FactRefusedError: The new content is not allowed.
         """
 
@@ -147,11 +145,7 @@ class TenantMemory:
         return fact_view(await self._ask(edit))
 
     async def delete(self, id_: str) -> Commit:
-        """Take a fact out; it can be undone.
-
-        Raises:
-            NoSuchFactError: There is none.
-        """
+        """Take a fact out; it can be undone."""
 
         def delete(memory: Memory) -> Commit:
             done = memory.delete(id_)

@@ -33,6 +33,9 @@ class RunConnections:
 
     A few more keep claims good while checkpoints are written: so many runs may do that at a
     time that those who ask would wait for them.
+
+    Raises (all methods):
+        StorageError: The database failed.
     """
 
     def __init__(self, url: str, most: int) -> None:
@@ -81,9 +84,6 @@ class RunConnections:
             values: Their values.
             first: A statement to run before it.
             notified: Runs that other processes are notified of.
-
-        Raises:
-            StorageError: The database failed.
         """
         async with self._pooled(self._asking) as connection:
             return await self._at_once(connection, owners, [first, (statement, values)], notified)
@@ -91,11 +91,7 @@ class RunConnections:
     async def write(
         self, owners: Iterable[str], statement: str, values: Values, notified: Sequence[RunKey]
     ) -> Sequence[Any]:
-        """Run one statement on the connection that is kept for it.
-
-        Raises:
-            StorageError: The database failed.
-        """
+        """Run one statement on the connection that is kept for it."""
         async with self._writing:
             try:
                 if self._writer is None:
@@ -114,9 +110,6 @@ class RunConnections:
         Args:
             owners: Whose.
             is_held: Whether it only keeps something while others write.
-
-        Raises:
-            StorageError: The database failed.
         """
         pool = self._holding if is_held else self._asking
         async with self._pooled(pool) as connection, connection.transaction():

@@ -144,7 +144,11 @@ class SqliteJournal(Journal):
 
 
 class _Thread:
-    """A thread with a connection of its own, which is opened when it is first used."""
+    """A thread with a connection of its own, which is opened when it is first used.
+
+    Raises (all methods):
+        StorageError: The database failed; nothing was changed.
+    """
 
     def __init__(self, path: Path, name: str) -> None:
         self._path = path
@@ -152,19 +156,11 @@ class _Thread:
         self._database: SqliteDatabase[SqliteRows] | None = None
 
     async def use(self, ask: Callable[[sqlite3.Connection], T]) -> T:
-        """Run statements, each of which is a transaction.
-
-        Raises:
-            StorageError: The database failed.
-        """
+        """Run statements, each of which is a transaction."""
         return await self._run(lambda: self._opened().connection(), ask)
 
     async def change(self, ask: Callable[[SqliteRows], T]) -> T:
-        """Run a transaction that writes.
-
-        Raises:
-            StorageError: The database failed; nothing was changed.
-        """
+        """Run a transaction that writes."""
         return await self._run(lambda: self._opened().writing(None), ask)
 
     async def close(self) -> None:
