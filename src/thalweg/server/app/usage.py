@@ -71,7 +71,7 @@ class TenantUsage:
             sections=dict(newest.tokens) if newest else {},
             window=newest.window if newest else 0,
             limit=newest.limit if newest else 0,
-            saved=_saved(archive, key, taken, Prices(self._parts.settings().summarization)),
+            saved=_saved(archive, key, taken, self._prices),
         )
 
     def _all(self) -> OwnerUsage:
@@ -82,13 +82,17 @@ class TenantUsage:
             models=_by(charges, lambda charge: charge.model),
         )
 
+    @property
+    def _prices(self) -> Prices:
+        return Prices(self._parts.settings().summarization)
+
     def _charges(self, threads: Iterable[str]) -> Iterator[CallCost]:
-        prices = Prices(self._parts.settings().summarization)
+        prices = self._prices
         for name in threads:
             yield from charges_of(self._parts.archive, ThreadKey(self._owner, name), prices)
 
     def _learned(self, thread: str | None = None) -> Iterator[CallCost]:
-        prices = Prices(self._parts.settings().summarization)
+        prices = self._prices
         for name, each in self._parts.registry.spent(self._owner).items():
             if thread in {None, name}:
                 for spent in each:

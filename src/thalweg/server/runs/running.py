@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class RunOutcome:
         return cls("failed", data, problem.model_dump_json())
 
 
-Perform = Callable[[RunRecord, Emit], Awaitable[RunOutcome]]
+Perform = Callable[[RunRecord, Emit], Coroutine[Any, Any, RunOutcome]]
 """Performs a run. An attempt after the first resumes from the last checkpoint."""
 
 
@@ -292,13 +292,15 @@ class ProcessRuns:
 
     async def _outcome(self, claim: Claim, emit: Emit) -> RunOutcome:
         run = claim.run
-        performing = asyncio.create_task(self._performed(run, emit), name=f"run-{run.key.run}")
+        _FENCE.set(emit)  # for the task that performs the run
+        performing = asyncio.create_task(self._perform(run, emit), name=f"run-{run.key.run}")
         watching = asyncio.create_task(self._journal.called_off(claim))
         try:
             ends: list[asyncio.Future[Any]] = [performing, watching, emit.failed]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if not performing.done():
-                await _stopped(performing)
+                performing.cancel()
+                await asyncio.wait([performing], timeout=_STOP_S)
         finally:
             watching.cancel()
             performing.cancel()
@@ -311,10 +313,6 @@ class ProcessRuns:
                 raise ClaimLostError(claim.key.run, claim.attempt)
             return RunOutcome("cancelled", RunCancelled().model_dump_json())
         return _told(run, performing)
-
-    async def _performed(self, run: RunRecord, emit: Emit) -> RunOutcome:
-        _FENCE.set(emit)
-        return await self._perform(run, emit)
 
     async def _end(self, claim: Claim, outcome: RunOutcome) -> None:
         draft = Draft(f"run.{outcome.status}", outcome.data)
@@ -333,11 +331,6 @@ def _heard(done: asyncio.Task[RunRecord]) -> None:
     """Retrieve an error whose waiter may no longer exist."""
     if not done.cancelled():
         done.exception()
-
-
-async def _stopped(performing: "asyncio.Task[RunOutcome]") -> None:
-    performing.cancel()
-    await asyncio.wait([performing], timeout=_STOP_S)
 
 
 def _told(run: RunRecord, performing: "asyncio.Task[RunOutcome]") -> RunOutcome:
