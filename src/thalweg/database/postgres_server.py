@@ -26,8 +26,8 @@ def place_of(url: str) -> str:
     except psycopg.Error:
         found = {}
     name = {key: str(found.get(key) or "") for key in ("user", "host", "port", "dbname")}
-    ports = name["port"].split(",")
-    if not found or any("@" in part for part in name.values()) or not _are_numbers(ports):
+    is_port = all(port.isdecimal() or not port for port in name["port"].split(","))
+    if not found or not is_port or any("@" in part for part in name.values()):
         kind = f"{urlsplit(url).scheme}://"
         problem = "the address cannot be parsed"
         mend = (
@@ -38,10 +38,6 @@ def place_of(url: str) -> str:
     port = f":{name['port']}" if name["port"] else ""
     host = "" if name["host"].startswith("/") else name["host"]
     return f"postgresql://{user}{host}{port}/{name['dbname']}"
-
-
-def _are_numbers(ports: list[str]) -> bool:
-    return all(port.isdecimal() or not port for port in ports)
 
 
 def connect(url: str, place: str, timeout_s: float) -> psycopg.Connection:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from thalweg.database.base import Database, Rows, Value
 from thalweg.database.migrations.schema import Component
-from thalweg.database.sqlite_files import PAGE_BYTES, as_storage_error, connect, is_read_only
+from thalweg.database.sqlite_files import PAGE_BYTES, as_storage_error, connect
 from thalweg.errors import ThalwegError
 
 R = TypeVar("R", bound=Rows)
@@ -93,7 +93,7 @@ class SqliteDatabase(Database[R]):
         self._connection: sqlite3.Connection | None = connect(
             self.place, component, busy_timeout_s, is_shared=is_shared, page_bytes=page_bytes
         )
-        self.is_read_only = is_read_only(self._connection)
+        self.is_read_only = bool(self._connection.execute("PRAGMA query_only").fetchone()[0])
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:

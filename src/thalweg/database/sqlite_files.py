@@ -32,7 +32,7 @@ def connect(
     """Open a file with the tables of a component, which are made where they are missing.
 
     A new file is for the user of this process alone. One that cannot be written is opened for
-    reading: see `is_read_only`.
+    reading: see `SqliteDatabase.is_read_only`.
 
     Args:
         path: The file, or `MEMORY`.
@@ -148,11 +148,6 @@ def holds(path: str, component: Literal["archive", "memory"]) -> bool:
             return has_table(connection, f"{component}_meta")
     except sqlite3.DatabaseError:
         return True
-
-
-def is_read_only(connection: sqlite3.Connection) -> bool:
-    """Return whether `connect` opened a file for reading only."""
-    return bool(connection.execute("PRAGMA query_only").fetchone()[0])
 
 
 def _refuse_foreign(connection: sqlite3.Connection, path: str) -> None:

@@ -298,9 +298,6 @@ class ProcessRuns:
         try:
             ends: list[asyncio.Future[Any]] = [performing, watching, emit.failed]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            if not performing.done():
-                performing.cancel()
-                await asyncio.wait([performing], timeout=_STOP_S)
         finally:
             watching.cancel()
             performing.cancel()

@@ -52,7 +52,7 @@ class SqliteJournal(Journal):
 
     async def _connect(self) -> None:
         make_private_folder(self._path.parent)
-        await self._writer.use(_keep_log)
+        await self._writer.read(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         self._tasks = [
             asyncio.create_task(self._poll(), name="thalweg-runs-poll"),
             asyncio.create_task(self._tidy(), name="thalweg-runs-tidy"),
@@ -68,9 +68,7 @@ class SqliteJournal(Journal):
 
     async def _read(self, owner: str, statement: str, values: Sequence[Any]) -> Sequence[Any]:
         del owner  # the statement names it
-        return await self._reader.use(
-            lambda database: database.execute(statement, values).fetchall()
-        )
+        return await self._reader.read(statement, values)
 
     async def _change(
         self,
@@ -126,7 +124,7 @@ class SqliteJournal(Journal):
             if not self._names:
                 continue
             try:
-                found = await self._writer.use(_version)
+                found = await self._writer.read("PRAGMA data_version")
             except StorageError:
                 continue
             if found != seen:
@@ -140,7 +138,7 @@ class SqliteJournal(Journal):
             if self._is_untidy:
                 self._is_untidy = False
                 with suppress(StorageError):  # the log holds it as well
-                    await self._tidier.use(_move_log)
+                    await self._tidier.read("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 class _Thread:
@@ -158,6 +156,10 @@ class _Thread:
     async def use(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         """Run statements, each of which is a transaction."""
         return await self._run(lambda: self._opened().connection(), ask)
+
+    async def read(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
+        """Run one statement and return its rows."""
+        return await self.use(lambda database: database.execute(statement, values).fetchall())
 
     async def change(self, ask: Callable[[SqliteRows], T]) -> T:
         """Run a transaction that writes."""
@@ -193,18 +195,6 @@ class _Thread:
 
 def _closed(path: str) -> StorageError:
     return StorageError(path, "the journal of runs is closed", "open it again")
-
-
-def _keep_log(database: sqlite3.Connection) -> None:
-    database.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
-
-
-def _move_log(database: sqlite3.Connection) -> None:
-    database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-
-
-def _version(database: sqlite3.Connection) -> int:
-    return int(database.execute("PRAGMA data_version").fetchone()[0])
 
 
 def _write(rows: SqliteRows, writes: Sequence[RunWrite]) -> Sequence[bool]:
