@@ -108,10 +108,10 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
         left = limit
         while left is None or left > 0:
             count = _PAGE if left is None else min(left, _PAGE)
-            read = partial(self._page, config, filter, before, count)
-            page = await self._run(read)
-            for found in page:
-                yield found
+            found = self.list(config, filter=filter, before=before, limit=count)
+            page: list[CheckpointTuple] = await self._run(partial(list, found))
+            for one in page:
+                yield one
             if len(page) < count:
                 return
             before = page[-1].config
@@ -127,27 +127,17 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
         with super().cursor(transaction and not self._batch.is_open) as cursor:
             yield cursor
 
-    def _page(
-        self,
-        config: RunnableConfig | None,
-        having: dict[str, Any] | None,
-        before: RunnableConfig | None,
-        count: int,
-    ) -> list[CheckpointTuple]:
-        return [*self.list(config, filter=having, before=before, limit=count)]
-
     def _write(self, batch: Sequence[CheckpointWrite]) -> None:
         self._batch.is_open = True
         try:
             for write in batch:
                 write.apply(self)
+            with self.lock:
+                self.conn.commit()
         except BaseException:
             with self.lock:
                 self.conn.rollback()
             raise
-        else:
-            with self.lock:
-                self.conn.commit()
         finally:
             self._batch.is_open = False
 
