@@ -232,7 +232,8 @@ def _served_template(postgres_server: str) -> Iterator[Served]:
                 admin.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(name)))
             admin.execute(sql.SQL("GRANT ALL ON SCHEMA public TO {}").format(sql.Identifier(owner)))
         served = Served(admin_url, as_role(admin_url, owner), as_role(admin_url, serves))
-        bring_up_to_date(lambda: connect(served.owner, "tests", 10), "tests")
+        with connect(served.owner, "tests", 10) as maker:
+            bring_up_to_date(maker, "tests")
         with psycopg.connect(served.owner, autocommit=True) as maker:
             for statement in rights.grants(maker, "tests", serves):
                 maker.execute(statement.encode())

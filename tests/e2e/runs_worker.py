@@ -45,7 +45,7 @@ from thalweg.server.runs.base import Draft, RunKey, RunRecord
 from thalweg.server.runs.emitting import Emit
 from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.opening import open_journal
-from thalweg.server.runs.running import ProcessRuns, RunOutcome, open_runs
+from thalweg.server.runs.running import ProcessRuns, RunOutcome
 from thalweg.testing.model import ScriptedModel
 
 MARK = "worker"
@@ -263,7 +263,7 @@ async def main(address: str, told: Path, pause_s: float) -> None:
     async with open_saver(address) as saver, open_journal(rows) as journal:
         own = OwnSaver(saver, MARK, lost_connections)
         performer = Performer(agent_of(own, told, pause_s), journal)
-        async with open_runs(journal, presence_at(rows), performer, most_attempts=1_000) as runs:
+        async with ProcessRuns(journal, presence_at(rows), performer, most_attempts=1_000) as runs:
             commands = Commands(runs, journal)
             reader = asyncio.StreamReader(limit=2**24)
             await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

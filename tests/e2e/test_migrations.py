@@ -250,6 +250,7 @@ def test_a_thread_that_nobody_has_is_no_handle_of_anothers(postgres_url: str) ->
 def test_bringing_up_to_date_twice_changes_nothing(postgres_url: str) -> None:
     """It is run before every start, by some."""
     for _ in range(2):
-        bring_up_to_date(lambda: connect(postgres_url, "here", 10), "here")
+        with connect(postgres_url, "here", 10) as connection:
+            bring_up_to_date(connection, "here")
         with psycopg.connect(postgres_url) as raw:
             assert version_of(raw) == HEAD

@@ -15,7 +15,7 @@ from thalweg.server.runs.base import Draft, RunKey, RunRecord
 from thalweg.server.runs.emitting import Emit
 from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.opening import open_journal
-from thalweg.server.runs.running import Perform, ProcessRuns, RunOutcome, fence, open_runs
+from thalweg.server.runs.running import Perform, ProcessRuns, RunOutcome, fence
 
 KEY = RunKey("ada", "t1", "r1")
 DONE = RunOutcome("completed", "{}")
@@ -27,7 +27,7 @@ async def running(home: Path, perform: Perform) -> AsyncIterator[tuple[ProcessRu
     place = home / "runs.db"
     async with (
         open_journal(place) as journal,
-        open_runs(journal, presence_at(place), perform, most_attempts=2) as runs,
+        ProcessRuns(journal, presence_at(place), perform, most_attempts=2) as runs,
     ):
         yield runs, journal
 

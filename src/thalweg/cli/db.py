@@ -47,8 +47,7 @@ def upgrade(*, url: Url = "") -> None:
     from thalweg.database.migrations.schema import HEAD  # noqa: PLC0415 (of one command)
 
     with _connected(url) as (connection, place):
-        del connection
-        bring_up_to_date(lambda: _connect(url, place), place)
+        bring_up_to_date(connection, place)
         print_lines([f"Thalweg's tables are at version {HEAD}."])
         print_lines(_of_langgraph(url))
         print_lines(["Now let the role that serves use them: thalweg db grants ROLE --apply"])
@@ -142,19 +141,13 @@ def _connected(url: str) -> "Iterator[tuple[psycopg.Connection, str]]":
     with needs_extra("thalweg db"):
         import psycopg  # noqa: PLC0415 (an extra)
 
-        from thalweg.database.postgres_server import as_storage_error, place_of  # noqa: PLC0415
+        from thalweg.database.postgres_server import as_storage_error, connect, place_of  # noqa: PLC0415
     place = place_of(url)
     try:
-        with _connect(url, place) as connection:
+        with connect(url, place, _TIMEOUT_S) as connection:
             yield connection, place
     except psycopg.Error as error:
         raise as_storage_error(place, error) from None
-
-
-def _connect(url: str, place: str) -> "psycopg.Connection":
-    from thalweg.database.postgres_server import connect  # noqa: PLC0415 (psycopg is an extra)
-
-    return connect(url, place, _TIMEOUT_S)
 
 
 def _problems(version: str, newest: str, role: "Role", bare: Sequence[str]) -> list[str]:

@@ -1,9 +1,10 @@
 """A database, whichever it is: transactions on tables, a secret and text in them, its driver."""
 
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from thalweg.errors import ConfigError
 
@@ -27,7 +28,7 @@ class Rows(Protocol):
 
     def row(self, statement: str, values: Sequence[Value | None] = (), /) -> Any:  # noqa: ANN401 (a row is read where it is asked for)
         """Run a statement and return its first row, or `None`."""
-        ...
+        return next(self.rows(statement, values), None)
 
     def rows_by(
         self, statement: str, values: Sequence[Value], /, given: Sequence[Value] = ()
@@ -51,7 +52,7 @@ class Rows(Protocol):
 
     def insert(self, table: str, rows: Sequence[Sequence[Value]], /) -> None:
         """Add rows, a value for every column, to a table that has none of them."""
-        ...
+        self._add(table, rows)
 
     def put(
         self,
@@ -69,13 +70,18 @@ class Rows(Protocol):
             rest: The other columns.
             rows: A value for every column.
         """
+        changes = ", ".join(f"{column} = excluded.{column}" for column in rest)
+        self._add(table, rows, f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}")
+
+    def _add(self, table: str, rows: Sequence[Sequence[Value]], conflict: str = "") -> None:
+        """Run an `INSERT` of rows, any of which may be missing, that ends in `conflict`."""
         ...
 
 
 R_co = TypeVar("R_co", bound=Rows, covariant=True)
 
 
-class Database(Protocol[R_co]):
+class Database(ABC, Generic[R_co]):
     """A database in which every row belongs to an owner. Calls block.
 
     Raises (all transactions):
@@ -85,21 +91,27 @@ class Database(Protocol[R_co]):
 
     place: str
     """Where it is, in words for people: without a password."""
+    begin_read: str
+    begin_write: str
 
     def reading(self, owner: str | None) -> AbstractContextManager[R_co]:
         """Begin a transaction that sees one state of an owner's rows throughout.
 
         Without an owner, only what is no owner's is to be seen, as the queue of jobs.
         """
-        ...
+        return self._transaction(self.begin_read, owner)
 
     def writing(self, owner: str | None) -> AbstractContextManager[R_co]:
         """Begin a transaction that is durable when its block ends, or leaves no trace."""
-        ...
+        return self._transaction(self.begin_write, owner)
 
+    @abstractmethod
+    def _transaction(self, begin: str, owner: str | None) -> AbstractContextManager[R_co]:
+        """Begin a transaction by a statement, and commit it or roll it back."""
+
+    @abstractmethod
     def close(self) -> None:
         """Release connections. Closing twice is fine."""
-        ...
 
 
 def read_secret(

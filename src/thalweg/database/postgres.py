@@ -1,12 +1,12 @@
 """A PostgreSQL database, for any number of processes on any machines."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Generic, TypeVar
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import psycopg
 
-from thalweg.database.base import Rows, Value, encode
+from thalweg.database.base import Database, Rows, Value, encode
 from thalweg.database.postgres_connections import PostgresConnections
 from thalweg.database.postgres_server import prepare
 from thalweg.errors import ThalwegError
@@ -24,7 +24,7 @@ def as_owner(owner: str) -> str:
     return f" SET LOCAL thalweg.owner = E'\\\\x{encode(owner).hex()}'"
 
 
-class PostgresRows:
+class PostgresRows(Rows):
     """A transaction on a PostgreSQL database. See `Rows`."""
 
     for_update = " FOR UPDATE"
@@ -35,10 +35,6 @@ class PostgresRows:
     def rows(self, statement: str, values: Sequence[Value | None] = ()) -> Iterator[Any]:
         """See `Rows.rows`."""
         return iter(self._connection.execute(marked(statement), values, binary=True))
-
-    def row(self, statement: str, values: Sequence[Value | None] = ()) -> Any:  # noqa: ANN401 (as in `Rows`)
-        """See `Rows.row`."""
-        return self._connection.execute(marked(statement), values, binary=True).fetchone()
 
     def rows_by(
         self, statement: str, values: Sequence[Value], given: Sequence[Value] = ()
@@ -56,26 +52,12 @@ class PostgresRows:
         with self._connection.cursor() as cursor:
             cursor.executemany(marked(statement), values)
 
-    def insert(self, table: str, rows: Sequence[Sequence[Value]]) -> None:
-        """See `Rows.insert`. Where rows are secured, they cannot be copied in."""
+    def _add(self, table: str, rows: Sequence[Sequence[Value]], conflict: str = "") -> None:
+        """See `Rows`. Where rows are secured, they cannot be copied in."""
         if rows:
             columns = ", ".join(f"%b::{_ARRAYS[type(value)]}" for value in rows[0])
             values = [list(column) for column in zip(*rows, strict=True)]
-            statement = f"INSERT INTO {table} SELECT * FROM unnest({columns})"  # noqa: S608 (ours)
-            self._connection.execute(statement.encode(), values)
-
-    def put(
-        self, table: str, key: Sequence[str], rest: Sequence[str], rows: Sequence[Sequence[Value]]
-    ) -> None:
-        """See `Rows.put`."""
-        if rows:
-            columns = ", ".join(f"%b::{_ARRAYS[type(value)]}" for value in rows[0])
-            changes = ", ".join(f"{column} = excluded.{column}" for column in rest)
-            statement = (
-                f"INSERT INTO {table} SELECT * FROM unnest({columns})"  # noqa: S608 (ours)
-                f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}"
-            )
-            values = [list(column) for column in zip(*rows, strict=True)]
+            statement = f"INSERT INTO {table} SELECT * FROM unnest({columns}){conflict}"  # noqa: S608 (ours)
             self._connection.execute(statement.encode(), values)
 
 
@@ -87,7 +69,7 @@ def marked(statement: str) -> bytes:
     return statement.replace("?", "%s").encode()
 
 
-class PostgresDatabase(Generic[R]):
+class PostgresDatabase(Database[R]):
     """A database with the tables of all components. See `Database`; row-level security holds, too.
 
     Made for PostgreSQL 12 and later. Threads of a process share some connections. Who writes
@@ -119,21 +101,14 @@ class PostgresDatabase(Generic[R]):
         self._as_owner = as_owner
         self._connections = PostgresConnections(url, busy_timeout_s, closed)
         self.place = self._connections.place
-        self._begin_write = (
+        self.begin_read = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;{_BY_INDEX}"
+        self.begin_write = (
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
             f" SET LOCAL lock_timeout = {max(1, round(busy_timeout_s * 1_000))};{_BY_INDEX}"
             # A machine that vanishes in the middle lets go of its rows.
             " SET LOCAL idle_in_transaction_session_timeout = '5min';"
         )
         prepare(url, self.place, busy_timeout_s)
-
-    def reading(self, owner: str | None) -> AbstractContextManager[R]:
-        """See `Database.reading`."""
-        return self._transaction(_BEGIN_READ, owner)
-
-    def writing(self, owner: str | None) -> AbstractContextManager[R]:
-        """See `Database.writing`."""
-        return self._transaction(self._begin_write, owner)
 
     @contextmanager
     def _transaction(self, begin: str, owner: str | None) -> Iterator[R]:
@@ -148,4 +123,3 @@ class PostgresDatabase(Generic[R]):
 
 # Every lookup has an index; a table that was not analyzed yet may seem too small to use it.
 _BY_INDEX = " SET LOCAL enable_seqscan = off; SET LOCAL jit = off;"
-_BEGIN_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;{_BY_INDEX}"

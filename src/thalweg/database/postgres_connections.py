@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from threading import BoundedSemaphore, Lock
 
 import psycopg
@@ -46,23 +46,15 @@ class PostgresConnections:
         if not self._free.acquire(timeout=self._timeout_s):
             problem = f"all {MOST} connections are in use for longer than {self._timeout_s} s"
             raise StorageError(self.place, problem, "try again later, or with fewer threads")
-        try:
-            with self._begun(begin) as connection:
-                try:
-                    yield connection
-                except psycopg.Error as error:
-                    raise as_storage_error(self.place, error) from error
-                self._commit(connection)
-        finally:
-            self._free.release()
-
-    @contextmanager
-    def _begun(self, begin: str) -> Iterator[psycopg.Connection]:
-        connection = self._take(begin)
-        try:
-            yield connection
-        finally:
-            self._give_back(connection)
+        with ExitStack() as after:
+            after.callback(self._free.release)
+            connection = self._take(begin)
+            after.callback(self._give_back, connection)
+            try:
+                yield connection
+            except psycopg.Error as error:
+                raise as_storage_error(self.place, error) from error
+            self._commit(connection)
 
     def _commit(self, connection: psycopg.Connection) -> None:
         try:

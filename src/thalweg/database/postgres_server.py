@@ -6,11 +6,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from thalweg.database.base import OTHER_TABLES, RESTART
-from thalweg.database.migrations.postgres import (
-    bring_up_to_date,
-    is_up_to_date,
-    refuse_newer_formats,
-)
+from thalweg.database.migrations.postgres import bring_up_to_date
 from thalweg.errors import ConfigError, StorageError
 
 
@@ -30,8 +26,8 @@ def place_of(url: str) -> str:
     except psycopg.Error:
         found = {}
     name = {key: str(found.get(key) or "") for key in ("user", "host", "port", "dbname")}
-    ports = name["port"].split(",")
-    if not found or any("@" in part for part in name.values()) or not _are_numbers(ports):
+    is_port = all(port.isdecimal() or not port for port in name["port"].split(","))
+    if not found or not is_port or any("@" in part for part in name.values()):
         kind = f"{urlsplit(url).scheme}://"
         problem = "the address cannot be parsed"
         mend = (
@@ -42,10 +38,6 @@ def place_of(url: str) -> str:
     port = f":{name['port']}" if name["port"] else ""
     host = "" if name["host"].startswith("/") else name["host"]
     return f"postgresql://{user}{host}{port}/{name['dbname']}"
-
-
-def _are_numbers(ports: list[str]) -> bool:
-    return all(port.isdecimal() or not port for port in ports)
 
 
 def connect(url: str, place: str, timeout_s: float) -> psycopg.Connection:
@@ -84,9 +76,7 @@ def prepare(url: str, place: str, timeout_s: float) -> None:
     """
     with connect(url, place, timeout_s) as connection:
         try:
-            if not is_up_to_date(connection, place):
-                bring_up_to_date(lambda: connect(url, place, timeout_s), place)
-            refuse_newer_formats(connection, place)
+            bring_up_to_date(connection, place)
         except psycopg.Error as error:
             raise as_storage_error(place, error) from error
 

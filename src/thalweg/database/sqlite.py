@@ -2,14 +2,14 @@
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from os import PathLike, fspath
 from threading import RLock
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from thalweg.database.base import Rows, Value
+from thalweg.database.base import Database, Rows, Value
 from thalweg.database.migrations.schema import Component
-from thalweg.database.sqlite_files import PAGE_BYTES, as_storage_error, connect, is_read_only
+from thalweg.database.sqlite_files import PAGE_BYTES, as_storage_error, connect
 from thalweg.errors import ThalwegError
 
 R = TypeVar("R", bound=Rows)
@@ -17,7 +17,7 @@ _AT_ONCE = 500
 """Values that one statement takes."""
 
 
-class SqliteRows:
+class SqliteRows(Rows):
     """A transaction on a SQLite file: it has the file to itself once it writes. See `Rows`."""
 
     for_update = ""
@@ -28,10 +28,6 @@ class SqliteRows:
     def rows(self, statement: str, values: Sequence[Value | None] = ()) -> Iterator[Any]:
         """See `Rows.rows`."""
         return self._connection.execute(statement, values)
-
-    def row(self, statement: str, values: Sequence[Value | None] = ()) -> Any:  # noqa: ANN401 (as in `Rows`)
-        """See `Rows.row`."""
-        return self._connection.execute(statement, values).fetchone()
 
     def rows_by(
         self, statement: str, values: Sequence[Value], given: Sequence[Value] = ()
@@ -49,27 +45,14 @@ class SqliteRows:
         """See `Rows.run_each`."""
         self._connection.executemany(statement, values)
 
-    def insert(self, table: str, rows: Sequence[Sequence[Value]]) -> None:
-        """See `Rows.insert`."""
+    def _add(self, table: str, rows: Sequence[Sequence[Value]], conflict: str = "") -> None:
         if rows:
             marks = ", ".join("?" * len(rows[0]))
-            self._connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608 (ours)
-
-    def put(
-        self, table: str, key: Sequence[str], rest: Sequence[str], rows: Sequence[Sequence[Value]]
-    ) -> None:
-        """See `Rows.put`."""
-        if rows:
-            marks = ", ".join("?" * len(rows[0]))
-            changes = ", ".join(f"{column} = excluded.{column}" for column in rest)
-            self._connection.executemany(
-                f"INSERT INTO {table} VALUES ({marks})"  # noqa: S608 (ours)
-                f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}",
-                rows,
-            )
+            statement = f"INSERT INTO {table} VALUES ({marks}){conflict}"  # noqa: S608 (ours)
+            self._connection.executemany(statement, rows)
 
 
-class SqliteDatabase(Generic[R]):
+class SqliteDatabase(Database[R]):
     """A SQLite file with the tables of a component. See `Database`; statements keep owners apart.
 
     One connection, used by one thread of the process at a time; other processes wait for each
@@ -89,6 +72,9 @@ class SqliteDatabase(Generic[R]):
         StorageError: Another process holds the file.
     """
 
+    begin_read = "BEGIN"
+    begin_write = "BEGIN IMMEDIATE"
+
     def __init__(
         self,
         path: str | PathLike[str],
@@ -107,17 +93,7 @@ class SqliteDatabase(Generic[R]):
         self._connection: sqlite3.Connection | None = connect(
             self.place, component, busy_timeout_s, is_shared=is_shared, page_bytes=page_bytes
         )
-        self.is_read_only = is_read_only(self._connection)
-
-    def reading(self, owner: str | None) -> AbstractContextManager[R]:
-        """See `Database.reading`."""
-        del owner
-        return self._transaction("BEGIN")
-
-    def writing(self, owner: str | None) -> AbstractContextManager[R]:
-        """See `Database.writing`."""
-        del owner
-        return self._transaction("BEGIN IMMEDIATE")
+        self.is_read_only = bool(self._connection.execute("PRAGMA query_only").fetchone()[0])
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
@@ -131,7 +107,8 @@ class SqliteDatabase(Generic[R]):
                 raise as_storage_error(self.place, error) from error
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[R]:
+    def _transaction(self, begin: str, owner: str | None) -> Iterator[R]:
+        del owner
         with self.connection() as connection:
             connection.execute(begin)
             try:

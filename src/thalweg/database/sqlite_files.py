@@ -2,14 +2,14 @@
 
 import sqlite3
 import time
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from thalweg.database.base import OTHER_TABLES, RESTART
 from thalweg.database.migrations.schema import Component
-from thalweg.database.migrations.sqlite import bring_up_to_date, has_table, refuse_newer
+from thalweg.database.migrations.sqlite import bring_up_to_date, has_table, refuse_newer_file
 from thalweg.database.private_files import make_private_file
 from thalweg.errors import ConfigError, StorageError
 
@@ -32,7 +32,7 @@ def connect(
     """Open a file with the tables of a component, which are made where they are missing.
 
     A new file is for the user of this process alone. One that cannot be written is opened for
-    reading: see `is_read_only`.
+    reading: see `SqliteDatabase.is_read_only`.
 
     Args:
         path: The file, or `MEMORY`.
@@ -76,14 +76,13 @@ def _connected(
     connection = sqlite3.connect(
         path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
     )
-    try:
-        refuse_newer(connection, path)
+    with ExitStack() as undone:
+        undone.callback(connection.close)
+        refuse_newer_file(connection, path)
         if not is_shared:
             _refuse_foreign(connection, path)
         _configure(connection, busy_timeout_s, page_bytes)
-    except BaseException:
-        connection.close()
-        raise
+        undone.pop_all()
     return connection
 
 
@@ -113,32 +112,30 @@ def _is_unwritable(path: str, error: sqlite3.Error) -> bool:
 def _connected_to_read(
     path: str, component: Component, busy_timeout_s: float
 ) -> sqlite3.Connection:
-    try:
-        connection = _opened_to_read(path, busy_timeout_s)
-    except sqlite3.Error as error:
-        raise _unusable(path, error) from None
-    if not has_table(connection, f"{component}_meta"):
-        connection.close()
-        raise ConfigError(path, f"the file has no {component}, and is read-only", "name another")
-    return connection
-
-
-def _opened_to_read(path: str, busy_timeout_s: float) -> sqlite3.Connection:
     address = f"{Path(path).absolute().as_uri()}?mode=ro"
     log = Path(f"{path}-wal")
     if not (log.exists() and log.stat().st_size):
         # Without a log, SQLite would still create one.
         address += "&immutable=1"
-    connection = sqlite3.connect(
-        address, uri=True, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
-    )
     try:
-        connection.execute("PRAGMA query_only = ON")
-        refuse_newer(connection, path)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+        with ExitStack() as undone:
+            connection = sqlite3.connect(
+                address,
+                uri=True,
+                timeout=busy_timeout_s,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            undone.callback(connection.close)
+            connection.execute("PRAGMA query_only = ON")
+            refuse_newer_file(connection, path)
+            if not has_table(connection, f"{component}_meta"):
+                problem = f"the file has no {component}, and is read-only"
+                raise ConfigError(path, problem, "name another")
+            undone.pop_all()
+            return connection
+    except sqlite3.Error as error:
+        raise _unusable(path, error) from None
 
 
 def holds(path: str, component: Literal["archive", "memory"]) -> bool:
@@ -151,11 +148,6 @@ def holds(path: str, component: Literal["archive", "memory"]) -> bool:
             return has_table(connection, f"{component}_meta")
     except sqlite3.DatabaseError:
         return True
-
-
-def is_read_only(connection: sqlite3.Connection) -> bool:
-    """Return whether `connect` opened a file for reading only."""
-    return bool(connection.execute("PRAGMA query_only").fetchone()[0])
 
 
 def _refuse_foreign(connection: sqlite3.Connection, path: str) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
-from typing import Literal
+from typing import Literal, TypeVar
 
 from thalweg.backends.file_data import file_data_to_string, file_size
 from thalweg.backends.paths import files_under, normalize_path, relative_to
@@ -19,6 +19,7 @@ from thalweg.backends.searches.globs import compile_grep_include_glob
 from thalweg.backends.text import lines_of
 from thalweg.errors import InvalidGlobPatternError, PathError
 
+T = TypeVar("T")
 OutputMode = Literal["files_with_matches", "content", "count"]
 
 
@@ -42,7 +43,7 @@ def grep_matches_from_files(
         [{'path': '/a.md', 'line': 2, 'text': 'two'}]
     """
     try:
-        chosen = _chosen(files, path, glob or None)
+        found = chosen(files, path, glob or None)
     except PathError:
         return GrepResult(matches=[])
     except InvalidGlobPatternError as refused:
@@ -50,7 +51,7 @@ def grep_matches_from_files(
     return capped(
         (
             match
-            for name, file_data in chosen.items()
+            for name, file_data in found.items()
             if file_data.get("encoding") != "base64"
             for match in matching_lines(name, file_data_to_string(file_data), pattern)
         ),
@@ -63,12 +64,12 @@ def glob_matches_from_files(
 ) -> GlobResult:
     """Find files by their paths, those last changed first; see `BackendProtocol.glob`."""
     try:
-        chosen = _chosen(files, path, pattern)
+        found = chosen(files, path, pattern)
     except PathError:
         return GlobResult(matches=[])
     except InvalidGlobPatternError as refused:
         return GlobResult(error=str(refused))
-    infos = [file_info(name, file_data) for name, file_data in chosen.items()]
+    infos = [file_info(name, file_data) for name, file_data in found.items()]
     infos.sort(key=lambda info: info.get("modified_at", ""), reverse=True)
     return GlobResult(matches=infos)
 
@@ -99,9 +100,13 @@ def folder_info(path: str) -> FileInfo:
     return FileInfo(path=path, is_dir=True, size=0, modified_at="")
 
 
-def _chosen(
-    files: Mapping[str, FileData], path: str | None, glob: str | None
-) -> dict[str, FileData]:
+def chosen(files: Mapping[str, T], path: str | None, glob: str | None) -> dict[str, T]:
+    """Take the files in a folder, and of these the ones that a pattern names.
+
+    Raises:
+        PathError: There can be no such folder.
+        InvalidGlobPatternError: The pattern is none.
+    """
     folder = normalize_path(path)
     included = None if glob is None else compile_grep_include_glob(glob)
     return {

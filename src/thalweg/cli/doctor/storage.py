@@ -9,7 +9,7 @@ from typing import Final, get_args
 
 from thalweg.cli.doctor.finding import Finding
 from thalweg.database.migrations.schema import HEAD, Component
-from thalweg.database.migrations.sqlite import refuse_newer, version_of
+from thalweg.database.migrations.sqlite import refuse_newer_file, version_of
 from thalweg.errors import ConfigError, ThalwegError
 
 FILES: Final = ("thalweg.db", "runs.db")
@@ -56,7 +56,7 @@ def _database(path: Path) -> Finding:
             (said,) = opened.execute("PRAGMA quick_check(1)").fetchone()
             if said != "ok":
                 return Finding(path.name, f"damaged: {said}", recover, "broken")
-            refuse_newer(opened, str(path))
+            refuse_newer_file(opened, str(path))
             components: tuple[Component, ...] = get_args(Component)
             versions = {name: version_of(opened, name) for name in components}
     except ConfigError as error:

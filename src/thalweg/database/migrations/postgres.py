@@ -1,17 +1,21 @@
 """The history in a PostgreSQL database, which has the tables of all components."""
 
-from collections.abc import Callable
-
 import psycopg
 
 from thalweg.database.migrations.history import after
-from thalweg.database.migrations.schema import HEAD, POSTGRES, TABLE, Component, spelled
+from thalweg.database.migrations.schema import (
+    HEAD,
+    POSTGRES,
+    TABLE,
+    Component,
+    Schema,
+    refuse_newer,
+    spelled,
+)
 from thalweg.errors import ConfigError
 
 _LOCK = int.from_bytes(b"thalweg")
 """The advisory lock of a process that makes or changes tables."""
-
-Connect = Callable[[], psycopg.Connection]
 
 
 def version_of(connection: psycopg.Connection) -> str:
@@ -22,36 +26,26 @@ def version_of(connection: psycopg.Connection) -> str:
     return "" if row is None else str(row[0])
 
 
-def is_up_to_date(connection: psycopg.Connection, place: str) -> bool:
-    """Return whether a database is at the newest version.
-
-    Raises:
-        ConfigError: It is at one that this code does not know.
-    """
-    found = version_of(connection)
-    if found > HEAD:
-        problem = f"its tables are at version {found}, this Thalweg supports up to {HEAD}"
-        raise ConfigError(place, problem, "update thalweg")
-    return found == HEAD
-
-
-def bring_up_to_date(connect: Connect, place: str) -> None:
+def bring_up_to_date(connection: psycopg.Connection, place: str) -> None:
     """Make what tables are missing, and bring those that are there to the newest version.
 
     All of it or nothing; where several processes begin at once, one does it.
+
+    Args:
+        connection: In autocommit mode.
+        place: The database, for errors.
 
     Raises:
         ConfigError: The role may not, or the database is at a version unknown to this code.
         psycopg.Error: The server failed.
     """
-    with connect() as connection:
-        if is_up_to_date(connection, place):
-            return
-        refuse_newer_formats(connection, place)
-        who, owner = _roles(connection)
-        found = version_of(connection)
+    found = version_of(connection)
+    refuse_newer(_PostgresSchema(connection), place, found)
+    if found == HEAD:
+        return
+    who, owner = _roles(connection)
     try:
-        with connect() as connection, connection.transaction():
+        with connection.transaction():
             _upgrade(connection)
     except psycopg.errors.InsufficientPrivilege:
         state = f"its tables are at version {found}, not {HEAD}" if found else "it has no tables"
@@ -71,8 +65,10 @@ def _upgrade(connection: psycopg.Connection) -> None:
     connection.execute(f"INSERT INTO {TABLE} VALUES (%s)".encode(), (HEAD,))  # noqa: S608 (ours)
 
 
-class _PostgresSchema:
-    """See `Schema`: the tables of all components."""
+class _PostgresSchema(Schema):
+    """The tables of all components."""
+
+    formats = {"archive": 3, "memory": 2}  # noqa: RUF012 (a constant)
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
@@ -90,9 +86,6 @@ class _PostgresSchema:
         """See `Schema.in_postgres`."""
         schema = self.value("SELECT quote_ident(current_schema())")
         self._connection.execute(statements.replace("{schema}", str(schema)).encode())
-
-    def in_sqlite(self, component: Component, statements: str) -> None:
-        """See `Schema.in_sqlite`."""
 
     def has(self, table: str) -> bool:
         """See `Schema.has`."""
@@ -136,26 +129,6 @@ def foreign_table(connection: psycopg.Connection) -> str | None:
     )
     names = sorted(str(name) for (name,) in found)
     return next(iter(names), None) if "archive_meta" not in names else None
-
-
-_FORMATS = {"archive": 3, "memory": 2}
-"""The newest formats that this version reads, of tables without a version."""
-
-
-def refuse_newer_formats(connection: psycopg.Connection, place: str) -> None:
-    """Check the formats that tables name, whatever the version.
-
-    Raises:
-        ConfigError: One of them is newer than this code.
-    """
-    for component, known in _FORMATS.items():
-        if not _has(connection, f"{component}_meta"):
-            continue
-        asked = f"SELECT value FROM {component}_meta WHERE name = 'version'"  # noqa: S608 (ours)
-        row = connection.execute(asked.encode()).fetchone()
-        if row is not None and int(row[0]) > known:
-            problem = f"it has {component} format {int(row[0])}, this version reads {known}"
-            raise ConfigError(place, problem, "update thalweg")
 
 
 def _roles(connection: psycopg.Connection) -> tuple[str, str]:

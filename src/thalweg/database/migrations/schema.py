@@ -1,8 +1,11 @@
 """The tables of a database, as a version of the history changes them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import ClassVar, Literal
+
+from thalweg.errors import ConfigError
 
 HEAD = "0006"
 """The newest version. Versions are numbers, and a higher one is newer."""
@@ -13,36 +16,55 @@ Component = Literal["archive", "memory", "app", "runs"]
 has all."""
 
 
-class Schema(Protocol):
+class Schema(ABC):
     """A database in the transaction that changes its tables.
 
     SQL for both databases has a few words in braces for what differs in spelling: see
     `POSTGRES` and `SQLITE`.
     """
 
+    formats: ClassVar[Mapping[Component, int]]
+    """The newest formats that this code reads: tables without a version name a format alone."""
+
+    @abstractmethod
     def make(self, component: Component, statements: str, /) -> None:
         """Run statements that both databases read, on the tables of a component."""
-        ...
 
+    @abstractmethod
     def add_column(self, component: Component, table: str, column: str, /) -> None:
         """Add a column, given as a name and what it is, to a table that may have it already."""
-        ...
 
-    def in_postgres(self, statements: str, /) -> None:
+    def in_postgres(self, statements: str, /) -> None:  # noqa: B027 (elsewhere it does nothing)
         """Run statements in PostgreSQL only; `{schema}` stands for the schema, quoted."""
-        ...
 
-    def in_sqlite(self, component: Component, statements: str, /) -> None:
+    def in_sqlite(self, component: Component, statements: str, /) -> None:  # noqa: B027 (the same)
         """Run statements in SQLite only, on the tables of a component."""
-        ...
 
+    @abstractmethod
     def has(self, table: str, /) -> bool:
         """Return whether a table is there."""
-        ...
 
+    @abstractmethod
     def value(self, query: str, /) -> bytes | int | None:
         """Return the first column of the first row of a query, `None` where there is no row."""
-        ...
+
+
+def refuse_newer(schema: Schema, place: str, version: str) -> None:
+    """Check a database's version, and the formats that its tables name, whatever the version.
+
+    Raises:
+        ConfigError: A newer Thalweg made the tables.
+    """
+    if version > HEAD:
+        problem = f"its tables are at version {version}, this Thalweg supports up to {HEAD}"
+        raise ConfigError(place, problem, "update thalweg")
+    for component, known in schema.formats.items():
+        if schema.has(f"{component}_meta"):
+            asked = f"SELECT value FROM {component}_meta WHERE name = 'version'"  # noqa: S608 (ours)
+            found = int(schema.value(asked) or 0)
+            if found > known:
+                problem = f"it has {component} format {found}, this version reads {known}"
+                raise ConfigError(place, problem, "update thalweg")
 
 
 POSTGRES: Mapping[str, str] = MappingProxyType(

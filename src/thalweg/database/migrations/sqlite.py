@@ -3,11 +3,15 @@
 import sqlite3
 from collections.abc import Iterator
 
-from thalweg.database.migrations.schema import HEAD, SQLITE, TABLE, Component, spelled
-from thalweg.errors import ConfigError
-
-_FORMATS = {"archive": 2, "memory": 2}
-"""The newest formats that this version reads: files without a version name a format alone."""
+from thalweg.database.migrations.schema import (
+    HEAD,
+    SQLITE,
+    TABLE,
+    Component,
+    Schema,
+    refuse_newer,
+    spelled,
+)
 
 
 def version_of(connection: sqlite3.Connection, component: Component) -> str:
@@ -19,25 +23,15 @@ def version_of(connection: sqlite3.Connection, component: Component) -> str:
     return "" if row is None else str(row[0])
 
 
-def refuse_newer(connection: sqlite3.Connection, path: str) -> None:
+def refuse_newer_file(connection: sqlite3.Connection, path: str) -> None:
     """Check the versions and formats in a file, before anything is written to it.
 
     Raises:
         ConfigError: A newer Thalweg wrote it.
     """
-    if has_table(connection, TABLE):
-        newest = connection.execute(f"SELECT MAX(version) FROM {TABLE}").fetchone()[0] or ""  # noqa: S608 (ours)
-        if newest > HEAD:
-            problem = f"its tables are at version {newest}, this Thalweg supports up to {HEAD}"
-            raise ConfigError(path, problem, "update thalweg")
-    for component, known in _FORMATS.items():
-        if not has_table(connection, f"{component}_meta"):
-            continue
-        named = f"SELECT value FROM {component}_meta WHERE name = 'version'"  # noqa: S608 (ours)
-        row = connection.execute(named).fetchone()
-        if row is not None and int(row[0]) > known:
-            problem = f"it has {component} format {int(row[0])}, this version reads {known}"
-            raise ConfigError(path, problem, "update thalweg")
+    schema = _SqliteSchema(connection)
+    newest = f"SELECT MAX(version) FROM {TABLE}"  # noqa: S608 (ours)
+    refuse_newer(schema, path, str(schema.value(newest) or "") if schema.has(TABLE) else "")
 
 
 def bring_up_to_date(connection: sqlite3.Connection, component: Component) -> None:
@@ -78,10 +72,12 @@ def has_table(connection: sqlite3.Connection, table: str) -> bool:
     return connection.execute(there, (table,)).fetchone() is not None
 
 
-class _SqliteSchema:
-    """See `Schema`: the tables of one component in a file."""
+class _SqliteSchema(Schema):
+    """The tables of one component in a file."""
 
-    def __init__(self, connection: sqlite3.Connection, component: Component) -> None:
+    formats = {"archive": 2, "memory": 2}  # noqa: RUF012 (a constant)
+
+    def __init__(self, connection: sqlite3.Connection, component: Component | None = None) -> None:
         self._connection = connection
         self._component = component
 
@@ -100,9 +96,6 @@ class _SqliteSchema:
             and not self._connection.execute(there, (table, name)).fetchone()
         ):
             self._connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
-
-    def in_postgres(self, statements: str) -> None:
-        """See `Schema.in_postgres`."""
 
     def in_sqlite(self, component: Component, statements: str) -> None:
         """See `Schema.in_sqlite`."""

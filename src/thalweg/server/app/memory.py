@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, get_args
 
 from thalweg.memory import Fact, Memory, Scope
 from thalweg.memory.facts.values import Mode, Status
@@ -32,6 +32,7 @@ from thalweg.server.app.memory_views import (
 if TYPE_CHECKING:
     from thalweg.server.app.parts import AppParts
 
+P = ParamSpec("P")
 T = TypeVar("T")
 _STATUSES: tuple[Status, ...] = get_args(Status)
 
@@ -41,6 +42,9 @@ class TenantMemory:
 
     Raises (all that change something):
         MemoryOffError: Memory is off or read-only.
+
+    Raises (all that name a fact):
+        NoSuchFactError: There is none.
     """
 
     def __init__(self, owner: str, parts: "AppParts", agent: str = "") -> None:
@@ -64,7 +68,7 @@ class TenantMemory:
             DocumentError: The document cannot be read; nothing was changed.
         """
         if mirror_of(self._parts.memories) is not None:
-            await self._ask(lambda memory: memory.reload())
+            await self._ask(Memory.reload)
         return await self.document()
 
     async def config(self) -> dict[str, Any]:
@@ -77,16 +81,16 @@ class TenantMemory:
 
     async def clear(self) -> Commit | None:
         """Take out everything; it can be undone. `None` where there was nothing."""
-        done = await self._ask(lambda memory: memory.clear())
+        done = await self._ask(Memory.clear)
         return None if done is None else commit_view(done)
 
     async def export(self, shape: Literal["seeds", "full"] = "seeds") -> dict[str, Any]:
         """Write the memory as a document."""
-        text = await self._ask(lambda memory: memory.export())
+        text = await self._ask(Memory.export)
         if shape == "seeds":
             document: dict[str, Any] = json.loads(text)
             return document
-        return whole(text, await self._ask(lambda memory: memory.facts(*_STATUSES)))
+        return whole(text, await self._ask(Memory.facts, *_STATUSES))
 
     async def import_(self, document: dict[str, Any]) -> Commit | None:
         """Import a document; return `None` if it contains nothing new.
@@ -95,7 +99,7 @@ class TenantMemory:
             DocumentError: It cannot be parsed; nothing was changed.
         """
         text = json.dumps(document, ensure_ascii=False)
-        done = await self._ask(lambda memory: memory.import_(text, where="the document"))
+        done = await self._ask(Memory.import_, text, where="the document")
         return None if done is None else commit_view(done)
 
     async def facts(self, status: Status | None = None) -> Facts:
@@ -113,45 +117,32 @@ class TenantMemory:
         Raises:
             FactRefusedError: It may not be remembered.
         """
-
-        def add(memory: Memory) -> Fact:
-            category = new.category or "knowledge"
-            return memory.remember(new.content, category=category, confidence=new.confidence)
-
-        return fact_view(await self._ask(add))
+        category, confidence = new.category or "knowledge", new.confidence
+        return fact_view(
+            await self._ask(Memory.remember, new.content, category=category, confidence=confidence)
+        )
 
     async def fact(self, id_: str) -> FactView:
-        """Return one fact of any status, with its evidence.
-
-        Raises:
-            NoSuchFactError: There is none.
-        """
-        return fact_view(await self._ask(lambda memory: memory.fact(id_)))
+        """Return one fact of any status, with its evidence."""
+        return fact_view(await self._ask(Memory.fact, id_))
 
     async def edit(self, id_: str, change: FactChange) -> FactView:
         """Edit a fact; the history keeps its former text.
 
         Raises:
-            NoSuchFactError: There is none.
             FactRefusedError: The new content is not allowed.
         """
-
-        def edit(memory: Memory) -> Fact:
-            return memory.edit(
-                id_,
-                content=change.content,
-                category=change.category,
-                confidence=change.confidence,
-            )
-
-        return fact_view(await self._ask(edit))
+        edited = await self._ask(
+            Memory.edit,
+            id_,
+            content=change.content,
+            category=change.category,
+            confidence=change.confidence,
+        )
+        return fact_view(edited)
 
     async def delete(self, id_: str) -> Commit:
-        """Take a fact out; it can be undone.
-
-        Raises:
-            NoSuchFactError: There is none.
-        """
+        """Take a fact out; it can be undone."""
 
         def delete(memory: Memory) -> Commit:
             done = memory.delete(id_)
@@ -177,15 +168,15 @@ class TenantMemory:
 
     async def search(self, q: str) -> Recall:
         """Return what a run about these words would be shown."""
-        return recall_view(q, await self._ask(lambda memory: memory.search(q)))
+        return recall_view(q, await self._ask(Memory.search, q))
 
     async def explain(self, q: str) -> Recall:
         """Return all candidates for these words, and why each would be shown or not."""
-        return recall_view(q, await self._ask(lambda memory: memory.explain(q)))
+        return recall_view(q, await self._ask(Memory.explain, q))
 
     async def history(self, limit: int = 50) -> Commits:
         """List changes, newest first."""
-        done = await self._ask(lambda memory: memory.history(limit=limit))
+        done = await self._ask(Memory.history, limit=limit)
         return Commits(items=tuple(map(commit_view, done)))
 
     async def undo(self, operation: int) -> Commit:
@@ -194,7 +185,7 @@ class TenantMemory:
         Raises:
             NoSuchOperationError: There is none.
         """
-        return commit_view(await self._ask(lambda memory: memory.undo(operation)))
+        return commit_view(await self._ask(Memory.undo, operation))
 
     async def forget(self, what: Forget) -> Forgotten:
         """Delete for good; works where memory is off, too.
@@ -204,15 +195,17 @@ class TenantMemory:
             NoSuchFactError: A fact that is named is not there.
         """
         receipt = await self._ask(
-            lambda memory: memory.forget(
-                *what.facts, threads=what.threads, query=what.words, everything=what.everything
-            )
+            Memory.forget,
+            *what.facts,
+            threads=what.threads,
+            query=what.words,
+            everything=what.everything,
         )
         return forgotten_view(receipt)
 
     async def set_mode(self, thread: str, mode: Mode) -> Mode:
         """Set what memory does with a thread: `on`, `read_only`, `incognito` or `off`."""
-        await self._ask(lambda memory: memory.set_mode(thread, mode))
+        await self._ask(Memory.set_mode, thread, mode)
         return mode
 
     async def _known(self, name: str, make: Callable[[Memory], T]) -> T:
@@ -225,8 +218,11 @@ class TenantMemory:
 
         return await self._ask(find)
 
-    async def _ask(self, do: Callable[[Memory], T]) -> T:
-        return await asyncio.to_thread(do, memory_of(self._scope, self._parts))
+    async def _ask(
+        self, do: Callable[Concatenate[Memory, P], T], *given: P.args, **named: P.kwargs
+    ) -> T:
+        memory = memory_of(self._scope, self._parts)
+        return await asyncio.to_thread(do, memory, *given, **named)
 
 
 def memory_of(scope: Scope, parts: "AppParts") -> Memory:

@@ -2,19 +2,17 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.archive.paths import home as usual_home
+from thalweg.archive import ThreadKey, open_archive
 from thalweg.database.private_files import is_open_to_others, make_private_folder
 from thalweg.errors import ConfigError, ThalwegError
-from thalweg.memory import MemoryStore, Scope, open_memory
+from thalweg.memory import Scope, open_memory
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.opening import attach_document
 from thalweg.server.api.catalogue import Check, Health
@@ -24,7 +22,7 @@ from thalweg.server.app.files.files import ThreadFiles
 from thalweg.server.app.files.sandboxes import check_sandbox
 from thalweg.server.app.memory import TenantMemory
 from thalweg.server.app.parts import AppParts
-from thalweg.server.app.performing.watching import Tell, Watchers
+from thalweg.server.app.performing.watching import Happened, Tell
 from thalweg.server.app.registry import open_registry
 from thalweg.server.app.response_cache import ResponseCache
 from thalweg.server.app.runs import TenantRuns
@@ -33,15 +31,13 @@ from thalweg.server.app.threads import TenantThreads
 from thalweg.server.app.usage import TenantUsage
 from thalweg.server.checkpoints.erasure import Erasure
 from thalweg.server.liveness.opening import presence_at
+from thalweg.server.models.making import folder_of
 from thalweg.server.runs.base import RunRecord
-from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.opening import open_journal
-from thalweg.server.runs.running import RunOutcome, open_runs
+from thalweg.server.runs.running import ProcessRuns, RunOutcome
 from thalweg.server.settings.parts import is_owner
 from thalweg.server.settings.reloading import SettingsFile
-from thalweg.server.settings.sections.storage import StorageSettings
 from thalweg.server.settings.whole import Settings
-from thalweg.server.uploads.base import Places
 from thalweg.server.uploads.converting import Converter
 from thalweg.server.uploads.places import open_places
 from thalweg.server.uploads.policy import UploadPolicy
@@ -50,43 +46,12 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
     from thalweg.server.app.agents.agents import Agents
-    from thalweg.server.checkpoints.owners import Checkpoints
     from thalweg.server.runs.emitting import Emit
 
 NOBODY = "thalweg-health"
 """An owner that no caller is, and a thread that there is not."""
 
 _log = logging.getLogger("thalweg.server.app")
-
-
-@dataclass(frozen=True, slots=True)
-class Addresses:
-    """Where each part is kept: files below a folder, or one PostgreSQL database."""
-
-    home: Path
-    url: str | None
-    files: str
-
-    @classmethod
-    def of(cls, storage: StorageSettings, home: str | PathLike[str] | None) -> "Addresses":
-        """Return the addresses; `home` precedes the settings', which precede THALWEG_HOME's."""
-        is_said = "home" in storage.model_fields_set
-        named = home if home is not None else storage.home if is_said else usual_home()
-        return cls(Path(named), storage.address, storage.files)
-
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        """The folders of this application's own files."""
-        files = () if self.files == "database" else (Path(self.files),)
-        return (self.home, *files)
-
-    def at(self, file: str) -> str:
-        """Return the address of a part whose file this is if there is no database server."""
-        return self.url or str(self.home / file)
-
-    def place(self, file: str) -> str | Path:
-        """Return the same, a file as a path."""
-        return self.url or self.home / file
 
 
 class App:
@@ -111,10 +76,12 @@ class App:
         self._source = source
         self._any_model = any_model
         self._is_eager = is_eager
-        self._addresses = Addresses.of(self.settings.storage, home)
+        self.home = folder_of(self.settings) if home is None else Path(home)
+        """The folder of its own files."""
+        self._storage = self.settings.storage
         self._stack = AsyncExitStack()
         self._parts: AppParts | None = None
-        self._watchers = Watchers()
+        self._watchers: list[Tell] = []
 
     @property
     def settings(self) -> Settings:
@@ -123,11 +90,6 @@ class App:
             return self._source
         self._source.reload_if_changed()
         return self._source.current
-
-    @property
-    def home(self) -> Path:
-        """The folder of its own files."""
-        return self._addresses.home
 
     @property
     def is_open(self) -> bool:
@@ -143,7 +105,7 @@ class App:
 
     def watch(self, tell: Tell) -> None:
         """Subscribe to ended runs in this process, calls of models and jobs of memory."""
-        self._watchers.add(tell)
+        self._watchers.append(tell)
 
     def tenant(self, owner: str) -> Tenant:
         """Return the access of one owner.
@@ -201,9 +163,9 @@ class App:
 
     async def __aenter__(self) -> Self:
         try:
-            self._parts = await self._open()
+            await self._open()
         except BaseException:
-            await self._stack.aclose()
+            await self.__aexit__()
             raise
         return self
 
@@ -214,50 +176,36 @@ class App:
         finally:
             self._parts = None
 
-    async def _open(self) -> AppParts:
+    async def _open(self) -> None:
         """Open every part: dependencies first, and the runner of runs last."""
         from thalweg.server.app.learning import learning  # noqa: PLC0415 (LangChain: seconds)
         from thalweg.server.checkpoints.owners import open_checkpoints  # noqa: PLC0415 (LangGraph: seconds)
 
-        stack, at = self._stack, self._addresses
+        stack, home, url = self._stack, self.home, self._storage.address
         settings = self.settings
         await asyncio.to_thread(check_sandbox, settings.sandbox)
-        await asyncio.to_thread(make_private_folder, at.home)
-        if is_open_to_others(at.home):
-            _log.warning("other users of this machine can read %s: chmod -R go= it", at.home)
-        archive = await asyncio.to_thread(open_archive, at.at("thalweg.db"))
+        await asyncio.to_thread(make_private_folder, home)
+        if is_open_to_others(home):
+            _log.warning("other users of this machine can read %s: chmod -R go= it", home)
+        thalweg_at, runs_at = (url or str(home / file) for file in ("thalweg.db", "runs.db"))
+        archive = await asyncio.to_thread(open_archive, thalweg_at)
         stack.callback(archive.close)
-        memories = await asyncio.to_thread(open_memory, at.at("thalweg.db"))
+        memories = await asyncio.to_thread(open_memory, thalweg_at)
         stack.callback(memories.close)
-        attach_document(memories, _memory_settings(settings, at.home))
-        registry = await asyncio.to_thread(open_registry, at.at("thalweg.db"))
+        attach_document(memories, _memory_settings(settings, home))
+        registry = await asyncio.to_thread(open_registry, thalweg_at)
         stack.callback(registry.close)
-        places = await asyncio.to_thread(
-            lambda: open_places(url=at.url, home=at.home, files=at.files)
-        )
+        files = self._storage.files
+        places = await asyncio.to_thread(lambda: open_places(url=url, home=home, files=files))
         stack.callback(places.close)
-        checkpoints = await stack.enter_async_context(open_checkpoints(at.at("runs.db")))
-        journal = await stack.enter_async_context(open_journal(at.place("runs.db")))
-        await stack.enter_async_context(
-            learning(self._current, memories, registry, self._watchers.tell)
-        )
-        performing = _Performing(
-            self._current,
-            archive,
-            memories,
-            places,
-            checkpoints,
-            journal,
-            self._watchers.tell,
-            hidden=at.folders,
-            any_model=self._any_model,
-        )
-        stack.push_async_callback(performing.close)
-        presence = presence_at(at.place("runs.db"))
-        runs = await stack.enter_async_context(open_runs(journal, presence, performing))
-        if self._is_eager:
-            performing.get_ready()
-        return AppParts(
+        checkpoints = await stack.enter_async_context(open_checkpoints(runs_at))
+        journal = await stack.enter_async_context(open_journal(runs_at))
+        await stack.enter_async_context(learning(self._current, memories, registry, self._tell))
+        hidden = (home,) if files == "database" else (home, Path(files))
+        agents = _LazyAgents(lambda: _agents_class()(archive, memories, places, hidden))
+        stack.push_async_callback(agents.close)
+        runs = ProcessRuns(journal, presence_at(runs_at), self._perform)
+        self._parts = AppParts(
             settings=self._current,
             archive=archive,
             memories=memories,
@@ -266,83 +214,57 @@ class App:
             registry=registry,
             journal=journal,
             runs=runs,
-            erasure=Erasure(at.home if at.url is None else None),
+            erasure=Erasure(home if url is None else None),
             places=places,
             converter=Converter(_upload_policy(settings)),
-            agents=performing.agents,
+            agents=agents,
             any_model=self._any_model,
         )
+        await stack.enter_async_context(runs)
+        if self._is_eager:
+            agents.get_ready(settings)
 
     def _current(self) -> Settings:
         return self.settings
 
+    def _tell(self, what: Happened) -> None:
+        for tell in self._watchers:
+            tell(what)
 
-class _Performing:
-    """Performs runs, with agents that are imported when the first one is asked."""
+    async def _perform(self, run: RunRecord, emit: "Emit") -> RunOutcome:
+        """Perform a run; see `Performer`."""
+        agents = await self.parts.agents()
+        from thalweg.server.app.performing.performing import Performer  # noqa: PLC0415 (LangChain: seconds)
 
-    def __init__(
-        self,
-        settings: Callable[[], Settings],
-        archive: Archive,
-        memories: MemoryStore,
-        places: Places,
-        checkpoints: "Checkpoints",
-        journal: Journal,
-        tell: Tell,
-        *,
-        hidden: Iterable[Path],
-        any_model: bool,
-    ) -> None:
-        self._hidden = tuple(hidden)
-        self._any_model = any_model
-        self._settings = settings
-        self._archive = archive
-        self._memories = memories
-        self._places = places
-        self._checkpoints = checkpoints
-        self._journal = journal
-        self._tell = tell
+        return await Performer(self.parts, agents, self._tell)(run, emit)
+
+
+class _LazyAgents:
+    """The builder of agents, which is imported when the first one is asked."""
+
+    def __init__(self, make: Callable[[], "Agents"]) -> None:
+        self._make = make
         self._made: Agents | None = None
         self._making = asyncio.Lock()
         self._readying: asyncio.Task[None] | None = None
 
-    def get_ready(self) -> None:
-        """Begin to make the agent that answers where a run names no model."""
-        self._readying = asyncio.create_task(self._ready())
+    async def __call__(self) -> "Agents":
+        async with self._making:
+            if self._made is None:
+                self._made = await asyncio.to_thread(self._make)
+            return self._made
 
-    async def _ready(self) -> None:
-        settings = self._settings()
-        if settings.default_model is None:
-            return
+    def get_ready(self, settings: Settings) -> None:
+        """Begin to make the agent that answers where a run names no model."""
+        if settings.default_model is not None:
+            self._readying = asyncio.create_task(self._ready(settings))
+
+    async def _ready(self, settings: Settings) -> None:
         try:
-            agents = await self.agents()
+            agents = await self()
             await agents.of(settings)
         except Exception:  # noqa: BLE001 (a model may raise anything; who asks for an answer is told)
             _log.debug("no agent could be built before the first run", exc_info=True)
-
-    async def agents(self) -> "Agents":
-        """Return the builder of agents."""
-        async with self._making:
-            if self._made is None:
-                kind = await asyncio.to_thread(_agents_class)
-                self._made = kind(self._archive, self._memories, self._places, self._hidden)
-            return self._made
-
-    async def __call__(self, run: RunRecord, emit: "Emit") -> RunOutcome:
-        """Perform a run; see `Performer`."""
-        agents = await self.agents()
-        from thalweg.server.app.performing.performing import Performer  # noqa: PLC0415 (LangChain: seconds)
-
-        performer = Performer(
-            self._settings,
-            agents,
-            self._archive,
-            self._checkpoints,
-            self._journal,
-            self._tell,
-            any_model=self._any_model,
-        )
-        return await performer(run, emit)
 
     async def close(self) -> None:
         """End connections to servers of tools."""

@@ -27,7 +27,11 @@ _MOST_CHARS = get_args(Identifier)[1].max_length
 
 
 class TenantRuns:
-    """The runs of one owner."""
+    """The runs of one owner.
+
+    Raises (all that name a run):
+        NoSuchRunError: There is none.
+    """
 
     def __init__(self, owner: str, parts: "AppParts") -> None:
         self._owner = owner
@@ -74,11 +78,7 @@ class TenantRuns:
         return await self._parts.journal.count_active(self._owner)
 
     async def get(self, thread: str, run: str) -> Run:
-        """Return one run.
-
-        Raises:
-            NoSuchRunError: There is none.
-        """
+        """Return one run."""
         found = await self._parts.journal.get(RunKey(self._owner, thread, run))
         if found is None:
             raise NoSuchRunError(run)
@@ -102,9 +102,6 @@ class TenantRuns:
 
         Returns:
             The run: one that has not ended where the time was over first.
-
-        Raises:
-            NoSuchRunError: There is none.
         """
         found = await self.get(thread, run)
         if found.status not in ENDED:
@@ -115,11 +112,7 @@ class TenantRuns:
         return found
 
     async def cancel(self, thread: str, run: str) -> Run:
-        """Request cancellation of a run; no effect on one that has ended.
-
-        Raises:
-            NoSuchRunError: There is none.
-        """
+        """Request cancellation of a run; no effect on one that has ended."""
         await self.get(thread, run)
         await self._parts.runs.cancel(RunKey(self._owner, thread, run))
         return await self.get(thread, run)

@@ -4,13 +4,21 @@ import asyncio
 import base64
 import binascii
 from collections.abc import AsyncIterator, Callable
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 from uuid import uuid4
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads import OperationResult as Entered
-from thalweg.archive.threads import context_at, export, history, pin, rewind, turns, undo, unpin
+from thalweg.archive.threads import (
+    OperationResult,
+    context_at,
+    export,
+    history,
+    pin,
+    rewind,
+    turns,
+    undo,
+    unpin,
+)
 from thalweg.archive.threads.journal import read_page
 from thalweg.archive.threads.thread_history import newest_said
 from thalweg.errors import BusyError, ConfigError, NoSuchThreadError
@@ -37,7 +45,6 @@ from thalweg.server.app.registry import ThreadRow
 from thalweg.server.app.runs import now_ms
 from thalweg.server.app.views import (
     context_view,
-    done_view,
     item_view,
     paths,
     thread_view,
@@ -50,15 +57,21 @@ if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
 
     from thalweg.server.app.parts import AppParts
-    from thalweg.server.checkpoints.owners import OwnSaver
 
-T = TypeVar("T")
+P = ParamSpec("P")
 MOST_FILES = 1_000
 """Files that a state lists."""
 
 
 class TenantThreads:
-    """The threads of one owner."""
+    """The threads of one owner.
+
+    Raises (all that name a thread):
+        NoSuchThreadError: There is none.
+
+    Raises (`delete`, and all changes by hand):
+        BusyError: A run of the thread has not ended.
+    """
 
     def __init__(self, owner: str, parts: "AppParts") -> None:
         self._owner = owner
@@ -98,22 +111,14 @@ class TenantThreads:
         return await self._shown(row)
 
     async def get(self, thread: str) -> Thread:
-        """Return one thread.
-
-        Raises:
-            NoSuchThreadError: There is none.
-        """
+        """Return one thread."""
         return await self._shown(await self._row(thread))
 
     async def update(self, thread: str, change: ThreadChange) -> Thread:
-        """Change a thread's title.
-
-        Raises:
-            NoSuchThreadError: There is none.
-        """
+        """Change a thread's title."""
         await self._row(thread)
-        renamed = partial(self._parts.registry.rename, self._owner, thread, change.title)
-        row = await asyncio.to_thread(renamed)
+        rename = self._parts.registry.rename
+        row = await asyncio.to_thread(rename, self._owner, thread, change.title)
         if row is None:
             raise NoSuchThreadError(thread)
         return await self._shown(row)
@@ -128,14 +133,10 @@ class TenantThreads:
 
         Returns:
             What may remain, and where.
-
-        Raises:
-            NoSuchThreadError: There is none.
-            BusyError: A run of it has not ended.
         """
         await self._row(thread)
         await self._parts.journal.delete(self._owner, thread)  # first: it knows of runs under way
-        await self._saver().adelete_thread(thread)
+        await self._parts.checkpoints.of(self._owner).adelete_thread(thread)
         left = await asyncio.to_thread(self._delete, thread, forget=forget)
         left += await self._parts.erasure.erase() if forget else _LEFT_WITHOUT_ERASURE
         return DeletedThread(thread=thread, forgotten=forget, left=left)
@@ -160,11 +161,7 @@ class TenantThreads:
     # -- what is in them -------------------------------------------------------------------
 
     async def state(self, thread: str) -> State:
-        """Return the state of a thread: its plan, its files, its pending questions.
-
-        Raises:
-            NoSuchThreadError: There is none.
-        """
+        """Return the state of a thread: its plan, its files, its pending questions."""
         shown = await self.get(thread)
         snapshot = await self._snapshot(thread)
         files = self._parts.places.backend(self._owner, thread)
@@ -196,13 +193,10 @@ class TenantThreads:
             limit: How many at most.
             before: Only messages before this position; `History.before` of a newer page.
             abandoned: Whether messages abandoned by a rewind are included.
-
-        Raises:
-            NoSuchThreadError: There is none.
         """
         key = await self._key(thread)
-        said, has_more = await self._ask(
-            lambda: newest_said(self._parts.archive, key, limit, before=before, abandoned=abandoned)
+        said, has_more = await asyncio.to_thread(
+            newest_said, self._parts.archive, key, limit, before=before, abandoned=abandoned
         )
         return History(
             items=tuple(map(item_view, said)),
@@ -210,13 +204,9 @@ class TenantThreads:
         )
 
     async def turns(self, thread: str, *, edits_only: bool = False) -> Turns:
-        """List turns with what was decided in each and why.
-
-        Raises:
-            NoSuchThreadError: There is none.
-        """
+        """List turns with what was decided in each and why."""
         key = await self._key(thread)
-        taken = await self._ask(lambda: turns(self._parts.archive, key))
+        taken = await asyncio.to_thread(turns, self._parts.archive, key)
         shown = (turn_view(one) for one in taken if one.page.edits or not edits_only)
         return Turns(items=tuple(shown))
 
@@ -224,11 +214,10 @@ class TenantThreads:
         """Make the request of a turn again, exactly as it was sent; the newest by itself.
 
         Raises:
-            NoSuchThreadError: There is none.
             ArchiveError: The thread has no such turn.
         """
         key = await self._key(thread)
-        return context_view(await self._ask(lambda: context_at(self._parts.archive, key, turn)))
+        return context_view(await asyncio.to_thread(context_at, self._parts.archive, key, turn))
 
     async def export(self, thread: str) -> AsyncIterator[str]:
         """Write a whole thread as lines of JSON, as `thalweg thread export` does.
@@ -237,8 +226,8 @@ class TenantThreads:
             NoSuchThreadError: There is none; raised with the first line.
         """
         key = await self._key(thread)
-        lines = await self._ask(lambda: iter(export(self._parts.archive, key)))
-        while (line := await self._ask(lambda: next(lines, None))) is not None:
+        lines = await asyncio.to_thread(export, self._parts.archive, key)
+        while (line := await asyncio.to_thread(next, lines, None)) is not None:
             yield line
 
     # -- changes by hand -------------------------------------------------------------------
@@ -247,35 +236,27 @@ class TenantThreads:
         """Compact what can be compacted now, with a model's summary if configured.
 
         Raises:
-            NoSuchThreadError: There is none.
-            BusyError: A run of it has not ended.
             ArchiveError: It has no messages yet.
         """
-        key = await self._resting(thread)
         from thalweg.server.app.compacting import compacted  # noqa: PLC0415 (LangChain: seconds)
 
-        settings = self._parts.settings()
-        return done_view(await self._ask(lambda: compacted(self._parts.archive, key, settings)))
+        return await self._by_hand(thread, compacted, self._parts.settings())
 
     async def rewind(self, thread: str, to: Rewind) -> Done:
         """Restore the thread's state at the request of a turn; the next run continues there.
 
         Raises:
-            NoSuchThreadError: There is none.
-            BusyError: A run of it has not ended.
             ArchiveError: The thread has no such turn.
         """
-        return await self._by_hand(thread, lambda key: rewind(self._parts.archive, key, to.turn))
+        return await self._by_hand(thread, rewind, to.turn)
 
     async def undo(self, thread: str, turn: int | None = None) -> Done:
         """Undo a compaction, the newest by itself.
 
         Raises:
-            NoSuchThreadError: There is none.
-            BusyError: A run of it has not ended.
             ArchiveError: There is nothing to undo.
         """
-        return await self._by_hand(thread, lambda key: undo(self._parts.archive, key, turn))
+        return await self._by_hand(thread, undo, turn)
 
     async def branch(self, thread: str, branch: Branch) -> Thread:
         """Create a thread from the beginning of another.
@@ -283,52 +264,45 @@ class TenantThreads:
         It has the messages but not the files, which belong to the other thread.
 
         Raises:
-            NoSuchThreadError: There is none to branch.
-            BusyError: A run of it has not ended: its newest message is incomplete.
             ThreadExistsError: There is one with the new id.
             ArchiveError: The thread has no such turn.
         """
         key = await self._resting(thread)
         row = await self._row(thread)
-        said = await self._ask(lambda: history(self._parts.archive, key, branch.turn))
-        made = NewThread(id=branch.id, title=branch.title or row.title)
-        new = await self.create(made)
-        target = ThreadKey(self._owner, new.id)
-        await self._ask(lambda: copy_log(self._parts.archive, target, said))
+        archive = self._parts.archive
+        said = await asyncio.to_thread(history, archive, key, branch.turn)
+        new = await self.create(NewThread(id=branch.id, title=branch.title or row.title))
+        await asyncio.to_thread(copy_log, archive, ThreadKey(self._owner, new.id), said)
         return await self.get(new.id)
 
     async def pin(self, thread: str, words: Pinned) -> Done:
         """Keep words of the user verbatim in every context.
 
         Raises:
-            NoSuchThreadError: There is none.
-            BusyError: A run of it has not ended.
             PinError: The words are not there.
         """
-        return await self._by_hand(
-            thread, lambda key: pin(self._parts.archive, key, words.position, words.quote)
-        )
+        return await self._by_hand(thread, pin, words.position, words.quote)
 
     async def unpin(self, thread: str, words: Pinned) -> Done:
         """Let go of words that were pinned.
 
         Raises:
-            NoSuchThreadError: There is none.
-            BusyError: A run of it has not ended.
             PinError: They are not pinned.
         """
-        return await self._by_hand(
-            thread, lambda key: unpin(self._parts.archive, key, words.position, words.quote)
-        )
+        return await self._by_hand(thread, unpin, words.position, words.quote)
 
-    async def _by_hand(self, thread: str, do: Callable[[ThreadKey], Entered]) -> Done:
+    async def _by_hand(
+        self,
+        thread: str,
+        do: Callable[Concatenate[Archive, ThreadKey, P], OperationResult],
+        *given: P.args,
+        **named: P.kwargs,
+    ) -> Done:
         key = await self._resting(thread)
-        return done_view(await self._ask(lambda: do(key)))
+        done = await asyncio.to_thread(do, self._parts.archive, key, *given, **named)
+        return Done.model_validate(done, from_attributes=True)
 
     # -- shared by the operations above --------------------------------------------------------
-
-    async def _ask(self, do: Callable[[], T]) -> T:
-        return await asyncio.to_thread(do)
 
     async def _row(self, thread: str) -> ThreadRow:
         row = await asyncio.to_thread(self._finder.get, thread)
@@ -357,16 +331,13 @@ class TenantThreads:
 
     async def _shown(self, row: ThreadRow) -> Thread:
         key, archive = ThreadKey(self._owner, row.thread), self._parts.archive
-        length, calls = await self._ask(lambda: (archive.length(key), _model_calls(archive, key)))
+        length, calls = await asyncio.to_thread(_size, archive, key)
         run = await self._under_way(row.thread)
         return thread_view(row, messages=length, model_calls=calls, run=run)
 
-    def _saver(self) -> "OwnSaver":
-        return self._parts.checkpoints.of(self._owner)
-
     async def _snapshot(self, thread: str) -> "StateSnapshot | None":
         """Read the state of a thread's agent; `None` where none has run in it."""
-        saver = self._saver()
+        saver = self._parts.checkpoints.of(self._owner)
         if await saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
             return None
         agents = await self._parts.agents()
@@ -400,6 +371,7 @@ _TIMES_END = 2**63
 """No time has a larger number; databases fail over larger ones."""
 
 
-def _model_calls(archive: Archive, key: ThreadKey) -> int:
+def _size(archive: Archive, key: ThreadKey) -> tuple[int, int]:
+    """Count the messages and the model calls of a thread."""
     count = archive.turn_count(key)
-    return read_page(archive, key, count - 1).turn if count else 0
+    return archive.length(key), read_page(archive, key, count - 1).turn if count else 0

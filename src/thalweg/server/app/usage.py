@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads import Taken, turns
-from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.archive.threads.savings import saved_so_far
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.errors import NoSuchThreadError
@@ -72,7 +71,7 @@ class TenantUsage:
             sections=dict(newest.tokens) if newest else {},
             window=newest.window if newest else 0,
             limit=newest.limit if newest else 0,
-            saved=_saved(archive, key, taken, Prices(self._parts.settings().summarization)),
+            saved=_saved(archive, key, taken, self._prices),
         )
 
     def _all(self) -> OwnerUsage:
@@ -83,16 +82,17 @@ class TenantUsage:
             models=_by(charges, lambda charge: charge.model),
         )
 
+    @property
+    def _prices(self) -> Prices:
+        return Prices(self._parts.settings().summarization)
+
     def _charges(self, threads: Iterable[str]) -> Iterator[CallCost]:
+        prices = self._prices
         for name in threads:
-            yield from charges_of(
-                self._parts.archive,
-                ThreadKey(self._owner, name),
-                Prices(self._parts.settings().summarization),
-            )
+            yield from charges_of(self._parts.archive, ThreadKey(self._owner, name), prices)
 
     def _learned(self, thread: str | None = None) -> Iterator[CallCost]:
-        prices = Prices(self._parts.settings().summarization)
+        prices = self._prices
         for name, each in self._parts.registry.spent(self._owner).items():
             if thread in {None, name}:
                 for spent in each:
@@ -117,8 +117,7 @@ def charges_of(archive: Archive, key: ThreadKey, prices: Prices) -> Iterator[Cal
             spent = spent_by(one.usage, model)
             caller = _subagent(one) if inside else AGENT
             yield CallCost(thread, caller, model, usage_of(spent, tariff))
-        if one.page.spent is not None:
-            summed: AuxiliaryUsage = one.page.spent
+        if (summed := one.page.spent) is not None:
             yield CallCost(thread, SUMMARIES, summed.model or model, usage_of(summed, tariff))
 
 

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from typing import assert_never
 
 from thalweg.archive.threads import LoggedMessage, Taken
-from thalweg.archive.threads import OperationResult as Entered
 from thalweg.archive.threads import TurnContext as Sent
 from thalweg.engine.additions import Listed
 from thalweg.engine.edits import Edit as Decided
@@ -15,7 +14,6 @@ from thalweg.engine.entries import Message as Logged
 from thalweg.server.api.threads import (
     AdditionView,
     Context,
-    Done,
     Edit,
     HistoryItem,
     Message,
@@ -145,13 +143,6 @@ def addition_view(one: Listed) -> AdditionView:
     """Show one part of a request that is no message."""
     position = one.position if one.position >= 0 else None
     return AdditionView(part=one.part, tokens=one.tokens, about=one.about, position=position)
-
-
-def done_view(done: Entered) -> Done:
-    """Show what a hand did."""
-    return Done(
-        turn=done.turn, about=done.about, tokens=done.tokens, limit=done.limit, changed=done.changed
-    )
 
 
 def todos_view(given: object) -> tuple[Todo, ...]:

@@ -1,56 +1,31 @@
 """Writes of a checkpointer as values, so that several fit in one transaction."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import (
-    BaseCheckpointSaver,
-    ChannelVersions,
-    Checkpoint,
-    CheckpointMetadata,
-)
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+Telling = Callable[[], AbstractContextManager[None]]
+"""Made around calls by runs: converts a failed medium to a `StorageError`, which ends no run."""
 
 
 @dataclass(frozen=True, slots=True)
-class PutCheckpoint:
-    """A call of `BaseCheckpointSaver.put`."""
+class CheckpointWrite:
+    """A call of a method of `BaseCheckpointSaver` that writes."""
 
-    config: RunnableConfig
-    checkpoint: Checkpoint
-    metadata: CheckpointMetadata
-    new_versions: ChannelVersions
+    method: Literal["put", "put_writes"]
+    arguments: tuple[Any, ...]
 
     def apply(self, saver: BaseCheckpointSaver[Any]) -> None:
         """Perform the call on a checkpointer."""
-        saver.put(self.config, self.checkpoint, self.metadata, self.new_versions)
+        getattr(saver, self.method)(*self.arguments)
 
     async def aapply(self, saver: BaseCheckpointSaver[Any]) -> None:
         """Perform the call on a checkpointer, async."""
-        await saver.aput(self.config, self.checkpoint, self.metadata, self.new_versions)
-
-
-@dataclass(frozen=True, slots=True)
-class PutWrites:
-    """A call of `BaseCheckpointSaver.put_writes`."""
-
-    config: RunnableConfig
-    writes: Sequence[tuple[str, Any]]
-    task_id: str
-    task_path: str
-
-    def apply(self, saver: BaseCheckpointSaver[Any]) -> None:
-        """Perform the call on a checkpointer."""
-        saver.put_writes(self.config, self.writes, self.task_id, self.task_path)
-
-    async def aapply(self, saver: BaseCheckpointSaver[Any]) -> None:
-        """Perform the call on a checkpointer, async."""
-        await saver.aput_writes(self.config, self.writes, self.task_id, self.task_path)
-
-
-CheckpointWrite = PutCheckpoint | PutWrites
+        await getattr(saver, f"a{self.method}")(*self.arguments)
 
 
 class BatchSaver(BaseCheckpointSaver[Any], ABC):
@@ -62,3 +37,7 @@ class BatchSaver(BaseCheckpointSaver[Any], ABC):
 
         Storing the same writes again changes nothing.
         """
+
+
+Medium = tuple[Callable[[str], BatchSaver], Telling]
+"""Returns the saver for a tag, which a colon separates from a thread's id."""

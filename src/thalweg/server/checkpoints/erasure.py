@@ -12,6 +12,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from thalweg.database.migrations.sqlite import has_table
+
 MOST_BYTES: Final = 64 << 20
 """Bytes above which a file is not rewritten while it is in use: writes of other owners would wait
 for more than a second."""
@@ -26,12 +28,10 @@ class Erasure:
 
     Args:
         home: The folder of its SQLite files; `None` if everything is in PostgreSQL.
-        most_bytes: Size above which a file is not rewritten.
     """
 
-    def __init__(self, home: Path | None, *, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, home: Path | None) -> None:
         self._home = home
-        self._most_bytes = most_bytes
         self._turn = asyncio.Lock()
 
     async def erase(self) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ class Erasure:
             return (*await asyncio.to_thread(self._erase, self._home), _COPIES)
 
     def _erase(self, home: Path) -> Sequence[str]:
-        said = [erase_file(home / name, self._most_bytes) for name in _DATABASES]
+        said = [erase_file(home / name) for name in _DATABASES]
         if (home / "jobs.db").exists():
             said.append("jobs.db: ids of threads and runs, of an older Thalweg; delete the file")
         return [one for one in said if one]
@@ -74,7 +74,7 @@ def erase_file(path: Path, most_bytes: int = MOST_BYTES) -> str:
             is_small = path.stat().st_size <= most_bytes
             if is_small:
                 database.execute("PRAGMA temp_store = MEMORY")  # no copy goes to another file
-                if _has_words(database):
+                if has_table(database, "archive_words"):
                     database.execute(_WORDS)
                 database.execute("VACUUM")
             busy, _, _ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -90,8 +90,3 @@ def erase_file(path: Path, most_bytes: int = MOST_BYTES) -> str:
         size = f"{path.stat().st_size >> 20} MiB"
         return f"{path.name}: deleted rows in free pages; a file of {size} is not rewritten"
     return ""
-
-
-def _has_words(database: sqlite3.Connection) -> bool:
-    there = "SELECT 1 FROM sqlite_master WHERE name = 'archive_words'"
-    return database.execute(there).fetchone() is not None

@@ -2,10 +2,9 @@
 
 import asyncio
 import hashlib
-import sqlite3
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -18,27 +17,15 @@ from langgraph.checkpoint.base import (
 )
 
 from thalweg.database.base import SERVERS
-from thalweg.database.sqlite_files import as_storage_error as as_storage_error_of_file
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ClaimLostError, ConfigError, StorageError
-from thalweg.server.checkpoints.batches import (
-    BatchSaver,
-    CheckpointWrite,
-    PutCheckpoint,
-    PutWrites,
-)
+from thalweg.server.checkpoints.batches import BatchSaver, CheckpointWrite, Medium, Telling
 from thalweg.server.runs.running import fence
 
-BUSY_S = 30.0
-"""How long a writer of a SQLite file waits for another process."""
 LINGER_S = 0.2
 """How long a checkpoint of a run may wait for others."""
 MOST_WAITING = 64
 """Writes of a run that wait at most."""
-MOST_CONNECTIONS = 10
-PATIENCE_S = 10.0
-"""Seconds to wait for a connection of a database server."""
-Telling = Callable[[], AbstractContextManager[None]]
 
 
 class OwnSaver(BaseCheckpointSaver[Any]):
@@ -51,8 +38,7 @@ class OwnSaver(BaseCheckpointSaver[Any]):
     Args:
         inner: Stores the checkpoints.
         tag: The owner's.
-        telling: Context manager around calls by runs: it converts a failed medium to a
-            `StorageError`, which does not end a run.
+        telling: See `Telling`.
     """
 
     def __init__(self, inner: BaseCheckpointSaver[Any], tag: str, telling: Telling) -> None:
@@ -60,6 +46,9 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         self._inner = inner
         self._mark = f"{tag}:"
         self._telling = telling
+
+    async def flush(self) -> None:
+        """Return once all that was written is durable: here at once."""
 
     @property
     def config_specs(self) -> list[Any]:
@@ -75,8 +64,10 @@ class OwnSaver(BaseCheckpointSaver[Any]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint of a thread; see `BaseCheckpointSaver.aget_tuple`."""
+        await self.flush()
         with self._telling():
-            return self._up(await self._inner.aget_tuple(self._down(config)))
+            found = await self._inner.aget_tuple(self._down(config))
+        return None if found is None else self._raised(found)
 
     async def alist(
         self,
@@ -87,8 +78,11 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """See `BaseCheckpointSaver.alist`; a thread has to be named."""
-        asked = self._named(config)
-        earlier = before and self._down(before)
+        if config is None or "thread_id" not in config.get("configurable", {}):
+            mend = "name a thread: the checkpoints of all owners are never listed"
+            raise ConfigError("thread_id", "none is given", mend)
+        await self.flush()
+        asked, earlier = self._down(config), before and self._down(before)
         with self._telling():
             async for found in self._inner.alist(asked, filter=filter, before=earlier, limit=limit):
                 yield self._raised(found)
@@ -115,6 +109,7 @@ class OwnSaver(BaseCheckpointSaver[Any]):
 
         See `BaseCheckpointSaver.aget_delta_channel_history`.
         """
+        await self.flush()
         below = self._down(config)
         with self._telling():
             return await self._inner.aget_delta_channel_history(config=below, channels=channels)
@@ -136,22 +131,14 @@ class OwnSaver(BaseCheckpointSaver[Any]):
 
         See `BaseCheckpointSaver.adelete_thread`.
         """
+        await self.flush()
         with self._telling():
             await self._inner.adelete_thread(self._mark + thread_id)
-
-    def _named(self, config: RunnableConfig | None) -> RunnableConfig:
-        if config is None or "thread_id" not in config.get("configurable", {}):
-            mend = "name a thread: the checkpoints of all owners are never listed"
-            raise ConfigError("thread_id", "none is given", mend)
-        return self._down(config)
 
     def _down(self, config: RunnableConfig) -> RunnableConfig:
         given = config.get("configurable", {})
         thread = f"{self._mark}{given['thread_id']}"
         return {**config, "configurable": {**given, "thread_id": thread}}
-
-    def _up(self, found: CheckpointTuple | None) -> CheckpointTuple | None:
-        return None if found is None else self._raised(found)
 
     def _raised(self, found: CheckpointTuple) -> CheckpointTuple:
         parent = found.parent_config
@@ -216,7 +203,7 @@ class RunSaver(OwnSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a checkpoint; see `BaseCheckpointSaver.aput`."""
-        self._add(PutCheckpoint(self._down(config), checkpoint, metadata, new_versions))
+        self._add("put", self._down(config), checkpoint, metadata, new_versions)
         given = config.get("configurable", {})
         namespace = given.get("checkpoint_ns", "")
         if namespace or len(self._waiting) >= MOST_WAITING:
@@ -241,51 +228,15 @@ class RunSaver(OwnSaver):
         Not a coroutine function, so that `flush` has the writes from the moment of the call: the
         graph emits a task's result directly after it.
         """
-        self._add(PutWrites(self._down(config), writes, task_id, task_path))
+        self._add("put_writes", self._down(config), writes, task_id, task_path)
 
         async def added() -> None:
             pass
 
         return added()
 
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return a checkpoint of a thread; see `BaseCheckpointSaver.aget_tuple`."""
-        await self.flush()
-        return await super().aget_tuple(config)
-
-    async def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,  # noqa: A002 (LangGraph's name)
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
-        """Yield checkpoints, newest first; see `OwnSaver.alist`."""
-        await self.flush()
-        async for found in super().alist(config, filter=filter, before=before, limit=limit):
-            yield found
-
-    async def aget_delta_channel_history(
-        self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
-        """Return the stored writes of delta channels.
-
-        See `BaseCheckpointSaver.aget_delta_channel_history`.
-        """
-        await self.flush()
-        return await super().aget_delta_channel_history(config=config, channels=channels)
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Delete the checkpoints and writes of a thread.
-
-        See `BaseCheckpointSaver.adelete_thread`.
-        """
-        await self.flush()
-        await super().adelete_thread(thread_id)
-
-    def _add(self, write: CheckpointWrite) -> None:
-        self._waiting.append(write)
+    def _add(self, method: Literal["put", "put_writes"], *arguments: object) -> None:
+        self._waiting.append(CheckpointWrite(method, arguments))
         if self._lingering is None or self._lingering.done():
             self._lingering = asyncio.create_task(self._linger(), name="thalweg-checkpoints")
 
@@ -296,23 +247,17 @@ class RunSaver(OwnSaver):
 
 
 class Checkpoints:
-    """The checkpoints of all owners, accessed for one owner at a time.
+    """The checkpoints of all owners, accessed for one owner at a time."""
 
-    Args:
-        behind: Returns the saver for a tag, which a colon separates from a thread's id.
-        telling: See `OwnSaver`.
-    """
-
-    def __init__(self, behind: Callable[[str], BatchSaver], telling: Telling) -> None:
-        self._behind = behind
-        self._telling = telling
+    def __init__(self, medium: Medium) -> None:
+        self._behind, self._telling = medium
 
     def of(self, owner: str) -> OwnSaver:
         """Return the checkpoints of one owner."""
         tag = _tag(owner)
         return OwnSaver(self._behind(tag), tag, self._telling)
 
-    def of_run(self, owner: str) -> "RunSaver":
+    def of_run(self, owner: str) -> RunSaver:
         """Return the same for one run, which has to be flushed at its end."""
         tag = _tag(owner)
         return RunSaver(self._behind(tag), tag, self._telling)
@@ -333,76 +278,11 @@ async def open_checkpoints(address: str) -> AsyncIterator[Checkpoints]:
         ConfigError: An extra is not installed, or the file cannot be opened.
         StorageError: Another process holds it, or the server cannot be reached.
     """
-    opened = _on_postgres if address.startswith(SERVERS) else _in_file
-    async with opened(address) as checkpoints:
-        yield checkpoints
-
-
-@asynccontextmanager
-async def _in_file(path: str) -> AsyncIterator[Checkpoints]:
+    opened: Callable[[str], AbstractAsyncContextManager[Medium]]
     with needs_extra("checkpoints"):
-        from thalweg.server.checkpoints.sqlite import ThreadedSqliteSaver  # noqa: PLC0415 (an extra)
-
-    @contextmanager
-    def telling() -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            raise as_storage_error_of_file(path, error) from error
-
-    async with ThreadedSqliteSaver.open(path, busy_s=BUSY_S) as saver:
-        yield Checkpoints(lambda _: saver, telling)
-
-
-@asynccontextmanager
-async def _on_postgres(url: str) -> AsyncIterator[Checkpoints]:
-    with needs_extra("checkpoints"):
-        import psycopg  # noqa: PLC0415 (an extra)
-        from psycopg.rows import dict_row  # noqa: PLC0415 (an extra)
-        from psycopg_pool import AsyncConnectionPool  # noqa: PLC0415 (an extra)
-
-        from thalweg.database.postgres_server import as_storage_error, place_of  # noqa: PLC0415 (an extra)
-        from thalweg.server.checkpoints.postgres import OwnedCheckpoints  # noqa: PLC0415 (an extra)
-    place = place_of(url)
-
-    @contextmanager
-    def telling() -> Iterator[None]:
-        try:
-            yield
-        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-            raise as_storage_error(place, error) from error
-
-    settings = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
-    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
-        url,
-        min_size=1,
-        max_size=MOST_CONNECTIONS,
-        kwargs=settings,
-        open=False,
-        timeout=PATIENCE_S,
-        check=AsyncConnectionPool.check_connection,
-    )
-    await asyncio.to_thread(_set_up, url)
-    async with pool:
-        yield Checkpoints(lambda tag: OwnedCheckpoints(pool, tag), telling)
-
-
-def _set_up(url: str) -> None:
-    """Make LangGraph's tables where they are missing, as far as this role may."""
-    import psycopg  # noqa: PLC0415 (an extra)
-
-    from thalweg.database.postgres_server import as_storage_error, place_of  # noqa: PLC0415 (an extra)
-    from thalweg.server.checkpoints.postgres import set_up_checkpoints  # noqa: PLC0415 (an extra)
-
-    place = place_of(url)
-    try:
-        is_walled = set_up_checkpoints(url)
-    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedTable):
-        problem = "LangGraph's tables are missing or older, and this role may not create them"
-        mend = "run `thalweg db upgrade` as the owner of the tables, then `thalweg db grants`"
-        raise ConfigError(place, problem, mend) from None
-    except psycopg.Error as error:
-        raise as_storage_error(place, error) from None
-    if not is_walled:
-        problem = "LangGraph's tables hold threads of another application"
-        raise ConfigError(place, problem, "use a separate database for Thalweg")
+        if address.startswith(SERVERS):
+            from thalweg.server.checkpoints.postgres import open_server as opened  # noqa: PLC0415 (an extra)
+        else:
+            from thalweg.server.checkpoints.sqlite import open_file as opened  # noqa: PLC0415 (an extra)
+    async with opened(address) as medium:
+        yield Checkpoints(medium)

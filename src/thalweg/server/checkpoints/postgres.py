@@ -5,24 +5,30 @@ transaction first sets its owner's tag on the server. LangGraph itself creates a
 tables.
 """
 
+import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import TypeAlias
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from copy import copy
+from functools import partial
+from typing import Any, TypeAlias
 
 import psycopg
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from langgraph.checkpoint.serde.base import SerializerProtocol
-from psycopg import AsyncConnection, AsyncCursor, Capabilities, Connection
+from psycopg import AsyncConnection, AsyncCursor, Connection
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
+from thalweg.database.postgres_server import as_storage_error, place_of
 from thalweg.errors import ConfigError
-from thalweg.server.checkpoints.batches import BatchSaver, CheckpointWrite
+from thalweg.server.checkpoints.batches import BatchSaver, CheckpointWrite, Medium
 
 Pool: TypeAlias = AsyncConnectionPool[AsyncConnection[DictRow]]
 
+MOST_CONNECTIONS = 10
+PATIENCE_S = 10.0
+"""Seconds to wait for a connection of a database server."""
 TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
 """LangGraph's tables that hold the content of threads."""
 _LOCK = int.from_bytes(b"ckpoint")
@@ -44,20 +50,20 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
     Args:
         pool: Connections in autocommit mode.
         tag: Prefix of the names of the owner's threads, before a colon.
-        serde: LangGraph's serializer.
 
     Raises:
         ConfigError: The tag is empty, or contains a colon.
     """
 
-    def __init__(self, pool: Pool, tag: str, *, serde: SerializerProtocol | None = None) -> None:
+    def __init__(self, pool: Pool, tag: str) -> None:
         if not tag or ":" in tag:
             raise ConfigError(
                 "tag", f"{tag!r} cannot be distinguished from a thread", "leave out colons"
             )
-        super().__init__(pool, serde=serde)
+        super().__init__(pool)
         self._pool = pool
         self._prefix = f"{tag}:"
+        self.open_cursor: AsyncCursor[DictRow] | None = None
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Delete checkpoints of threads, except for the strategy `keep_latest`.
@@ -73,7 +79,8 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
     async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
         """Store all writes, in order, in one transaction, or none of them."""
         async with self._cursor() as cursor:
-            within = _InTransaction(self, cursor)
+            within = copy(self)
+            within.open_cursor = cursor
             for write in batch:
                 await write.aapply(within)
 
@@ -84,38 +91,59 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
         Setting the owner is sent to the server together with the first statement.
         """
         del pipeline
-        async with self._pool.connection() as connection:
-            if not Capabilities().has_pipeline():
-                async with self._told(connection) as cursor:
-                    yield cursor
-                return
-            async with connection.pipeline(), self._told(connection) as cursor:
-                yield cursor
-
-    @asynccontextmanager
-    async def _told(
-        self, connection: AsyncConnection[DictRow]
-    ) -> AsyncIterator[AsyncCursor[DictRow]]:
+        if self.open_cursor is not None:
+            yield self.open_cursor
+            return
         async with (
+            self._pool.connection() as connection,
+            connection.pipeline(),
             connection.transaction(),
             connection.cursor(binary=True, row_factory=dict_row) as cursor,
         ):
-            told = "SELECT set_config('thalweg.checkpoint_prefix', %s, true)"
-            await connection.execute(told, (self._prefix,))
+            prefix = "SELECT set_config('thalweg.checkpoint_prefix', %s, true)"
+            await connection.execute(prefix, (self._prefix,))
             yield cursor
 
 
-class _InTransaction(AsyncPostgresSaver):
-    """The same checkpointer, within an open transaction."""
+@asynccontextmanager
+async def open_server(url: str) -> AsyncIterator[Medium]:
+    """Open the checkpoints of all owners on a server; see `open_checkpoints`."""
+    place = place_of(url)
 
-    def __init__(self, saver: OwnedCheckpoints, cursor: AsyncCursor[DictRow]) -> None:
-        super().__init__(saver.conn, serde=saver.serde)
-        self._open_cursor = cursor
+    @contextmanager
+    def telling() -> Iterator[None]:
+        try:
+            yield
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            raise as_storage_error(place, error) from error
 
-    @asynccontextmanager
-    async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
-        del pipeline
-        yield self._open_cursor
+    await asyncio.to_thread(_set_up, url, place)
+    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+        url,
+        min_size=1,
+        max_size=MOST_CONNECTIONS,
+        kwargs={"autocommit": True, "prepare_threshold": None, "row_factory": dict_row},
+        open=False,
+        timeout=PATIENCE_S,
+        check=AsyncConnectionPool.check_connection,
+    )
+    async with pool:
+        yield partial(OwnedCheckpoints, pool), telling
+
+
+def _set_up(url: str, place: str) -> None:
+    """Make LangGraph's tables where they are missing, as far as this role may."""
+    try:
+        is_walled = set_up_checkpoints(url)
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedTable):
+        problem = "LangGraph's tables are missing or older, and this role may not create them"
+        mend = "run `thalweg db upgrade` as the owner of the tables, then `thalweg db grants`"
+        raise ConfigError(place, problem, mend) from None
+    except psycopg.Error as error:
+        raise as_storage_error(place, error) from None
+    if not is_walled:
+        problem = "LangGraph's tables hold threads of another application"
+        raise ConfigError(place, problem, "use a separate database for Thalweg")
 
 
 def set_up_checkpoints(url: str) -> bool:

@@ -7,32 +7,41 @@ checkpoint. Each trip wakes a thread and the event loop, which costs more than w
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import (
-    ChannelVersions,
-    Checkpoint,
-    CheckpointMetadata,
-    CheckpointTuple,
-    DeltaChannelHistory,
-)
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from thalweg.database.sqlite_files import as_storage_error, connect
-from thalweg.server.checkpoints.batches import BatchSaver, CheckpointWrite
+from thalweg.server.checkpoints.batches import BatchSaver, CheckpointWrite, Medium
 from thalweg.server.runs.sqlite import LOG_PAGES, PAGE_BYTES
 
+P = ParamSpec("P")
 T = TypeVar("T")
+BUSY_S = 30.0
+"""How long a writer of the file waits for another process."""
 _PAGE = 50
 """Checkpoints that are listed in one trip."""
 FORMER_FILE = "checkpoints.db"
 """The separate file for checkpoints of older versions."""
+
+
+def _in_thread(
+    method: Callable[Concatenate[Any, P], T],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """Return the async variant of a method of a `ThreadedSqliteSaver`."""
+
+    @wraps(method)
+    async def run(self: "ThreadedSqliteSaver", /, *given: P.args, **named: P.kwargs) -> T:
+        return await self._run(partial(method, self, *given, **named))
+
+    return run
 
 
 class _BatchFlag(threading.local):
@@ -58,7 +67,7 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, path: str, *, busy_s: float) -> AsyncIterator[Self]:
+    async def open(cls, path: str, *, busy_s: float = BUSY_S) -> AsyncIterator[Self]:
         """Open the file, make its tables where they are missing, and close it at the end.
 
         Args:
@@ -81,9 +90,11 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
             finally:
                 await saver._run(connection.close)
 
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return a checkpoint of a thread; see `BaseCheckpointSaver.aget_tuple`."""
-        return await self._run(lambda: self.get_tuple(config))
+    aget_tuple = _in_thread(SqliteSaver.get_tuple)
+    aput = _in_thread(SqliteSaver.put)
+    aput_writes = _in_thread(SqliteSaver.put_writes)
+    adelete_thread = _in_thread(SqliteSaver.delete_thread)
+    aget_delta_channel_history = _in_thread(SqliteSaver.get_delta_channel_history)
 
     async def alist(
         self,
@@ -97,34 +108,14 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
         left = limit
         while left is None or left > 0:
             count = _PAGE if left is None else min(left, _PAGE)
-            read = partial(self._page, config, filter, before, count)
-            page = await self._run(read)
-            for found in page:
-                yield found
+            found = self.list(config, filter=filter, before=before, limit=count)
+            page: list[CheckpointTuple] = await self._run(partial(list, found))
+            for one in page:
+                yield one
             if len(page) < count:
                 return
             before = page[-1].config
             left = None if left is None else left - count
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Store a checkpoint; see `BaseCheckpointSaver.aput`."""
-        return await self._run(lambda: self.put(config, checkpoint, metadata, new_versions))
-
-    async def aput_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str = "",
-    ) -> None:
-        """Store the writes of a task; see `BaseCheckpointSaver.aput_writes`."""
-        await self._run(lambda: self.put_writes(config, writes, task_id, task_path))
 
     async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
         """Store all writes, in order, or none of them; see `BatchSaver.awrite`."""
@@ -136,45 +127,17 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
         with super().cursor(transaction and not self._batch.is_open) as cursor:
             yield cursor
 
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Delete the checkpoints and writes of a thread.
-
-        See `BaseCheckpointSaver.adelete_thread`.
-        """
-        await self._run(lambda: self.delete_thread(thread_id))
-
-    async def aget_delta_channel_history(
-        self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
-        """Return the stored writes of delta channels.
-
-        See `BaseCheckpointSaver.aget_delta_channel_history`.
-        """
-        return await self._run(
-            lambda: self.get_delta_channel_history(config=config, channels=channels)
-        )
-
-    def _page(
-        self,
-        config: RunnableConfig | None,
-        having: dict[str, Any] | None,
-        before: RunnableConfig | None,
-        count: int,
-    ) -> list[CheckpointTuple]:
-        return [*self.list(config, filter=having, before=before, limit=count)]
-
     def _write(self, batch: Sequence[CheckpointWrite]) -> None:
         self._batch.is_open = True
         try:
             for write in batch:
                 write.apply(self)
+            with self.lock:
+                self.conn.commit()
         except BaseException:
             with self.lock:
                 self.conn.rollback()
             raise
-        else:
-            with self.lock:
-                self.conn.commit()
         finally:
             self._batch.is_open = False
 
@@ -188,6 +151,21 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
             with self.lock:
                 self.conn.rollback()  # what follows must not join a transaction that failed
             raise
+
+
+@asynccontextmanager
+async def open_file(path: str) -> AsyncIterator[Medium]:
+    """Open the checkpoints of all owners in a file; see `open_checkpoints`."""
+
+    @contextmanager
+    def telling() -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise as_storage_error(path, error) from error
+
+    async with ThreadedSqliteSaver.open(path) as saver:
+        yield lambda _: saver, telling
 
 
 def adopt(connection: sqlite3.Connection, former: Path) -> None:

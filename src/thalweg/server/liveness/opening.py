@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from thalweg.database.base import SERVERS
 from thalweg.server.liveness.base import Liveness
 
 
@@ -11,10 +12,10 @@ def presence_at(address: str | Path) -> Liveness:
     Args:
         address: The path of an SQLite file, or `postgresql://…`.
     """
-    if isinstance(address, str):
+    if isinstance(address, str) and address.startswith(SERVERS):
         from thalweg.server.liveness.server import ServerPresence  # noqa: PLC0415 (psycopg: an extra)
 
         return ServerPresence(address)
     from thalweg.server.liveness.files import FilePresence  # noqa: PLC0415 (the other of the two)
 
-    return FilePresence(address.parent / "presence")
+    return FilePresence(Path(address).parent / "presence")

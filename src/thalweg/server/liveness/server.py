@@ -48,7 +48,7 @@ class ServerPresence:
         except psycopg.Error as error:
             raise StorageError(self.place, str(error), _MEND) from error
         if is_shared:
-            await self._disconnect()
+            await self.leave()
             problem = "a pooler uses another connection for each transaction, which loses locks"
             mend = "use the address of the server itself, or of a pool in session mode"
             raise ConfigError(self.place, problem, mend)
@@ -68,7 +68,7 @@ class ServerPresence:
             async with asyncio.timeout(_TIMEOUT_S):
                 living = await _living(self._connection)
         except (psycopg.Error, TimeoutError) as error:
-            await self._disconnect()
+            await self.leave()
             self._blind_until = now() + self._grace_s
             if isinstance(error, TimeoutError):
                 error = psycopg.OperationalError(f"no answer within {_TIMEOUT_S} s")
@@ -76,10 +76,6 @@ class ServerPresence:
         if now() < self._blind_until:
             return []
         return [name for name in names if name not in living and name != self._name]
-
-    async def leave(self) -> None:
-        """Release the lock of this process."""
-        await self._disconnect()
 
     async def _connected(self) -> psycopg.AsyncConnection[Any]:
         connection = await self._opened()
@@ -108,7 +104,8 @@ class ServerPresence:
             self._url, autocommit=True, connect_timeout=_TIMEOUT_S
         )
 
-    async def _disconnect(self) -> None:
+    async def leave(self) -> None:
+        """Release the lock of this process."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(psycopg.Error):

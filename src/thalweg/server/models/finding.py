@@ -131,33 +131,24 @@ def ollama_address(environ: Mapping[str, str]) -> str:
 
 
 def _ollama(address: str) -> list[AvailableModel]:
-    known = provider("ollama")
-    lacks = _lacks(known) if known else ""
     there = _names(address + "/api/tags", "models", "name")
-    if there is None:
-        return []
-    if not there:
-        pull = "ollama pull qwen3:4b"
-        return [
-            AvailableModel(
-                "ollama:qwen3:4b", f"Ollama at {address}, without a model", "server", pull
-            )
-        ]
-    return [
-        AvailableModel(f"ollama:{name}", f"Ollama at {address}", "server", lacks) for name in there
-    ]
+    what = f"Ollama at {address}"
+    if there == []:
+        missing = "ollama pull qwen3:4b"
+        return [AvailableModel("ollama:qwen3:4b", f"{what}, without a model", "server", missing)]
+    return _served("ollama", there or [], what)
 
 
 def _compatible(title: str, address: str) -> list[AvailableModel]:
-    known = provider("openai")
-    lacks = _lacks(known) if known else ""
     there = _names(address + "/v1/models", "data", "id") or []
-    return [
-        AvailableModel(
-            f"openai:{name}@{address}/v1", f"{title} at {address}, or similar", "server", lacks
-        )
-        for name in there
-    ]
+    names = [f"{name}@{address}/v1" for name in there]
+    return _served("openai", names, f"{title} at {address}, or similar")
+
+
+def _served(provider_name: str, names: list[str], what: str) -> list[AvailableModel]:
+    known = provider(provider_name)
+    lacks = _lacks(known) if known else ""
+    return [AvailableModel(f"{provider_name}:{name}", what, "server", lacks) for name in names]
 
 
 def _names(url: str, key: str, name: str) -> list[str] | None:

@@ -164,20 +164,11 @@ def _is_elsewhere(wanted: ModelSettings) -> bool:
 
 
 def _compatible(wanted: ModelSettings, where: str) -> "BaseChatModel":
-    known = provider(COMPATIBLE)
+    known = provider(COMPATIBLE) or ModelProvider(COMPATIBLE, "")
     compatible = _import(where, "thalweg.server.models.compatible", known)
-    made: BaseChatModel = _made(
-        where,
-        compatible.CompatibleChat,
-        {
-            "model": wanted.model,
-            "api_key": wanted.api_key or os.environ.get("OPENAI_API_KEY") or "none",
-            **({"base_url": wanted.base_url} if wanted.base_url else {}),
-            **({"max_tokens": wanted.max_output} if wanted.max_output else {}),
-            **wanted.arguments(),
-        },
-    )
-    return made
+    key = wanted.api_key or os.environ.get("OPENAI_API_KEY") or "none"
+    arguments = {"model": wanted.model, "api_key": key, **_arguments(wanted, known)}
+    return _made(where, compatible.CompatibleChat, arguments)
 
 
 def _of_provider(wanted: ModelSettings, where: str) -> "BaseChatModel":

@@ -7,20 +7,31 @@ that was disconnected continues exactly where it was.
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from hashlib import blake2b
+from typing import Literal, NamedTuple
 
 Status = Literal["queued", "running", "interrupted", "completed", "failed", "cancelled"]
 ENDED: frozenset[Status] = frozenset({"interrupted", "completed", "failed", "cancelled"})
 """`interrupted`: the run waits for a person's word, which comes as a run of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunKey:
-    """One run of one thread of one owner."""
+class RunKey(NamedTuple):
+    """One run of one thread of one owner, by the columns that it is found by."""
 
     owner: str
     thread: str
     run: str
+
+    @property
+    def mark(self) -> str:
+        """Its short name in notifications between processes; two runs may share one.
+
+        Example:
+            >>> len(RunKey("ann", "thread", "run").mark)
+            12
+        """
+        name = f"{self.owner}\0{self.run}".encode(errors="replace")
+        return blake2b(name, digest_size=6).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,5 +89,5 @@ class Claim:
 
     key: RunKey
     attempt: int
-    run: RunRecord | None = field(default=None, compare=False, repr=False)
-    """The run as it was claimed; `None` where a claim was made up from its key."""
+    run: RunRecord = field(compare=False, repr=False)
+    """The run as it was claimed."""

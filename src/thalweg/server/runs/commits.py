@@ -1,8 +1,8 @@
 """Group commit: the concurrent writes of many runs share one transaction."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from thalweg.errors import ClaimLostError, StorageError
 from thalweg.server.runs.base import Claim, Draft
@@ -26,13 +26,6 @@ class _PendingCommit:
     done: asyncio.Future[int]
 
 
-@dataclass(slots=True)
-class _WaitingWrites:
-    """What waits of one claim, in order."""
-
-    waiting: list[_PendingCommit] = field(default_factory=list)
-
-
 class GroupCommit:
     """Writes pending events, one transaction after the other.
 
@@ -40,12 +33,11 @@ class GroupCommit:
     unknown outcome, whose commit failed, is completed: events that exist are not written again.
     """
 
-    def __init__(self, tables: Tables, written: Written, linger_s: float = LINGER_S) -> None:
+    def __init__(self, tables: Tables, written: Written) -> None:
         self._tables = tables
         self._written = written
-        self._linger_s = linger_s
-        self._parts: dict[Claim, _WaitingWrites] = {}
-        self._in_flight: dict[Claim, _WaitingWrites] = {}
+        self._parts: dict[Claim, list[_PendingCommit]] = {}
+        self._in_flight: dict[Claim, list[_PendingCommit]] = {}
         mend = "open it again; the log has the cause"
         self._broken = StorageError("the journal of runs", "its writer ended", mend)
         self._last: dict[Claim, int] = {}
@@ -77,8 +69,7 @@ class GroupCommit:
         if self._task.done():
             raise self._broken
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        part = self._parts.setdefault(claim, _WaitingWrites())
-        part.waiting.append(_PendingCommit(drafts, end, done))
+        self._parts.setdefault(claim, []).append(_PendingCommit(drafts, end, done))
         self._stirred.set()
         return await done
 
@@ -92,8 +83,8 @@ class GroupCommit:
     async def _work(self) -> None:
         while self._parts or not self._is_closing:
             await self._stirred.wait()
-            if self._linger_s and not self._is_closing:
-                await asyncio.sleep(self._linger_s)
+            if not self._is_closing:
+                await asyncio.sleep(LINGER_S)
             self._stirred.clear()
             self._in_flight, self._parts = self._parts, {}
             if self._in_flight:
@@ -101,48 +92,45 @@ class GroupCommit:
 
     def _give_up(self, _: asyncio.Task[None]) -> None:
         """Release all waiters of a writer that has ended."""
-        for part in [*self._in_flight.values(), *self._parts.values()]:
-            for waiting in part.waiting:
-                _fail(waiting.done, self._broken)
+        for waiting in [*self._in_flight.values(), *self._parts.values()]:
+            _fail(waiting, self._broken)
 
-    async def _flush(self, parts: dict[Claim, _WaitingWrites]) -> None:
+    async def _flush(self, parts: dict[Claim, list[_PendingCommit]]) -> None:
         try:
-            await self._learn(claim for claim in parts if claim not in self._last)
-            batch = [self._write_of(claim, part) for claim, part in parts.items()]
+            await self._learn([claim for claim in parts if claim not in self._last])
+            batch = [self._write_of(claim, waiting) for claim, waiting in parts.items()]
             good = await self._written_through([write for write, _ in batch])
         except StorageError as error:
-            for part in parts.values():
-                for waiting in part.waiting:
-                    _fail(waiting.done, error)
+            for waiting in parts.values():
+                _fail(waiting, error)
             return
-        for (write, ends), part, is_good in zip(batch, parts.values(), good, strict=True):
-            self._settle(write, ends, part, is_good=is_good)
+        for (write, ends), waiting, is_good in zip(batch, parts.values(), good, strict=True):
+            self._settle(write, ends if is_good else [], waiting)
 
-    def _write_of(self, claim: Claim, part: _WaitingWrites) -> tuple[RunWrite, Sequence[int]]:
+    def _write_of(
+        self, claim: Claim, waiting: Sequence[_PendingCommit]
+    ) -> tuple[RunWrite, Sequence[int]]:
         """Join the pending writes of a claim; return also the last event of each of them."""
-        waiting = _up_to_the_end(part.waiting)
+        waiting = _up_to_the_end(waiting)
         drafts, ends = joined(one.drafts for one in waiting)
         return RunWrite(claim, self._last.get(claim, -1), tuple(drafts), waiting[-1].end), ends
 
     def _settle(
-        self, write: RunWrite, ends: Sequence[int], part: _WaitingWrites, *, is_good: bool
+        self, write: RunWrite, ends: Sequence[int], waiting: Sequence[_PendingCommit]
     ) -> None:
+        """Answer the waiters of a write: `ends` are the last events of those that it contains."""
         claim = write.claim
-        if is_good:
+        if ends:
             self._last[claim] = write.last
             self._written(write)
-        if not is_good or write.end is not None:
+        if not ends or write.end is not None:
             self.let_go(claim)
-        for waiting, end in zip(part.waiting[: len(ends)], ends, strict=True):
-            if not is_good:
-                _fail(waiting.done, ClaimLostError(claim.key.run, claim.attempt))
-            elif not waiting.done.done():
-                waiting.done.set_result(write.after + end)
-        for waiting in part.waiting[len(ends) :]:
-            _fail(waiting.done, ClaimLostError(claim.key.run, claim.attempt))
+        for one, end in zip(waiting, ends, strict=False):
+            if not one.done.done():
+                one.done.set_result(write.after + end)
+        _fail(waiting[len(ends) :], ClaimLostError(claim.key.run, claim.attempt))
 
-    async def _learn(self, claims: Iterable[Claim]) -> None:
-        unknown = list(claims)
+    async def _learn(self, unknown: Sequence[Claim]) -> None:
         if not unknown:
             return
         states = await self._tables.states([claim.key for claim in unknown])
@@ -153,17 +141,14 @@ class GroupCommit:
 
     async def _written_through(self, writes: Sequence[RunWrite]) -> Sequence[bool]:
         """Write, again and again while the database fails."""
-        try:
-            return await self._tables.write(writes)
-        except StorageError as error:
-            failed = error
+        write = self._tables.write
         for pause in _PAUSES_S:
-            await asyncio.sleep(pause)
             try:
-                return await self._written_again(writes)
-            except StorageError as error:
-                failed = error
-        raise failed
+                return await write(writes)
+            except StorageError:
+                await asyncio.sleep(pause)
+                write = self._written_again
+        return await write(writes)
 
     async def _written_again(self, writes: Sequence[RunWrite]) -> Sequence[bool]:
         states = await self._tables.states([write.claim.key for write in writes])
@@ -189,6 +174,7 @@ def _up_to_the_end(waiting: Sequence[_PendingCommit]) -> Sequence[_PendingCommit
     return waiting
 
 
-def _fail(done: asyncio.Future[int], error: Exception) -> None:
-    if not done.done():
-        done.set_exception(error)
+def _fail(waiting: Sequence[_PendingCommit], error: Exception) -> None:
+    for one in waiting:
+        if not one.done.done():
+            one.done.set_exception(error)

@@ -21,15 +21,11 @@ def sound(data: str) -> str:
         >>> sound('{"text": "\ud800"}') == r'{"text": "\ud800"}'
         True
     """
-    if data.isascii() and "\0" not in data:
-        return data
     try:
-        data.encode()
+        is_sound = "\0" not in data and (data.isascii() or bool(data.encode()))
     except UnicodeEncodeError:
-        return json.dumps(json.loads(data))
-    if "\0" in data:
-        return json.dumps(json.loads(data))
-    return data
+        is_sound = False
+    return data if is_sound else json.dumps(json.loads(data))
 
 
 def joined(waiting: Iterable[Sequence[Draft]]) -> tuple[list[Draft], list[int]]:

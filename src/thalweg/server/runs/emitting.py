@@ -16,12 +16,15 @@ class Emit:
 
     Emitting does not wait for the disk: what was emitted is shown when it is durable, and what
     was not is emitted again by the next attempt, under a message of its own.
+
+    Raises (when called, and by `drain`):
+        ClaimLostError: Another process performs the run.
+        StorageError: The journal cannot be written.
     """
 
-    def __init__(self, journal: Journal, claim: Claim, *, ahead: int = AHEAD) -> None:
+    def __init__(self, journal: Journal, claim: Claim) -> None:
         self._journal = journal
         self._claim = claim
-        self._ahead = ahead
         self._waiting: list[Draft] = []
         self._in_flight = 0
         self._stirred = asyncio.Event()
@@ -31,23 +34,13 @@ class Emit:
         self._pump = asyncio.create_task(self._write_on(), name="thalweg-run-emit")
 
     async def __call__(self, draft: Draft) -> None:
-        """Emit an event; waits only where too much is waiting already.
-
-        Raises:
-            ClaimLostError: Another process performs the run.
-            StorageError: The journal cannot be written.
-        """
+        """Emit an event; waits only where too much is waiting already."""
         self._waiting.append(draft)
         self._stirred.set()
-        await self._until(self._ahead)
+        await self._until(AHEAD)
 
     async def drain(self) -> None:
-        """Wait until all that was emitted is durable.
-
-        Raises:
-            ClaimLostError: Another process performs the run.
-            StorageError: The journal cannot be written.
-        """
+        """Wait until all that was emitted is durable."""
         await self._until(0)
 
     def hold(self) -> AbstractAsyncContextManager[None]:

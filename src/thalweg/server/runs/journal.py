@@ -1,18 +1,18 @@
 """A journal over tables: group commit for those who write, feeds for those who follow."""
 
 import asyncio
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Self
 
 from thalweg.errors import NoSuchRunError, StorageError
-from thalweg.server.runs.base import Claim, Draft, Event, RunKey, RunRecord, Status
-from thalweg.server.runs.commits import LINGER_S, GroupCommit
+from thalweg.server.runs.base import Claim, Draft, Event, RunKey, Status
+from thalweg.server.runs.commits import GroupCommit
 from thalweg.server.runs.drafts import sound
 from thalweg.server.runs.feeds import RunFeed
-from thalweg.server.runs.marks import mark
 from thalweg.server.runs.tables import RunEnd, RunState, RunWrite, Tables
 
 LOOK_S = 2.0
@@ -23,7 +23,7 @@ _KEYS = 500
 """Runs that are asked after at a time."""
 
 
-class Journal:
+class Journal(Tables):
     """Keeps runs and their events in the tables of a database.
 
     It belongs to the event loop that it was opened in.
@@ -32,12 +32,8 @@ class Journal:
         StorageError: The database failed.
     """
 
-    def __init__(
-        self, tables: Tables, *, look_s: float = LOOK_S, linger_s: float = LINGER_S
-    ) -> None:
-        self._tables = tables
-        self._commits = GroupCommit(tables, self._written, linger_s)
-        self._look_s = look_s
+    def __init__(self) -> None:
+        self._commits = GroupCommit(self, self._written)
         self._feeds: dict[RunKey, RunFeed] = {}
         self._awaited: dict[Claim, asyncio.Future[bool]] = {}
         self._names: dict[str, Counter[RunKey]] = {}
@@ -46,93 +42,41 @@ class Journal:
         self._stir = asyncio.Event()
         self._looker: asyncio.Task[None] | None = None
 
-    async def open(self) -> Self:
+    @abstractmethod
+    async def _connect(self) -> None:
+        """Create missing tables, and begin to call `_heard` with changes by other processes."""
+
+    @abstractmethod
+    async def _disconnect(self) -> None:
+        """Stop listening and release connections."""
+
+    async def __aenter__(self) -> Self:
         """Make the tables where they are missing, and begin to listen."""
-        await self._tables.open(self._heard, lambda: bool(self._names))
+        await self._connect()
         self._looker = asyncio.create_task(self._look_on(), name="thalweg-journal-reader")
         return self
 
-    async def create(self, key: RunKey, request: str, *, worker: str = "") -> RunRecord:
-        """Store a new run.
-
-        Args:
-            key: Its id is the caller's to choose.
-            request: What was asked, a JSON object.
-            worker: See `RunRecord.worker`.
-
-        Raises:
-            BusyError: Another run of the thread has not ended.
-            RunExistsError: The owner has a run with that id.
-        """
-        return await self._tables.create(key, sound(request), worker)
-
-    async def get(self, key: RunKey) -> RunRecord | None:
-        """Return one run; `None` if the owner has no such run."""
-        return await self._tables.get(key)
-
-    async def list(
-        self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
-    ) -> Sequence[RunRecord]:
-        """Return the newest runs, newest first.
-
-        Args:
-            owner: The owner.
-            thread: The thread; all threads by default.
-            limit: How many at most.
-            before: Continue after this run.
-        """
-        return await self._tables.list(owner, thread, limit, before)
-
-    async def count_active(self, owner: str) -> int:
-        """Return how many runs of an owner have not ended."""
-        return await self._tables.count_active(owner)
-
     async def claim(self, key: RunKey) -> Claim | None:
         """Claim a run to perform it; `None` if it has ended. Earlier claims become void."""
-        run = await self._tables.claim(key)
-        if run is None:
-            return None
-        claim = Claim(key, run.attempt, run)
-        self._commits.claimed(claim, run.last_seq)
-        if run.attempt > 1:  # an earlier claim may be awaited here, and is void now
-            self._note([key])
+        claim = await super().claim(key)
+        if claim is not None:
+            self._commits.claimed(claim, claim.run.last_seq)
+            if claim.attempt > 1:  # an earlier claim may be awaited here, and is void now
+                self._note([key])
         return claim
-
-    async def workers(self) -> Collection[str]:
-        """Return the processes with runs that have not ended, of all owners."""
-        return await self._tables.workers()
-
-    async def take_over(
-        self, workers: Collection[str], worker: str, limit: int
-    ) -> Sequence[RunKey]:
-        """Assign runs of some processes, of all owners, to another one.
-
-        Args:
-            workers: The processes that perform nothing any more.
-            worker: The one that takes over.
-            limit: How many runs at most: the oldest.
-
-        Returns:
-            The runs, in any order; each to one caller alone, however many ask at once.
-        """
-        return await self._tables.take_over(workers, worker, limit)
 
     async def release(self, claim: Claim) -> bool:
         """Release a claim for another process; return False if it was void."""
-        is_given_back = await self._tables.release(claim)
+        is_given_back = await super().release(claim)
         self._commits.let_go(claim)
         self._note([claim.key])
         return is_given_back
 
-    def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
-        """Lock a claim inside the context: another process that claims the run waits.
-
-        Use it for short operations outside of this journal that need the claim.
-
-        Raises (when entered):
-            ClaimLostError: Another process has claimed the run, or it has ended.
-        """
-        return self._tables.hold(claim)
+    async def ask_cancel(self, key: RunKey) -> bool:
+        """Request cancellation of a run; return False if it has ended."""
+        is_asked = await super().ask_cancel(key)
+        self._note([key])
+        return is_asked
 
     async def append(self, claim: Claim, drafts: Sequence[Draft]) -> int:
         """Write events durably, in order.
@@ -156,10 +100,6 @@ class Journal:
         end = RunEnd(status, None if error is None else sound(error))
         await self._commits.add(claim, _checked(drafts), end)
 
-    async def read(self, key: RunKey, after: int = 0, limit: int = 1000) -> Sequence[Event]:
-        """Return events after a number, oldest first."""
-        return await self._tables.read(key, after, limit)
-
     async def follow(self, key: RunKey, after: int = 0) -> AsyncIterator[Event]:
         """Yield events after a number as they are written, up to the end of the run.
 
@@ -174,7 +114,7 @@ class Journal:
                     raise NoSuchRunError(key.run)
                 events = feed.behind(after)
                 if events is None:
-                    events = await self._tables.read(key, after, PAGE)
+                    events = await self.read(key, after, PAGE)
                     if not events:  # it was deleted: the looker finds that out
                         self._note([key])
                         await feed.news()
@@ -203,27 +143,13 @@ class Journal:
                 del self._awaited[claim]
                 self._unname(claim.key)
 
-    async def ask_cancel(self, key: RunKey) -> bool:
-        """Request cancellation of a run; return False if it has ended."""
-        is_asked = await self._tables.ask_cancel(key)
-        self._note([key])
-        return is_asked
-
-    async def delete(self, owner: str, thread: str) -> int:
-        """Delete the runs of a thread, events and all.
-
-        Raises:
-            BusyError: One of them has not ended.
-        """
-        return await self._tables.delete(owner, thread)
-
-    async def close(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Release all connections."""
         await self._commits.close()
         if self._looker is not None:
             self._looker.cancel()
             await asyncio.wait([self._looker])
-        await self._tables.close()
+        await self._disconnect()
 
     def _written(self, write: RunWrite) -> None:
         feed = self._feeds.get(write.claim.key)
@@ -248,17 +174,18 @@ class Journal:
                 del self._feeds[key]
 
     def _name(self, key: RunKey) -> None:
-        self._names.setdefault(mark(key), Counter())[key] += 1
+        self._names.setdefault(key.mark, Counter())[key] += 1
 
     def _unname(self, key: RunKey) -> None:
-        named = self._names[mark(key)]
+        named = self._names[key.mark]
         named[key] -= 1
         if not named[key]:
             del named[key]
         if not named:
-            del self._names[mark(key)]
+            del self._names[key.mark]
 
     def _heard(self, marks: Sequence[str] | None) -> None:
+        """Take note of the marks of runs that changed; `None`: any may have."""
         if marks is None:
             self._is_all_stirred = True
             self._stir.set()
@@ -273,7 +200,7 @@ class Journal:
     async def _look_on(self) -> None:
         """Poll the runs of notifications, and from time to time all runs."""
         loop = asyncio.get_running_loop()
-        all_at = loop.time() + self._look_s
+        all_at = loop.time() + LOOK_S
         while True:
             try:
                 async with asyncio.timeout_at(all_at):
@@ -285,18 +212,18 @@ class Journal:
             if self._is_all_stirred:
                 keys = {key for named in self._names.values() for key in named}
                 self._is_all_stirred = False
-                all_at = loop.time() + self._look_s
+                all_at = loop.time() + LOOK_S
             try:
-                await self._look(sorted(keys, key=mark))
+                await self._look(sorted(keys, key=lambda key: key.mark))
             except StorageError:
                 self._is_all_stirred = True
-                await asyncio.sleep(min(self._look_s, 0.5))
+                await asyncio.sleep(min(LOOK_S, 0.5))
 
     async def _look(self, keys: Sequence[RunKey]) -> None:
         for first in range(0, len(keys), _KEYS):
-            some = [key for key in keys[first : first + _KEYS] if mark(key) in self._names]
+            some = [key for key in keys[first : first + _KEYS] if key.mark in self._names]
             if some:
-                await self._take(await self._tables.states(some), some)
+                await self._take(await self.states(some), some)
 
     async def _take(self, states: Mapping[RunKey, RunState], keys: Sequence[RunKey]) -> None:
         self._call_off(states)
@@ -308,7 +235,7 @@ class Journal:
                     behind[key] = feed.last
                 else:
                     feed.take(state)
-        read = await self._tables.read_each(behind, PAGE) if behind else {}
+        read = await self.read_each(behind, PAGE) if behind else {}
         for key in behind:
             if (feed := self._feeds.get(key)) is not None:
                 feed.push(read.get(key, ()))

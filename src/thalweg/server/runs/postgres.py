@@ -1,24 +1,22 @@
 """Runs on a PostgreSQL server, for any number of processes on any number of machines."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 from thalweg.database.postgres import marked
 from thalweg.errors import BusyError, ClaimLostError
 from thalweg.server.runs.base import Claim, Event, RunKey
-from thalweg.server.runs.marks import mark
+from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.postgres_connections import Connection, RunConnections
 from thalweg.server.runs.postgres_statements import WRITE
-from thalweg.server.runs.tables import Heard, RunState, RunWrite, Tables, columns
+from thalweg.server.runs.tables import RunState, RunWrite
 
 MOST = 6
 """Connections of one process that anybody asks, and as many that keep claims good."""
 _HOLD = "SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 7))"
 _TAKE = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))"
 """A lock that is shared by holders of claims, and exclusive for a process that claims."""
-_WORKERS = "SELECT run_workers()"
-_TAKE_OVER = "SELECT * FROM run_take_over(%s::text[], %s, %s)"
 _IS_GOOD = (
     "SELECT 1 FROM runs WHERE owner = %s AND thread = %s AND run = %s"
     " AND attempt = %s AND status = 'running'"
@@ -41,74 +39,53 @@ _READ_EACH = """
 """
 
 
-class PostgresTables(Tables):
-    """The tables on a server."""
+class PostgresJournal(Journal):
+    """A journal on a server."""
 
-    now: ClassVar[str] = "now()"
+    now = "now()"
+    workers_statement = "SELECT run_workers()"
+    take_over_statement = """
+        SELECT * FROM run_take_over(ARRAY(SELECT json_array_elements_text(CAST(? AS json))), ?, ?)
+    """
 
-    def __init__(self, url: str, *, most: int = MOST) -> None:
-        self._connections = RunConnections(url, most)
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._connections = RunConnections(url, MOST)
 
-    async def open(self, heard: Heard, is_awaited: Callable[[], bool]) -> None:
-        """Create missing tables, and begin to listen for changes; see `Tables.open`."""
-        del is_awaited  # a notice costs nothing to hear
-        await self._connections.open(heard)
+    async def _connect(self) -> None:
+        await self._connections.open(self._heard)
+
+    async def _disconnect(self) -> None:
+        await self._connections.close()
 
     async def _read(self, owner: str, statement: str, values: Sequence[Any]) -> Sequence[Any]:
-        """Run a `SELECT` on rows of an owner and return its rows; see `Tables`."""
         return await self._connections.ask([owner], statement, values)
 
     async def _change(
         self,
-        key: RunKey,
+        owner: str,
         statement: str,
         values: Sequence[Any],
         *,
-        claims: bool = False,
-        notifies: bool = True,
+        notified: RunKey | None = None,
+        claimed: RunKey | None = None,
     ) -> Sequence[Any]:
-        """Change a run in a transaction of its own, and return the rows of the statement.
-
-        See `Tables`.
-        """
-        first = (_TAKE, (mark(key),)) if claims else None
-        notified = [key] if notifies else []
-        return await self._connections.ask(
-            [key.owner], statement, values, first=first, notified=notified
-        )
-
-    async def workers(self) -> Collection[str]:
-        """Return the processes with runs that have not ended, of all owners.
-
-        See `Tables.workers`.
-        """
-        return {name for (name,) in await self._connections.ask([], _WORKERS, ())}
-
-    async def take_over(
-        self, workers: Collection[str], worker: str, limit: int
-    ) -> Sequence[RunKey]:
-        """Assign runs of some processes, of all owners, to another one; see `Tables.take_over`."""
-        rows = await self._connections.ask([], _TAKE_OVER, (list(workers), worker, limit))
-        return [RunKey(*row) for row in rows]
+        first = None if claimed is None else (_TAKE, (claimed.mark,))
+        noted = [] if notified is None else [notified]
+        return await self._connections.ask([owner], statement, values, first=first, notified=noted)
 
     @asynccontextmanager
     async def hold(self, claim: Claim) -> AsyncIterator[None]:
-        """Lock a claim inside the context: another process that claims the run waits.
-
-        See `Tables.hold`.
-        """
+        """Lock a claim inside the context: another process that claims the run waits."""
         key = claim.key
         async with self._connections.transaction([key.owner], is_held=True) as connection:
-            await connection.execute(_HOLD, (mark(key),))
-            if not await _rows(connection, _IS_GOOD, (*columns(key), claim.attempt)):
+            await connection.execute(_HOLD, (key.mark,))
+            if not await _rows(connection, _IS_GOOD, (*key, claim.attempt)):
                 raise ClaimLostError(key.run, claim.attempt)
             yield
 
     async def write(self, writes: Sequence[RunWrite]) -> Sequence[bool]:
-        """Write all or, if the database fails, nothing; a void claim's part is skipped.
-
-        See `Tables.write`.
-        """
+        """Write all or, if the database fails, nothing; a void claim's part is skipped."""
         keys = [write.claim.key for write in writes]
         owners = [key.owner for key in keys]
         rows = await self._connections.write(owners, WRITE, _arrays(writes), keys)
@@ -116,10 +93,7 @@ class PostgresTables(Tables):
         return [number in good for number in range(1, len(writes) + 1)]
 
     async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, RunState]:
-        """Return the states of runs; missing runs are omitted.
-
-        See `Tables.states`.
-        """
+        """Return the states of runs; missing runs are omitted."""
         owners = [key.owner for key in keys]
         rows = await self._connections.ask(owners, _STATES, _key_arrays(keys))
         return {RunKey(*row[:3]): RunState(*row[3:]) for row in rows}
@@ -127,11 +101,8 @@ class PostgresTables(Tables):
     async def read_each(
         self, after: Mapping[RunKey, int], limit: int
     ) -> Mapping[RunKey, Sequence[Event]]:
-        """Return the events of many runs, after a number each; at most `limit` of each.
-
-        See `Tables.read_each`.
-        """
-        values = (*_key_arrays(list(after)), list(after.values()), limit)
+        """Return the events of many runs, after a number each; at most `limit` of each."""
+        values = (*_key_arrays(after), list(after.values()), limit)
         rows = await self._connections.ask([key.owner for key in after], _READ_EACH, values)
         found: dict[RunKey, list[Event]] = {}
         for row in rows:
@@ -139,7 +110,7 @@ class PostgresTables(Tables):
         return found
 
     async def delete(self, owner: str, thread: str) -> int:
-        """Delete the runs of a thread, events and all; see `Tables.delete`."""
+        """Delete the runs of a thread, events and all."""
         lock = "SELECT run, status FROM runs WHERE owner = %s AND thread = %s FOR UPDATE"
         async with self._connections.transaction([owner]) as connection:
             runs = await _rows(connection, lock, (owner, thread))
@@ -151,10 +122,6 @@ class PostgresTables(Tables):
             for table in ("run_events", "runs"):
                 await connection.execute(marked(f"DELETE FROM {table} {where}"), ids)  # noqa: S608
         return len(runs)
-
-    async def close(self) -> None:
-        """Stop listening and release connections; see `Tables.close`."""
-        await self._connections.close()
 
 
 def _arrays(writes: Sequence[RunWrite]) -> dict[str, list[Any]]:
@@ -178,8 +145,8 @@ def _arrays(writes: Sequence[RunWrite]) -> dict[str, list[Any]]:
     }
 
 
-def _key_arrays(keys: Sequence[RunKey]) -> tuple[list[str], list[str], list[str]]:
-    return [key.owner for key in keys], [key.thread for key in keys], [key.run for key in keys]
+def _key_arrays(keys: Iterable[RunKey]) -> list[list[str]]:
+    return [list(column) for column in zip(*keys, strict=True)]
 
 
 async def _rows(connection: Connection, statement: str, values: Sequence[Any]) -> Sequence[Any]:

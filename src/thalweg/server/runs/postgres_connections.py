@@ -2,24 +2,23 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from thalweg.database.migrations.postgres import bring_up_to_date
 from thalweg.database.postgres import marked
-from thalweg.database.postgres_server import as_storage_error, connect, place_of
+from thalweg.database.postgres_server import as_storage_error, place_of, prepare
 from thalweg.errors import StorageError
 from thalweg.server.runs.base import RunKey
-from thalweg.server.runs.marks import mark
 from thalweg.server.runs.postgres_statements import CHANNEL, named
-from thalweg.server.runs.tables import Heard
 
 Values = Sequence[Any] | Mapping[str, Any]
 Connection = psycopg.AsyncConnection[Any]
+Heard = Callable[[Sequence[str] | None], None]
+"""Called with the marks of runs that changed; `None`: any may have."""
 _TIMEOUT_S = 10.0
 _MARKS = 500
 """Marks in one notice: it may have 8,000 bytes."""
@@ -34,6 +33,9 @@ class RunConnections:
 
     A few more keep claims good while checkpoints are written: so many runs may do that at a
     time that those who ask would wait for them.
+
+    Raises (all methods):
+        StorageError: The database failed.
     """
 
     def __init__(self, url: str, most: int) -> None:
@@ -49,15 +51,12 @@ class RunConnections:
     async def open(self, heard: Heard) -> None:
         """Make the tables where they are missing, and begin to listen."""
         try:
-            await asyncio.to_thread(self._prepare)
+            await asyncio.to_thread(prepare, self._url, self.place, _TIMEOUT_S)
             await self._asking.open()
             await self._holding.open()
         except psycopg.Error as error:
             raise as_storage_error(self.place, error) from error
         self._listener = asyncio.create_task(self._listen_on(heard), name="thalweg-runs-listener")
-
-    def _prepare(self) -> None:
-        bring_up_to_date(lambda: connect(self._url, self.place, _TIMEOUT_S), self.place)
 
     async def close(self) -> None:
         """Stop listening and close them all."""
@@ -85,9 +84,6 @@ class RunConnections:
             values: Their values.
             first: A statement to run before it.
             notified: Runs that other processes are notified of.
-
-        Raises:
-            StorageError: The database failed.
         """
         async with self._pooled(self._asking) as connection:
             return await self._at_once(connection, owners, [first, (statement, values)], notified)
@@ -95,11 +91,7 @@ class RunConnections:
     async def write(
         self, owners: Iterable[str], statement: str, values: Values, notified: Sequence[RunKey]
     ) -> Sequence[Any]:
-        """Run one statement on the connection that is kept for it.
-
-        Raises:
-            StorageError: The database failed.
-        """
+        """Run one statement on the connection that is kept for it."""
         async with self._writing:
             try:
                 if self._writer is None:
@@ -118,9 +110,6 @@ class RunConnections:
         Args:
             owners: Whose.
             is_held: Whether it only keeps something while others write.
-
-        Raises:
-            StorageError: The database failed.
         """
         pool = self._holding if is_held else self._asking
         async with self._pooled(pool) as connection, connection.transaction():
@@ -146,7 +135,7 @@ class RunConnections:
         return await asked[-1].fetchall()
 
     def _payloads(self, notified: Sequence[RunKey]) -> list[str]:
-        marks = [mark(key) for key in notified]
+        marks = [key.mark for key in notified]
         return [
             " ".join([self._origin, *marks[start : start + _MARKS]])
             for start in range(0, len(marks), _MARKS)

@@ -3,11 +3,11 @@
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from thalweg.errors import (
     BusyError,
@@ -54,22 +54,15 @@ class RunOutcome:
     error: str | None = None
     """A problem, where it failed."""
 
+    @classmethod
+    def failed(cls, problem: Problem) -> "RunOutcome":
+        """Make the end of a run that failed."""
+        data = RunFailed(problem=problem).model_dump_json()
+        return cls("failed", data, problem.model_dump_json())
 
-Perform = Callable[[RunRecord, Emit], Awaitable[RunOutcome]]
+
+Perform = Callable[[RunRecord, Emit], Coroutine[Any, Any, RunOutcome]]
 """Performs a run. An attempt after the first resumes from the last checkpoint."""
-
-
-@asynccontextmanager
-async def open_runs(
-    journal: Journal, presence: Liveness, perform: Perform, *, most_attempts: int = MOST_ATTEMPTS
-) -> AsyncIterator["ProcessRuns"]:
-    """Perform runs until the block ends; the arguments are those of `ProcessRuns`."""
-    runs = ProcessRuns(journal, presence, perform, most_attempts=most_attempts)
-    await runs.open()
-    try:
-        yield runs
-    finally:
-        await runs.close()
 
 
 def fence() -> AbstractAsyncContextManager[None]:
@@ -83,7 +76,14 @@ def fence() -> AbstractAsyncContextManager[None]:
 
 
 class ProcessRuns:
-    """The runs of one process: those it performs, and those it follows."""
+    """The runs of one process: those it performs, and those it follows.
+
+    Example:
+        ```python
+        async with ProcessRuns(journal, presence, perform) as runs:
+            await runs.start(RunKey("ada", "t1", "r1"), "{}")
+        ```
+    """
 
     def __init__(
         self,
@@ -97,27 +97,24 @@ class ProcessRuns:
         self._presence = presence
         self._perform = perform
         self._most_attempts = most_attempts
-        self._name = ""
+        self.name = ""
+        """The name of this process among those that live."""
         self._starting: set[asyncio.Task[RunRecord]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._working: dict[RunKey, asyncio.Task[Any] | None] = {}
         self._looker: asyncio.Task[None] | None = None
 
-    @property
-    def name(self) -> str:
-        """The name of this process among those that live."""
-        return self._name
-
-    async def open(self) -> None:
+    async def __aenter__(self) -> Self:
         """Begin to perform runs, and to take over those of processes that die.
 
         Raises:
             StorageError: The medium of the presence failed.
         """
-        self._name = await self._presence.enter()
+        self.name = await self._presence.enter()
         self._looker = asyncio.create_task(self._look_on(), name="thalweg-runs-takeover")
+        return self
 
-    async def close(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Stop performing: runs under way are cancelled here, and others take them over."""
         if self._looker is not None:
             self._looker.cancel()
@@ -139,11 +136,11 @@ class ProcessRuns:
         Raises:
             StorageError: A database failed.
         """
-        others = {*await self._journal.workers()} - {self._name}
+        others = {*await self._journal.workers()} - {self.name}
         dead = await self._presence.dead(others) if others else ()
         if not dead:
             return 0
-        taken = await self._journal.take_over(dead, self._name, MOST_TAKEN)
+        taken = await self._journal.take_over(dead, self.name, MOST_TAKEN)
         for key in taken:
             self._begin(key)
         return len(taken)
@@ -211,7 +208,7 @@ class ProcessRuns:
         The row names this process from the beginning: where it dies, others take the run over.
         """
         try:
-            run = await self._journal.create(key, request, worker=self._name)
+            run = await self._journal.create(key, request, worker=self.name)
         except RunExistsError:
             there = await self._journal.get(key)
             if there is None:
@@ -233,7 +230,7 @@ class ProcessRuns:
         while True:
             try:
                 run = run or await self._journal.get(key)
-                if run is not None and run.worker == self._name:
+                if run is not None and run.worker == self.name:
                     await self._alone(key)
             except StorageError as error:
                 run = None
@@ -266,14 +263,14 @@ class ProcessRuns:
     async def _attempt(self, key: RunKey) -> None:
         """Perform a run to its end, unless it has ended or another process performs it."""
         claim = await self._journal.claim(key)
-        run = None if claim is None else claim.run or await self._journal.get(key)
-        if claim is None or run is None:
+        if claim is None:
             return
         try:
-            if claim.attempt - run.handed > self._most_attempts:
-                await self._end(claim, _poison(claim.attempt - run.handed - 1))
+            attempts = claim.attempt - claim.run.handed
+            if attempts > self._most_attempts:
+                await self._end(claim, _poison(attempts - 1))
             else:
-                await self._go_on(claim, run)
+                await self._go_on(claim)
         except ClaimLostError:
             now = await self._journal.get(key)
             if now is not None and now.status == "running" and now.attempt == claim.attempt:
@@ -281,10 +278,10 @@ class ProcessRuns:
                 raise StorageError(key.run, problem, "it is retried") from None
             _log.info("run %s is performed by another process now", key.run)
 
-    async def _go_on(self, claim: Claim, run: RunRecord) -> None:
+    async def _go_on(self, claim: Claim) -> None:
         emit = Emit(self._journal, claim)
         try:
-            outcome = await self._outcome(claim, run, emit)
+            outcome = await self._outcome(claim, emit)
             await emit.drain()
             await self._end(claim, outcome)
         except asyncio.CancelledError:
@@ -293,14 +290,14 @@ class ProcessRuns:
         finally:
             await emit.close()
 
-    async def _outcome(self, claim: Claim, run: RunRecord, emit: Emit) -> RunOutcome:
-        performing = asyncio.create_task(self._performed(run, emit), name=f"run-{run.key.run}")
+    async def _outcome(self, claim: Claim, emit: Emit) -> RunOutcome:
+        run = claim.run
+        _FENCE.set(emit)  # for the task that performs the run
+        performing = asyncio.create_task(self._perform(run, emit), name=f"run-{run.key.run}")
         watching = asyncio.create_task(self._journal.called_off(claim))
         try:
             ends: list[asyncio.Future[Any]] = [performing, watching, emit.failed]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            if not performing.done():
-                await _stopped(performing)
         finally:
             watching.cancel()
             performing.cancel()
@@ -313,10 +310,6 @@ class ProcessRuns:
                 raise ClaimLostError(claim.key.run, claim.attempt)
             return RunOutcome("cancelled", RunCancelled().model_dump_json())
         return _told(run, performing)
-
-    async def _performed(self, run: RunRecord, emit: Emit) -> RunOutcome:
-        _FENCE.set(emit)
-        return await self._perform(run, emit)
 
     async def _end(self, claim: Claim, outcome: RunOutcome) -> None:
         draft = Draft(f"run.{outcome.status}", outcome.data)
@@ -337,11 +330,6 @@ def _heard(done: asyncio.Task[RunRecord]) -> None:
         done.exception()
 
 
-async def _stopped(performing: "asyncio.Task[RunOutcome]") -> None:
-    performing.cancel()
-    await asyncio.wait([performing], timeout=_STOP_S)
-
-
 def _told(run: RunRecord, performing: "asyncio.Task[RunOutcome]") -> RunOutcome:
     error = performing.exception()
     if error is None:
@@ -349,29 +337,22 @@ def _told(run: RunRecord, performing: "asyncio.Task[RunOutcome]") -> RunOutcome:
     if isinstance(error, (ClaimLostError, StorageError)):
         raise error
     _log.error("run %s failed", run.key.run, exc_info=error)
-    return _failed(error)
-
-
-def _failed(error: BaseException) -> RunOutcome:
     if isinstance(error, ThalwegError):
-        code, detail = error.code, str(error)
-    else:
-        code, detail = "run.failed", f"{type(error).__name__}: {error}"
-    return _problem(code, detail[:2_000])
+        return _failed(error.code, str(error))
+    return _failed("run.failed", f"{type(error).__name__}: {error}")
 
 
 def _poison(died: int) -> RunOutcome:
-    return _problem(
+    return _failed(
         "run.poison",
         f"{died} attempts at this run failed, because a process crashed or a database failed; "
         "it is not retried. Check the logs, or send another message",
     )
 
 
-def _problem(code: str, detail: str) -> RunOutcome:
-    problem = Problem(title="the run failed", status=500, detail=detail, code=code)
-    data = RunFailed(problem=problem).model_dump_json()
-    return RunOutcome("failed", data, problem.model_dump_json())
+def _failed(code: str, detail: str) -> RunOutcome:
+    problem = Problem(title="the run failed", status=500, detail=detail[:2_000], code=code)
+    return RunOutcome.failed(problem)
 
 
 def _same(there: RunRecord, request: str) -> RunRecord:

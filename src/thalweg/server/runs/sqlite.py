@@ -3,18 +3,19 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from thalweg.database.private_files import make_private_folder
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.errors import BusyError, ClaimLostError, StorageError
 from thalweg.server.runs.base import Claim, Event, RunKey
+from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.sqlite_statements import ADD, GOOD, MOVE, STATES, TAKE_OVER, WORKERS
-from thalweg.server.runs.tables import ACTIVE, READ, Heard, RunState, RunWrite, Tables, columns
+from thalweg.server.runs.tables import ACTIVE, READ, RunState, RunWrite
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -29,68 +30,58 @@ PAGE_BYTES = 4096
 """Of a new file: events of a turn fill whole pages, and so does a checkpoint."""
 
 
-class SqliteTables(Tables):
-    """The tables in one file: one thread writes, another reads, each on its own connection.
+class SqliteJournal(Journal):
+    """A journal in one file: one thread writes, another reads, each on its own connection.
 
     A third brings what was written to its place, from the log of writes: events of many runs lie
     far apart, and a commit that did it by the way would hold up all streams.
     """
 
-    now: ClassVar[str] = "strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')"
+    now = "strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')"
+    workers_statement = WORKERS
+    take_over_statement = TAKE_OVER
 
-    def __init__(self, path: Path, *, poll_s: float = POLL_S) -> None:
-        self.place = str(path)
+    def __init__(self, path: Path) -> None:
+        super().__init__()
         self._path = path
-        self._poll_s = poll_s
         self._writer = _Thread(path, "thalweg-runs-writer")
         self._reader = _Thread(path, "thalweg-runs-reader")
         self._tidier = _Thread(path, "thalweg-runs-tidier")
         self._is_untidy = False
         self._tasks: list[asyncio.Task[None]] = []
 
-    async def open(self, heard: Heard, is_awaited: Callable[[], bool]) -> None:
-        """Create missing tables, and begin to listen for changes; see `Tables.open`."""
+    async def _connect(self) -> None:
         make_private_folder(self._path.parent)
-        await self._writer.use(_keep_log)
+        await self._writer.read(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         self._tasks = [
-            asyncio.create_task(self._poll(heard, is_awaited), name="thalweg-runs-poll"),
+            asyncio.create_task(self._poll(), name="thalweg-runs-poll"),
             asyncio.create_task(self._tidy(), name="thalweg-runs-tidy"),
         ]
 
+    async def _disconnect(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        for thread in (self._tidier, self._reader, self._writer):
+            await thread.close()
+
     async def _read(self, owner: str, statement: str, values: Sequence[Any]) -> Sequence[Any]:
-        """Run a `SELECT` on rows of an owner and return its rows; see `Tables`."""
         del owner  # the statement names it
-        return await self._reader.use(
-            lambda database: database.execute(statement, values).fetchall()
-        )
+        return await self._reader.read(statement, values)
 
     async def _change(
         self,
-        key: RunKey,
+        owner: str,
         statement: str,
         values: Sequence[Any],
         *,
-        claims: bool = False,
-        notifies: bool = True,
+        notified: RunKey | None = None,
+        claimed: RunKey | None = None,
     ) -> Sequence[Any]:
         """See `Tables`. On one machine no process that holds a claim is taken for dead."""
-        del key, claims, notifies
+        del owner, notified, claimed
         return await self._writer.change(lambda rows: [*rows.rows(statement, values)])
-
-    async def workers(self) -> Collection[str]:
-        """Return the processes with runs that have not ended, of all owners.
-
-        See `Tables.workers`.
-        """
-        return {name for (name,) in await self._read("", WORKERS, ())}
-
-    async def take_over(
-        self, workers: Collection[str], worker: str, limit: int
-    ) -> Sequence[RunKey]:
-        """Assign runs of some processes, of all owners, to another one; see `Tables.take_over`."""
-        given = (worker, json.dumps(list(workers)), limit)
-        taken = await self._writer.change(lambda rows: [*rows.rows(TAKE_OVER, given)])
-        return [RunKey(*row) for row in taken]
 
     @asynccontextmanager
     async def hold(self, claim: Claim) -> AsyncIterator[None]:
@@ -105,58 +96,39 @@ class SqliteTables(Tables):
         yield
 
     async def write(self, writes: Sequence[RunWrite]) -> Sequence[bool]:
-        """Write all or, if the database fails, nothing; a void claim's part is skipped.
-
-        See `Tables.write`.
-        """
+        """Write all or, if the database fails, nothing; a void claim's part is skipped."""
         self._is_untidy = True
         return await self._writer.change(lambda rows: _write(rows, writes))
 
     async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, RunState]:
-        """Return the states of runs; missing runs are omitted.
-
-        See `Tables.states`.
-        """
+        """Return the states of runs; missing runs are omitted."""
         return await self._reader.use(lambda database: _states(database, keys))
 
     async def read_each(
         self, after: Mapping[RunKey, int], limit: int
     ) -> Mapping[RunKey, Sequence[Event]]:
-        """Return the events of many runs, after a number each; at most `limit` of each.
-
-        See `Tables.read_each`.
-        """
+        """Return the events of many runs, after a number each; at most `limit` of each."""
         return await self._reader.use(
             lambda database: {key: _events(database, key, seq, limit) for key, seq in after.items()}
         )
 
     async def delete(self, owner: str, thread: str) -> int:
-        """Delete the runs of a thread, events and all; see `Tables.delete`."""
+        """Delete the runs of a thread, events and all."""
         return await self._writer.change(lambda rows: _delete(rows, owner, thread))
 
-    async def close(self) -> None:
-        """Stop listening and release connections; see `Tables.close`."""
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-        await self._tidier.close()
-        await self._reader.close()
-        await self._writer.close()
-
-    async def _poll(self, heard: Heard, is_awaited: Callable[[], bool]) -> None:
+    async def _poll(self) -> None:
         """Look at a number that changes when another connection than the writer's commits."""
         seen = None
         while True:
-            await asyncio.sleep(self._poll_s)
-            if not is_awaited():
+            await asyncio.sleep(POLL_S)
+            if not self._names:
                 continue
             try:
-                found = await self._writer.use(_version)
+                found = await self._writer.read("PRAGMA data_version")
             except StorageError:
                 continue
             if found != seen:
-                heard(None)
+                self._heard(None)
             seen = found
 
     async def _tidy(self) -> None:
@@ -166,11 +138,15 @@ class SqliteTables(Tables):
             if self._is_untidy:
                 self._is_untidy = False
                 with suppress(StorageError):  # the log holds it as well
-                    await self._tidier.use(_move_log)
+                    await self._tidier.read("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 class _Thread:
-    """A thread with a connection of its own, which is opened when it is first used."""
+    """A thread with a connection of its own, which is opened when it is first used.
+
+    Raises (all methods):
+        StorageError: The database failed; nothing was changed.
+    """
 
     def __init__(self, path: Path, name: str) -> None:
         self._path = path
@@ -178,19 +154,15 @@ class _Thread:
         self._database: SqliteDatabase[SqliteRows] | None = None
 
     async def use(self, ask: Callable[[sqlite3.Connection], T]) -> T:
-        """Run statements, each of which is a transaction.
-
-        Raises:
-            StorageError: The database failed.
-        """
+        """Run statements, each of which is a transaction."""
         return await self._run(lambda: self._opened().connection(), ask)
 
-    async def change(self, ask: Callable[[SqliteRows], T]) -> T:
-        """Run a transaction that writes.
+    async def read(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
+        """Run one statement and return its rows."""
+        return await self.use(lambda database: database.execute(statement, values).fetchall())
 
-        Raises:
-            StorageError: The database failed; nothing was changed.
-        """
+    async def change(self, ask: Callable[[SqliteRows], T]) -> T:
+        """Run a transaction that writes."""
         return await self._run(lambda: self._opened().writing(None), ask)
 
     async def close(self) -> None:
@@ -225,31 +197,19 @@ def _closed(path: str) -> StorageError:
     return StorageError(path, "the journal of runs is closed", "open it again")
 
 
-def _keep_log(database: sqlite3.Connection) -> None:
-    database.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
-
-
-def _move_log(database: sqlite3.Connection) -> None:
-    database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-
-
-def _version(database: sqlite3.Connection) -> int:
-    return int(database.execute("PRAGMA data_version").fetchone()[0])
-
-
 def _write(rows: SqliteRows, writes: Sequence[RunWrite]) -> Sequence[bool]:
     """Write for any number of runs in statements of one step each.
 
     At each step this thread releases the interpreter lock, and gets it back only when the event
     loop, which is busiest when there is much to write, releases it.
     """
-    claims = [(*columns(one.claim.key), one.claim.attempt, one.after) for one in writes]
+    claims = [(*one.claim.key, one.claim.attempt, one.after) for one in writes]
     good = set(json.loads(rows.row(GOOD, (json.dumps(claims),))[0]))
     runs: list[tuple[str | int | None, ...]] = []
     events: list[tuple[str | int, ...]] = []
     for number in sorted(good):
         write = writes[number]
-        end, key = write.end, columns(write.claim.key)
+        end, key = write.end, write.claim.key
         ends = (None, None) if end is None else (end.status, end.error)
         runs.append((*key, write.last, *ends))
         drafts = enumerate(write.drafts, start=write.after + 1)
@@ -260,7 +220,7 @@ def _write(rows: SqliteRows, writes: Sequence[RunWrite]) -> Sequence[bool]:
 
 
 def _states(database: sqlite3.Connection, keys: Sequence[RunKey]) -> Mapping[RunKey, RunState]:
-    asked = json.dumps([columns(key) for key in keys])
+    asked = json.dumps(keys)
     found = json.loads(database.execute(STATES, (asked,)).fetchone()[0])
     return {
         keys[number]: RunState(status, attempt, last_seq, bool(cancel_asked))
@@ -269,7 +229,7 @@ def _states(database: sqlite3.Connection, keys: Sequence[RunKey]) -> Mapping[Run
 
 
 def _events(database: sqlite3.Connection, key: RunKey, after: int, limit: int) -> Sequence[Event]:
-    return [Event(*row) for row in database.execute(READ, (*columns(key), after, limit))]
+    return [Event(*row) for row in database.execute(READ, (*key, after, limit))]
 
 
 def _delete(rows: SqliteRows, owner: str, thread: str) -> int:

@@ -43,10 +43,10 @@ STATES = """
 WORKERS = "SELECT DISTINCT work FROM runs WHERE status IN ('queued', 'running')"
 """The processes that have runs which have not ended."""
 TAKE_OVER = """
-    UPDATE runs SET work = ? WHERE number IN (
+    UPDATE runs SET work = ?2 WHERE number IN (
         SELECT number FROM runs
-        WHERE status IN ('queued', 'running') AND work IN (SELECT value FROM json_each(?))
-        ORDER BY number LIMIT ?
+        WHERE status IN ('queued', 'running') AND work IN (SELECT value FROM json_each(?1))
+        ORDER BY number LIMIT ?3
     ) RETURNING owner, thread, run
 """
 """Assigns runs of some processes to another one."""

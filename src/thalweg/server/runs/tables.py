@@ -1,7 +1,8 @@
 """The tables of runs and of their events: what is asked of either database, and how."""
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,9 +10,7 @@ from typing import Any, ClassVar
 
 from thalweg.errors import BusyError, RunExistsError
 from thalweg.server.runs.base import ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
-
-Heard = Callable[[Sequence[str] | None], None]
-"""Called with the marks of runs that changed; `None`: any may have."""
+from thalweg.server.runs.drafts import sound
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +68,10 @@ class Tables(ABC):
 
     now: ClassVar[str]
     """The time of the database, in SQL."""
-
-    @abstractmethod
-    async def open(self, heard: Heard, is_awaited: Callable[[], bool]) -> None:
-        """Create missing tables, and begin to listen for changes.
-
-        Args:
-            heard: Called, in this event loop, with changes that other processes made.
-            is_awaited: Whether any caller waits for them.
-        """
-
-    @abstractmethod
-    async def close(self) -> None:
-        """Stop listening and release connections."""
+    workers_statement: ClassVar[str]
+    """Selects the processes with runs that have not ended, of all owners."""
+    take_over_statement: ClassVar[str]
+    """Assigns runs of all owners: processes as a JSON list, the new process, how many."""
 
     @abstractmethod
     async def _read(self, owner: str, statement: str, values: Sequence[Any]) -> Sequence[Any]:
@@ -90,28 +80,38 @@ class Tables(ABC):
     @abstractmethod
     async def _change(
         self,
-        key: RunKey,
+        owner: str,
         statement: str,
         values: Sequence[Any],
         *,
-        claims: bool = False,
-        notifies: bool = True,
+        notified: RunKey | None = None,
+        claimed: RunKey | None = None,
     ) -> Sequence[Any]:
-        """Change a run in a transaction of its own, and return the rows of the statement.
+        """Change runs of an owner in a transaction of its own, and return the statement's rows.
 
         Args:
-            key: The run.
+            owner: The owner.
             statement: Ends in `RETURNING`.
             values: The values of its `?`.
-            claims: Waits until no claim of the run is held any more.
-            notifies: Other processes are notified of the change.
+            notified: A run of whose change other processes are notified.
+            claimed: A run: waits until no claim of it is held any more.
         """
 
-    async def create(self, key: RunKey, request: str, worker: str) -> RunRecord:
-        """Store a new run; see `Journal.create`."""
+    async def create(self, key: RunKey, request: str, *, worker: str = "") -> RunRecord:
+        """Store a new run.
+
+        Args:
+            key: Its id is the caller's to choose.
+            request: What was asked, a JSON object.
+            worker: See `RunRecord.worker`.
+
+        Raises:
+            BusyError: Another run of the thread has not ended.
+            RunExistsError: The owner has a run with that id.
+        """
+        values = (*key, sound(request), worker)
         while True:
-            values = (*columns(key), request, worker)
-            if rows := await self._change(key, self._create, values, notifies=False):
+            if rows := await self._change(key.owner, _CREATE.format(now=self.now), values):
                 return _run(rows[0])
             if await self._read(key.owner, _EXISTS, (key.owner, key.run)):
                 raise RunExistsError(key.run)
@@ -120,17 +120,21 @@ class Tables(ABC):
             # What was in the way ended in between.
 
     async def get(self, key: RunKey) -> RunRecord | None:
-        """Return one run; `None` if the owner has no such run.
-
-        See `Journal.get`.
-        """
-        rows = await self._read(key.owner, _GET, columns(key))
+        """Return one run; `None` if the owner has no such run."""
+        rows = await self._read(key.owner, _GET, key)
         return _run(rows[0]) if rows else None
 
     async def list(
-        self, owner: str, thread: str | None, limit: int, before: str | None
+        self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
     ) -> Sequence[RunRecord]:
-        """Return the newest runs, newest first; see `Journal.list`."""
+        """Return the newest runs, newest first.
+
+        Args:
+            owner: The owner.
+            thread: The thread; all threads by default.
+            limit: How many at most.
+            before: Continue after this run.
+        """
         statement = _LIST
         values: list[str | int] = [owner]
         if thread is not None:
@@ -143,53 +147,58 @@ class Tables(ABC):
         return [_run(row) for row in await self._read(owner, statement, [*values, limit])]
 
     async def count_active(self, owner: str) -> int:
-        """Return how many runs of an owner have not ended; see `Journal.count_active`."""
+        """Return how many runs of an owner have not ended."""
         ((count,),) = await self._read(owner, _COUNT_ACTIVE, (owner,))
         return int(count)
 
-    async def claim(self, key: RunKey) -> RunRecord | None:
-        """Begin an attempt; `None` where the run has ended, or where there is none."""
-        rows = await self._change(key, self._claim, columns(key), claims=True)
-        return _run(rows[0]) if rows else None
+    async def claim(self, key: RunKey) -> Claim | None:
+        """Claim a run to perform it; `None` if it has ended. Earlier claims become void."""
+        statement = _CLAIM.format(now=self.now)
+        rows = await self._change(key.owner, statement, key, notified=key, claimed=key)
+        run = _run(rows[0]) if rows else None
+        return None if run is None else Claim(key, run.attempt, run)
 
     async def release(self, claim: Claim) -> bool:
-        """Release a claim for another process; return False if it was void.
-
-        See `Journal.release`.
-        """
-        values = (*columns(claim.key), claim.attempt)
-        return bool(await self._change(claim.key, _RELEASE, values))
+        """Release a claim for another process; return False if it was void."""
+        key = claim.key
+        return bool(await self._change(key.owner, _RELEASE, (*key, claim.attempt), notified=key))
 
     async def ask_cancel(self, key: RunKey) -> bool:
-        """Request cancellation of a run; return False if it has ended.
+        """Request cancellation of a run; return False if it has ended."""
+        return bool(await self._change(key.owner, _CANCEL, key, notified=key))
 
-        See `Journal.ask_cancel`.
-        """
-        return bool(await self._change(key, _CANCEL, columns(key)))
-
-    async def read(self, key: RunKey, after: int, limit: int) -> Sequence[Event]:
-        """Return events after a number, oldest first; see `Journal.read`."""
-        rows = await self._read(key.owner, READ, (*columns(key), after, limit))
-        return [Event(*row) for row in rows]
-
-    @abstractmethod
     async def workers(self) -> Collection[str]:
-        """Return the processes with runs that have not ended, of all owners.
+        """Return the processes with runs that have not ended, of all owners."""
+        return {name for (name,) in await self._read("", self.workers_statement, ())}
 
-        See `Journal.workers`.
-        """
-
-    @abstractmethod
     async def take_over(
         self, workers: Collection[str], worker: str, limit: int
     ) -> Sequence[RunKey]:
-        """Assign runs of some processes, of all owners, to another one; see `Journal.take_over`."""
+        """Assign runs of some processes, of all owners, to another one.
+
+        Args:
+            workers: The processes that perform nothing any more.
+            worker: The one that takes over.
+            limit: How many runs at most: the oldest.
+
+        Returns:
+            The runs, in any order; each to one caller alone, however many ask at once.
+        """
+        values = (json.dumps(list(workers)), worker, limit)
+        return [RunKey(*row) for row in await self._change("", self.take_over_statement, values)]
+
+    async def read(self, key: RunKey, after: int = 0, limit: int = 1000) -> Sequence[Event]:
+        """Return events after a number, oldest first."""
+        return [Event(*row) for row in await self._read(key.owner, READ, (*key, after, limit))]
 
     @abstractmethod
     def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
         """Lock a claim inside the context: another process that claims the run waits.
 
-        See `Journal.hold`.
+        Use it for short operations outside of this journal that need the claim.
+
+        Raises (when entered):
+            ClaimLostError: Another process has claimed the run, or it has ended.
         """
 
     @abstractmethod
@@ -214,32 +223,30 @@ class Tables(ABC):
 
     @abstractmethod
     async def delete(self, owner: str, thread: str) -> int:
-        """Delete the runs of a thread, events and all; see `Journal.delete`."""
+        """Delete the runs of a thread, events and all.
 
-    @property
-    def _create(self) -> str:
-        return (
-            "INSERT INTO runs (owner, thread, run, request, work, created)"  # noqa: S608 (constants)
-            f" VALUES (?, ?, ?, ?, ?, {self.now}) ON CONFLICT DO NOTHING RETURNING {_COLUMNS}"
-        )
-
-    @property
-    def _claim(self) -> str:
-        return (
-            "UPDATE runs SET status = 'running', attempt = attempt + 1,"  # noqa: S608 (constants)
-            f" started = coalesce(started, {self.now})"
-            f" WHERE {_KEY} AND {_IS_ACTIVE} RETURNING {_COLUMNS}"
-        )
+        Raises:
+            BusyError: One of them has not ended.
+        """
 
 
 _COLUMNS = (
     "owner, thread, run, status, request, created, started, ended, error,"
     " attempt, handed, last_seq, cancel_asked, work"
 )
-"""What a run is read from, in this order."""
+"""What a run is read from, in the order of the fields of `RunRecord`."""
 _KEY = "owner = ? AND thread = ? AND run = ?"
 _IS_ACTIVE = "status IN ('queued', 'running')"
 _EXISTS = "SELECT 1 FROM runs WHERE owner = ? AND run = ?"
+_CREATE = (
+    "INSERT INTO runs (owner, thread, run, request, work, created)"  # noqa: S608 (constants)
+    f" VALUES (?, ?, ?, ?, ?, {{now}}) ON CONFLICT DO NOTHING RETURNING {_COLUMNS}"
+)
+_CLAIM = f"""
+    UPDATE runs SET status = 'running', attempt = attempt + 1,
+        started = coalesce(started, {{now}})
+    WHERE {_KEY} AND {_IS_ACTIVE} RETURNING {_COLUMNS}
+"""  # noqa: S608 (constants)
 ACTIVE = f"SELECT run FROM runs WHERE owner = ? AND thread = ? AND {_IS_ACTIVE}"  # noqa: S608
 """The run of a thread that has not ended."""
 _GET = f"SELECT {_COLUMNS} FROM runs WHERE {_KEY}"  # noqa: S608
@@ -254,30 +261,14 @@ READ = f"SELECT seq, type, data FROM run_events WHERE {_KEY} AND seq > ? ORDER B
 """Events of a run after a number."""
 
 
-def columns(key: RunKey) -> tuple[str, str, str]:
-    """Return the columns that a run is found by."""
-    return key.owner, key.thread, key.run
-
-
 def _run(row: Sequence[Any]) -> RunRecord:
-    owner, thread, run, status, request, created, started, ended, error, *rest = row
-    attempt, handed, last_seq, cancel_asked, worker = rest
-    return RunRecord(
-        key=RunKey(owner, thread, run),
-        status=status,
-        request=request,
-        created=_time(created),
-        started=None if started is None else _time(started),
-        ended=None if ended is None else _time(ended),
-        error=error,
-        attempt=attempt,
-        handed=handed,
-        last_seq=last_seq,
-        cancel_asked=bool(cancel_asked),
-        worker=worker,
-    )
+    times = map(_time, row[5:8])
+    fields: list[Any] = [*row[3:5], *times, *row[8:12], bool(row[12]), row[13]]
+    return RunRecord(RunKey(*row[:3]), *fields)
 
 
-def _time(value: datetime | str) -> datetime:
+def _time(value: datetime | str | None) -> Any:  # noqa: ANN401 (`None` for two of three)
+    if value is None:
+        return None
     found = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     return found.astimezone(UTC)

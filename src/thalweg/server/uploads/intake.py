@@ -4,7 +4,7 @@ from typing import Final
 
 from thalweg.errors import UploadRefusedError
 from thalweg.server.uploads.archives import archive_family
-from thalweg.server.uploads.kinds import KINDS, PLAIN, RUNS, Kind, ending_of, sniffed
+from thalweg.server.uploads.kinds import KINDS, PACKED, PLAIN, RUNS, Kind, ending_of, sniffed
 from thalweg.server.uploads.policy import UploadPolicy
 
 _SAID: Final = {
@@ -77,8 +77,7 @@ def _allowed(policy: UploadPolicy) -> set[str]:
 
 def _agree(kind: Kind, family: str) -> bool:
     # A ZIP may hold anything, the parts of an Office file among it.
-    packed = {"docx", "xlsx", "pptx", "odt", "ods", "odp", "epub"}
-    return kind.family == family or (kind.family == "zip" and family in packed)
+    return kind.family == family or (kind.family == "zip" and family in PACKED)
 
 
 def _mismatch(ending: str, kind: Kind | None, family: str) -> str:

@@ -8,13 +8,13 @@ import hashlib
 import time
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from thalweg.backends.file_data import read_file_type
-from thalweg.backends.paths import files_under, normalize_path, relative_to, validate_path
+from thalweg.backends.paths import validate_path
 from thalweg.backends.protocol import (
     DEFAULT_GREP_TIMEOUT,
     FILE_NOT_FOUND,
@@ -32,8 +32,7 @@ from thalweg.backends.protocol import (
     ReadResult,
     WriteResult,
 )
-from thalweg.backends.searches.globs import compile_grep_include_glob
-from thalweg.backends.searches.matches import capped, folder_info, matching_lines
+from thalweg.backends.searches.matches import capped, chosen, folder_info, matching_lines
 from thalweg.backends.text import check_empty_content, edit_text, slice_read_response
 from thalweg.database.postgres import PostgresDatabase, PostgresRows
 from thalweg.errors import InvalidGlobPatternError, PathError, StorageError
@@ -126,11 +125,8 @@ class _Files:
         asked = f"{_SELECT} AND starts_with(path, ?) ORDER BY path LIMIT ?"
         return [_FileRow(*row) for row in self._rows.rows(asked, (*self._whose, folder, most))]
 
-    def content(self, file: _FileRow) -> bytes:
-        return self.part(file, 0, file.size)
-
-    def part(self, file: _FileRow, start: int, stop: int) -> bytes:
-        start, stop = max(0, start), min(stop, file.size)
+    def content(self, file: _FileRow, start: int = 0, stop: int | None = None) -> bytes:
+        start, stop = max(0, start), file.size if stop is None else min(stop, file.size)
         if stop <= start:
             return b""
         first = start // CHUNK_BYTES
@@ -162,27 +158,11 @@ class _Files:
             self._rows.run(add, (row[0], number, data))
         return True
 
-    def drop(self, path: str) -> int:
-        """Delete a file, or all in a folder; return how many."""
-        gone = (
-            "DELETE FROM thread_file WHERE owner = ? AND thread = ?"
-            " AND (hash = ? OR starts_with(path, ?)) RETURNING 1"
-        )
-        return sum(1 for _ in self._rows.rows(gone, (*self._whose, _hash(path), f"{path}/")))
 
-    def annotate(self, path: str, note: str) -> None:
-        said = "UPDATE thread_file SET note = ? WHERE owner = ? AND thread = ? AND hash = ?"
-        self._rows.run(said, (note, *self._whose, _hash(path)))
-
-    def notes(self, folder: str) -> dict[str, str]:
-        asked = (
-            "SELECT path, note FROM thread_file WHERE owner = ? AND thread = ?"
-            " AND starts_with(path, ?) AND note IS NOT NULL ORDER BY path"
-        )
-        found = self._rows.rows(asked, (*self._whose, f"{folder}/"))
-        return {path: note for path, note in found if path.rpartition("/")[0] == folder}
-
-
+_DROP: Final = (
+    "DELETE FROM thread_file WHERE owner = ? AND thread = ?"
+    " AND (hash = ? OR starts_with(path, ?)) RETURNING 1"
+)
 _SELECT: Final = (
     "SELECT id, path, size, version, modified_at FROM thread_file WHERE owner = ? AND thread = ?"
 )
@@ -203,13 +183,9 @@ class PostgresFiles(ThreadBackend):
         self._whose = (owner, thread)
 
     @contextmanager
-    def _reading(self) -> Iterator[_Files]:
-        with self._database.reading(self._whose[0]) as rows:
-            yield _Files(rows, *self._whose)
-
-    @contextmanager
-    def _writing(self) -> Iterator[_Files]:
-        with self._database.writing(self._whose[0]) as rows:
+    def _files(self, *, writes: bool = False) -> Iterator[_Files]:
+        begin = self._database.writing if writes else self._database.reading
+        with begin(self._whose[0]) as rows:
             yield _Files(rows, *self._whose)
 
     def stat(self, path: str) -> FileMetadata | None:
@@ -218,20 +194,20 @@ class PostgresFiles(ThreadBackend):
         See `ThreadBackend.stat`.
         """
         key = validate_path(path)
-        with self._reading() as files:
+        with self._files() as files:
             row = files.find(key)
             return None if row is None else row.kept
 
     def read_range(self, path: str, start: int, stop: int) -> bytes | None:
         """Return a range of bytes of a file; see `ThreadBackend.read_range`."""
         key = validate_path(path)
-        with self._reading() as files:
+        with self._files() as files:
             row = files.find(key)
-            return None if row is None else files.part(row, start, stop)
+            return None if row is None else files.content(row, start, stop)
 
     def files(self, most: int) -> list[FileMetadata]:
         """Return files in all folders, by their paths; see `ThreadBackend.files`."""
-        with self._reading() as files:
+        with self._files() as files:
             return [row.kept for row in files.all(most=most)]
 
     def create(self, path: str, content: bytes) -> bool:
@@ -240,7 +216,7 @@ class PostgresFiles(ThreadBackend):
         See `ThreadBackend.create`.
         """
         key = _key(path)
-        with self._writing() as files:
+        with self._files(writes=True) as files:
             return files.put(key, content, over=False)
 
     def annotate(self, path: str, note: str) -> None:
@@ -248,23 +224,29 @@ class PostgresFiles(ThreadBackend):
 
         See `ThreadBackend.annotate`.
         """
-        key = _key(path)
-        with self._writing() as files:
-            files.annotate(key, note)
+        annotated = "UPDATE thread_file SET note = ? WHERE owner = ? AND thread = ? AND hash = ?"
+        values = (note, *self._whose, _hash(_key(path)))
+        with self._database.writing(self._whose[0]) as rows:
+            rows.run(annotated, values)
 
     def notes(self, folder: str) -> dict[str, str]:
         """Read the notes about files directly in a folder that have not changed since, by path.
 
         See `ThreadBackend.notes`.
         """
-        with self._reading() as files:
-            return files.notes(folder)
+        asked = (
+            "SELECT path, note FROM thread_file WHERE owner = ? AND thread = ?"
+            " AND starts_with(path, ?) AND note IS NOT NULL ORDER BY path"
+        )
+        with self._database.reading(self._whose[0]) as rows:
+            found = rows.rows(asked, (*self._whose, f"{folder}/"))
+            return {path: note for path, note in found if path.rpartition("/")[0] == folder}
 
     def ls(self, path: str) -> LsResult:
         """List the entries of a folder, not of folders in it; see `BackendProtocol.ls`."""
         try:
             folder = validate_path(path or "/").rstrip("/") + "/"
-            with self._reading() as files:
+            with self._files() as files:
                 rows = files.all(folder)
         except (PathError, StorageError) as problem:
             return LsResult(error=f"Cannot list '{path}': {problem}")
@@ -293,7 +275,7 @@ class PostgresFiles(ThreadBackend):
 
     def _content(self, path: str) -> bytes | None:
         key = validate_path(path)
-        with self._reading() as files:
+        with self._files() as files:
             row = files.find(key)
             return None if row is None else files.content(row)
 
@@ -304,7 +286,7 @@ class PostgresFiles(ThreadBackend):
         """
         try:
             key, raw = _key(file_path), content.encode()
-            with self._writing() as files:
+            with self._files(writes=True) as files:
                 files.put(key, raw)
         except (PathError, StorageError, UnicodeEncodeError) as problem:
             return WriteResult(error=f"Error writing file '{file_path}': {problem}")
@@ -320,7 +302,7 @@ class PostgresFiles(ThreadBackend):
         """Replace a text in a file and keep its line endings; see `BackendProtocol.edit`."""
         try:
             key = validate_path(file_path)
-            with self._writing() as files:
+            with self._files(writes=True) as files:
                 row = files.find(key, change=True)
                 if row is None:
                     return EditResult(error=f"Error: File '{file_path}' not found")
@@ -340,8 +322,8 @@ class PostgresFiles(ThreadBackend):
             if key == "/":
                 problem = "the root directory cannot be deleted; delete what is in it"
                 return DeleteResult(error=f"Error deleting '{file_path}': {problem}")
-            with self._writing() as files:
-                gone = files.drop(key)
+            with self._database.writing(self._whose[0]) as rows:
+                gone = [*rows.rows(_DROP, (*self._whose, _hash(key), f"{key}/"))]
         except (PathError, StorageError) as problem:
             return DeleteResult(error=f"Error deleting '{file_path}': {problem}")
         if not gone:
@@ -366,10 +348,12 @@ class PostgresFiles(ThreadBackend):
                     late.append(row.path)
                     return
                 if row.size <= _MOST_SEARCHED:
-                    yield from _lines(row.path, files.content(row), pattern)
+                    with suppress(UnicodeDecodeError):
+                        text = files.content(row).decode()
+                        yield from matching_lines(row.path, text, pattern)
 
         try:
-            with self._reading() as files:
+            with self._files() as files:
                 found = capped(lines(files, _chosen(files, path, glob)), max_count)
         except PathError:
             return GrepResult(matches=[])
@@ -380,7 +364,7 @@ class PostgresFiles(ThreadBackend):
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """Find files, and never folders, by their paths; see `BackendProtocol.glob`."""
         try:
-            with self._reading() as files:
+            with self._files() as files:
                 return GlobResult(matches=[row.info for row in _chosen(files, path, pattern)])
         except PathError:
             return GlobResult(matches=[])
@@ -397,7 +381,7 @@ class PostgresFiles(ThreadBackend):
     def _uploaded(self, path: str, raw: bytes) -> str | None:
         try:
             key = _key(path)
-            with self._writing() as files:
+            with self._files(writes=True) as files:
                 files.put(key, raw)
         except PathError:
             return INVALID_PATH
@@ -430,19 +414,4 @@ def _key(path: str) -> str:
 
 
 def _chosen(files: _Files, path: str | None, glob: str | None) -> list[_FileRow]:
-    folder = normalize_path(path)
-    included = None if glob is None else compile_grep_include_glob(glob)
-    rows = {row.path: row for row in files.all()}
-    return [
-        row
-        for name, row in files_under(rows, folder).items()
-        if included is None or included(relative_to(name, folder))
-    ]
-
-
-def _lines(path: str, content: bytes, pattern: str) -> Iterator[GrepMatch]:
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        return
-    yield from matching_lines(path, text, pattern)
+    return list(chosen({row.path: row for row in files.all()}, path, glob).values())

@@ -31,19 +31,11 @@ _RUNS: Final = re.compile(r"html|xml|script|svg|flash|ecmascript|mhtml|rfc822", 
 _OPAQUE: Final = "application/octet-stream"
 
 
-@dataclass(frozen=True, slots=True)
-class ByteRange:
-    """Bytes of a file, from `start` to before `stop`."""
-
-    start: int
-    stop: int
-
-
 class UnsatisfiableRange(ValueError):  # noqa: N818  # it is answered with 416, and no error of ours
     """None of the bytes asked for are in the file."""
 
 
-def parse_range(header: str | None, size: int) -> ByteRange | None:
+def parse_range(header: str | None, size: int) -> range | None:
     """Parse a request's `Range` header.
 
     Args:
@@ -51,15 +43,15 @@ def parse_range(header: str | None, size: int) -> ByteRange | None:
         size: Bytes of the file.
 
     Returns:
-        `None` to send the whole file: there is no range, its format is unknown, or there are
-        several, which a server need not support.
+        The bytes; `None` to send the whole file: there is no range, its format is unknown, or
+        there are several, which a server need not support.
 
     Raises:
         UnsatisfiableRange: It begins past the end of the file.
 
     Example:
         >>> parse_range("bytes=2-4", 10), parse_range("bytes=-3", 10), parse_range("bytes=8-", 10)
-        (ByteRange(start=2, stop=5), ByteRange(start=7, stop=10), ByteRange(start=8, stop=10))
+        (range(2, 5), range(7, 10), range(8, 10))
         >>> parse_range("bytes=0-1,4-5", 10) is None
         True
     """
@@ -76,7 +68,7 @@ def parse_range(header: str | None, size: int) -> ByteRange | None:
             return None
     if start >= stop:
         raise UnsatisfiableRange(header)
-    return ByteRange(start, stop)
+    return range(start, stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +83,7 @@ class ServedFile:
 
     status: int
     headers: dict[str, str]
-    part: ByteRange | None
+    part: range | None
 
 
 def answer_for(
@@ -122,7 +114,7 @@ def answer_for(
         return ServedFile(416, {**headers, **beyond}, None)
     if part is None:
         whole = {"Content-Length": str(file.size)}
-        return ServedFile(200, {**headers, **whole}, ByteRange(0, file.size))
+        return ServedFile(200, {**headers, **whole}, range(file.size))
     told = {
         "Content-Range": f"bytes {part.start}-{part.stop - 1}/{file.size}",
         "Content-Length": str(part.stop - part.start),

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from thalweg.server.runs.base import RunKey
 from thalweg.server.runs.journal import Journal
-from thalweg.server.runs.sqlite import SqliteTables
+from thalweg.server.runs.sqlite import SqliteJournal
 from thalweg.server.runs.tables import RunState
 
 KEY = RunKey("ada", "t1", "r1")
 
 
-class LateTables(SqliteTables):
+class LateJournal(SqliteJournal):
     """Answers how runs stand when it is let, with how they stood when it was asked."""
 
     def __init__(self, path: Path) -> None:
@@ -36,22 +36,20 @@ def test_a_look_from_before_a_claim_does_not_call_it_off(tmp_path: Path) -> None
             pass
 
     async def scene() -> None:
-        tables = LateTables(tmp_path / "runs.db")
-        journal = await Journal(tables).open()
-        await journal.create(KEY, "{}")
-        following = asyncio.create_task(follow(journal))
-        await tables.asked.wait()
-        claim = await journal.claim(KEY)
-        assert claim is not None
-        watching = asyncio.create_task(journal.called_off(claim))
-        await asyncio.sleep(0)
-        tables.let.set()
-        await journal.read(KEY)  # the looker has its answer by then
-        await asyncio.sleep(0.05)
-        assert not watching.done()
-        await journal.finish(claim, "completed", [])
-        await following
-        watching.cancel()
-        await journal.close()
+        async with LateJournal(tmp_path / "runs.db") as journal:
+            await journal.create(KEY, "{}")
+            following = asyncio.create_task(follow(journal))
+            await journal.asked.wait()
+            claim = await journal.claim(KEY)
+            assert claim is not None
+            watching = asyncio.create_task(journal.called_off(claim))
+            await asyncio.sleep(0)
+            journal.let.set()
+            await journal.read(KEY)  # the looker has its answer by then
+            await asyncio.sleep(0.05)
+            assert not watching.done()
+            await journal.finish(claim, "completed", [])
+            await following
+            watching.cancel()
 
     asyncio.run(scene())

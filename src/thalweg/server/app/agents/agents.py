@@ -238,10 +238,7 @@ class TaskGate(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
         config = request.runtime.config
         key = owner_of_run(config), thread_of_run(config)
-        gate = self._gates.get(key)
-        if gate is None:
-            gate = self._gates[key] = asyncio.Semaphore(self._most)
-        async with gate:
+        async with self._gates.setdefault(key, asyncio.Semaphore(self._most)):
             return await handler(request)
 
 
@@ -302,14 +299,7 @@ def _subagents(
     general: SubAgent = {**GENERAL_PURPOSE_SUBAGENT}
     specs = {general["name"]: _with_skills(_limited(general, settings), mounts)}
     for given in settings.subagents.agents:
-        base = specs.get(given.name) or _limited(
-            {
-                "name": given.name,
-                "description": given.description,
-                "system_prompt": GENERAL_PURPOSE_SUBAGENT.get("system_prompt", ""),
-            },
-            settings,
-        )
+        base = specs.get(given.name) or {**general, "name": given.name}
         specs[given.name] = _as_given(base, given, settings, tools, mounts)
     return list(specs.values())
 

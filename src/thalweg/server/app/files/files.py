@@ -51,6 +51,9 @@ class ThreadFiles:
         places: Where the files of all are.
         policy: What may come in.
         converter: Turns documents into text; one for a process, or each owner's wait alone.
+
+    Raises (all methods):
+        StorageError: The medium failed.
     """
 
     def __init__(
@@ -83,7 +86,6 @@ class ThreadFiles:
 
         Raises:
             UploadRefusedError: It is not allowed; nothing of it is stored.
-            StorageError: The medium failed.
         """
         kept_name = safe_name(name)
         content = await self._received(kept_name, chunks)
@@ -138,10 +140,7 @@ class ThreadFiles:
             raise UploadRefusedError(name, problem, mend)
 
     def _turn(self, thread: str) -> asyncio.Lock:
-        lock = self._turns.get(thread)
-        if lock is None:
-            lock = self._turns[thread] = asyncio.Lock()
-        return lock
+        return self._turns.setdefault(thread, asyncio.Lock())
 
     async def uploads(self, thread: str) -> tuple[Upload, ...]:
         """List what was sent to a thread, by name; also what its agent has changed or put there."""
@@ -177,7 +176,6 @@ class ThreadFiles:
 
         Raises:
             NoSuchFileError: There is no upload of that name.
-            StorageError: The medium failed.
         """
         files = self.backend(thread)
         path = _sent_path(name)
@@ -204,7 +202,6 @@ class ThreadFiles:
 
         Raises:
             NoSuchFileError: There is none at that path, or none that may be read.
-            StorageError: The medium failed.
         """
         kept = await _stat(self.backend(thread), path)
         if kept is None:
@@ -222,7 +219,6 @@ class ThreadFiles:
 
         Raises:
             NoSuchFileError: There is no readable file at that path.
-            StorageError: The medium failed.
         """
         files = self.backend(thread)
         end = _FAR if stop is None else stop
@@ -232,11 +228,7 @@ class ThreadFiles:
         return content
 
     async def forget(self, thread: str) -> None:
-        """Delete all files of a thread.
-
-        Raises:
-            StorageError: The medium failed.
-        """
+        """Delete all files of a thread."""
         await asyncio.to_thread(self._places.forget, self._owner, thread)
 
 

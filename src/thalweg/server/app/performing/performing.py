@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -21,7 +21,6 @@ from thalweg.server.api.events import (
     MessageCompleted,
     MessageDelta,
     RunCompleted,
-    RunFailed,
     RunInterrupted,
     RunResumed,
     RunStarted,
@@ -35,16 +34,16 @@ from thalweg.server.api.usage import Usage
 from thalweg.server.app.agents.agents import Agent, Agents
 from thalweg.server.app.agents.naming import named_model
 from thalweg.server.app.files.run_files import AGENT, OWNER, PLACE
+from thalweg.server.app.parts import AppParts
 from thalweg.server.app.performing.approvals import check_answer
 from thalweg.server.app.performing.problems import problem_of
 from thalweg.server.app.performing.streaming import MODES, EmittedEvents, Translator, plain
 from thalweg.server.app.performing.watching import ModelCalled, RunEnded, RunStatus, Tell
 from thalweg.server.app.spending import Prices
-from thalweg.server.checkpoints.owners import Checkpoints, RunSaver
+from thalweg.server.checkpoints.owners import RunSaver
 from thalweg.server.runs.base import Draft, RunRecord
 from thalweg.server.runs.base import Event as Line
 from thalweg.server.runs.emitting import Emit
-from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.running import RunOutcome
 from thalweg.server.settings.whole import Settings
 
@@ -64,14 +63,9 @@ _log = logging.getLogger("thalweg.server.app")
 class Performer:
     """Performs runs; what `ProcessRuns` calls."""
 
-    settings: Callable[[], Settings]
+    parts: AppParts
     agents: Agents
-    archive: Archive
-    checkpoints: Checkpoints
-    journal: Journal
     tell: Tell
-    any_model: bool = False
-    """See `named_model`."""
 
     async def __call__(self, run: RunRecord, emit: Emit) -> RunOutcome:
         """Perform a run to its end, or resume one of another process.
@@ -93,7 +87,7 @@ class Performer:
         return outcome
 
     async def _perform(self, run: RunRecord, emit: Emit) -> RunOutcome:
-        settings = self.settings()
+        settings = self.parts.settings()
         new = NewRun.model_validate_json(run.request)
         prices = Prices(settings.summarization)
         lines = await self._lines(run)
@@ -104,15 +98,15 @@ class Performer:
             return usage
 
         translator = Translator(priced, EmittedEvents.of(lines, prices.usage))
-        telling = _EventEmitter(emit, run, translator, self.archive)
+        telling = _EventEmitter(emit, run, translator, self.parts.archive)
         try:
-            name = named_model(settings, new.model, any_model=self.any_model)
+            name = named_model(settings, new.model, any_model=self.parts.any_model)
             if lines:
                 await telling.tell(RunResumed(attempt=run.attempt))
             else:
                 await telling.tell(RunStarted(run=run.key.run, thread=run.key.thread, model=name))
             agent = (await self.agents.of(settings, name)).graph
-            saver = self.checkpoints.of_run(run.key.owner)
+            saver = self.parts.checkpoints.of_run(run.key.owner)
             config = config_of(run, new, settings)
             try:
                 return await _performed(agent, saver, config, new, telling, is_again=bool(lines))
@@ -127,20 +121,19 @@ class Performer:
         except Exception as error:  # noqa: BLE001 (the run's edge: a model or a tool may raise anything)
             _log_failure(run, error)
             await telling.tell(*translator.end())
-            problem = problem_of(error, new.model or settings.default_model or "")
-            data = RunFailed(problem=problem).model_dump_json()
-            return RunOutcome("failed", data, problem.model_dump_json())
+            model = new.model or settings.default_model or ""
+            return RunOutcome.failed(problem_of(error, model))
 
     async def _lines(self, run: RunRecord) -> Sequence[Line]:
         lines: list[Line] = []
         if run.attempt > 1:
-            while page := await self.journal.read(run.key, len(lines), _PAGE):
+            while page := await self.parts.journal.read(run.key, len(lines), _PAGE):
                 lines += page
         return lines
 
     async def _is_cancelled(self, run: RunRecord) -> bool:
         """Return whether a person cancelled the run; if not, another process resumes it."""
-        found = await self.journal.get(run.key)
+        found = await self.parts.journal.get(run.key)
         return found is not None and found.cancel_asked
 
 

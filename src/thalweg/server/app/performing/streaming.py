@@ -158,18 +158,10 @@ class Translator:
 
     def hear(self, namespace: Namespace, mode: str, payload: Any) -> list[Event]:  # noqa: ANN401 (LangGraph's)
         """Return the events for a part of the stream."""
-        match mode:
-            case "messages":
-                events = self._piece(namespace, *payload)
-            case "updates":
-                events = self._updated(namespace, payload)
-            case "tasks":
-                events = self._began(namespace, payload)
-            case "custom":
-                events = self._said(namespace, payload)
-            case _:
-                events = iter(())
-        return self._noted(events)
+        if mode == "messages":
+            return self._noted(self._piece(namespace, *payload))
+        read = {"updates": self._updated, "tasks": self._began, "custom": self._said}[mode]
+        return self._noted(read(namespace, payload))
 
     def _noted(self, events: Iterable[Event]) -> list[Event]:
         noted: list[Event] = []
@@ -327,17 +319,8 @@ class Translator:
         for namespace in list(self._open):
             noted += self._noted(self._withdraw(namespace))
         noted += self._noted(self._withdraw_doubted(""))
-        noted += self._noted(
-            ToolCompleted(
-                call=call,
-                name=tool.name,
-                text=_WAITS if waits else _CUT_OFF,
-                is_error=not waits,
-                caller=tool.caller,
-            )
-            for call, tool in list(self._told.started.items())
-        )
-        return noted
+        started = list(self._told.started.values())
+        return noted + self._noted(_unanswered(tool, waits=waits) for tool in started)
 
     def _withdraw(self, namespace: Namespace) -> Iterator[Event]:
         writing = self._open.pop(namespace, None)
@@ -368,9 +351,14 @@ class Translator:
         yield from self._closed(call)
         tool = self._told.started.get(call)
         if tool is not None:
-            yield ToolCompleted(
-                call=call, name=tool.name, text=_CUT_OFF, is_error=True, caller=tool.caller
-            )
+            yield _unanswered(tool)
+
+
+def _unanswered(tool: ToolStarted, *, waits: bool = False) -> ToolCompleted:
+    text = _WAITS if waits else _CUT_OFF
+    return ToolCompleted(
+        call=tool.call, name=tool.name, text=text, is_error=not waits, caller=tool.caller
+    )
 
 
 def _goes_on(writing: _Open, id_: str) -> bool:

@@ -38,19 +38,3 @@ class JobEnded:
 
 Happened = RunEnded | ModelCalled | JobEnded
 Tell = Callable[[Happened], None]
-
-
-class Watchers:
-    """Subscribers to these events; each is called in the thread that emits."""
-
-    def __init__(self) -> None:
-        self._all: list[Tell] = []
-
-    def add(self, tell: Tell) -> None:
-        """Add a subscriber."""
-        self._all.append(tell)
-
-    def tell(self, what: Happened) -> None:
-        """Call all subscribers."""
-        for tell in self._all:
-            tell(what)

@@ -14,7 +14,7 @@ from thalweg.server.app import Tenant
 from thalweg.server.gateway.access import Mine, Name, ThreadId, problems
 from thalweg.server.gateway.bodies import GatewayRoute
 from thalweg.server.gateway.problems import GatewayRefusal
-from thalweg.server.uploads.serving import ByteRange, answer_for
+from thalweg.server.uploads.serving import answer_for
 
 files = APIRouter(prefix="/api/threads/{thread}", tags=["files"], route_class=GatewayRoute)
 _STEP = 1 << 20
@@ -117,6 +117,6 @@ async def _chunks(file: UploadFile) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def _read(mine: Tenant, thread: str, path: str, part: ByteRange) -> AsyncIterator[bytes]:
+async def _read(mine: Tenant, thread: str, path: str, part: range) -> AsyncIterator[bytes]:
     for start in range(part.start, part.stop, _STEP):
         yield await mine.files.read(thread, path, start, min(start + _STEP, part.stop))
