@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 import psycopg
 
 from thalweg.archive.search.postgres_words import WordIndex
-from thalweg.archive.tables import TableArchive
+from thalweg.archive.tables import TableArchive, closed
 from thalweg.database.postgres import PostgresDatabase, PostgresRows
-from thalweg.errors import ArchiveError
 
 _FORMAT = 3
 """Format 2 of the SQLite archive, with row-level security."""
@@ -23,9 +22,7 @@ class PostgresArchive(TableArchive):
     def __init__(
         self, url: str, *, secret: bytes | None = None, busy_timeout_s: float = 10.0
     ) -> None:
-        database = PostgresDatabase(
-            url, _ArchiveTransaction, _closed, busy_timeout_s=busy_timeout_s
-        )
+        database = PostgresDatabase(url, _ArchiveTransaction, closed, busy_timeout_s=busy_timeout_s)
         super().__init__(database, secret, version=_FORMAT)
 
     def prune(self) -> int:
@@ -33,10 +30,6 @@ class PostgresArchive(TableArchive):
         with self._database.writing(None) as rows:
             (freed,) = rows.row("SELECT archive_prune()")
         return int(freed)
-
-
-def _closed(place: str) -> ArchiveError:
-    return ArchiveError(f"{place}: the archive is closed; open it again")
 
 
 class _ArchiveTransaction(PostgresRows):

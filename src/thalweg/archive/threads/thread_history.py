@@ -36,10 +36,7 @@ def history(
     """
     line = line_at(archive, key, turn)
     there = _whole(archive, key) if abandoned else line
-    return [
-        LoggedMessage(position, message, position not in line)
-        for position, message in read_line(archive, key, there)
-    ]
+    return _logged(archive, key, there, line)
 
 
 def newest_said(
@@ -66,11 +63,17 @@ def newest_said(
     there = _whole(archive, key) if abandoned else line
     there = there if before is None else there.before(before)
     positions = [*there]
-    said = [
-        LoggedMessage(position, message, position not in line)
-        for position, message in read_line(archive, key, ThreadBranch.of(positions[-limit:]))
-    ]
+    said = _logged(archive, key, ThreadBranch.of(positions[-limit:]), line)
     return said, len(positions) > limit
+
+
+def _logged(
+    archive: Archive, key: ThreadKey, there: ThreadBranch, line: ThreadBranch
+) -> list[LoggedMessage]:
+    return [
+        LoggedMessage(position, message, position not in line)
+        for position, message in read_line(archive, key, there)
+    ]
 
 
 def line_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> ThreadBranch:

@@ -69,13 +69,9 @@ class Threshold(SettingsSection):
 
     def tokens(self, scene: PlanningContext) -> int | None:
         """Return the tokens of the thread at which this is reached; `None` for messages."""
-        match self.type:
-            case "fraction":
-                return int(self.value * scene.budget.window) - scene.fixed
-            case "tokens":
-                return int(self.value)
-            case "messages":
-                return None
+        if self.type == "messages":
+            return None
+        return self.tail(scene) - (scene.fixed if self.type == "fraction" else 0)
 
     def tail(self, scene: PlanningContext) -> int:
         """Return the tokens of a tail of this size."""

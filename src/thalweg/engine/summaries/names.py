@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from thalweg.engine.summaries.words import STOPWORDS
+
 _NUMBER = re.compile(
     r"(?:(?<=\bv)|(?<![\dA-Za-wyz_.]))\d+(?:[,_\u202f']\d{3})*(?:\.\d+)?(?!\d|[A-Za-wyz]+\d)"
 )
@@ -173,27 +175,8 @@ _WORD = re.compile(r"[A-Za-z\u00c0-\u024f]{3,}|\d{2,}")
 
 def _near(line: str, number: str) -> frozenset[str]:
     """Return the beginnings of the words of a line, and its other numbers."""
-    words = {word[:_PREFIX_CHARS] for word in _WORD.findall(line.casefold())}
-    return frozenset(words) - _EMPTY - {number[:_PREFIX_CHARS]}
-
-
-_EMPTY = frozenset(
-    {
-        "the",
-        "and",
-        "with",
-        "from",
-        "that",
-        "this",
-        "were",
-        "have",
-        "has",
-        "was",
-        "for",
-        "are",
-        "not",
-    }
-)
+    words = set(_WORD.findall(line.casefold())) - STOPWORDS
+    return frozenset(word[:_PREFIX_CHARS] for word in words) - {number[:_PREFIX_CHARS]}
 
 
 def _trimmed(token: str) -> str:

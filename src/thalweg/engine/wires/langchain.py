@@ -19,13 +19,7 @@ from thalweg.engine.wires.fields import (
     unpack,
 )
 from thalweg.engine.wires.langchain_content import WIRE, read_content, write_content
-from thalweg.engine.wires.origins import (
-    UnmodifiedMessages,
-    foreign_item,
-    is_foreign_item,
-    pieces,
-    reopened,
-)
+from thalweg.engine.wires.origins import foreign_item, pieces
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -55,11 +49,9 @@ class LangChainWire:
         """Return LangChain's messages for ours."""
         written: list[object] = []
         for piece in pieces(messages, WIRE):
-            if isinstance(piece, UnmodifiedMessages):
+            if piece.raws:
                 written += piece.raws
-            elif is_foreign_item(piece, WIRE):
-                written.append(reopened(piece))
-            elif (built := _write(piece)) is not None:
+            elif (built := _write(piece.message)) is not None:
                 written.append(built)
         return written
 

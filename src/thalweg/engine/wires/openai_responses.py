@@ -34,13 +34,7 @@ from thalweg.engine.wires.fields import (
     unpack,
     url_of,
 )
-from thalweg.engine.wires.origins import (
-    UnmodifiedMessages,
-    foreign_item,
-    is_foreign_item,
-    pieces,
-    reopened,
-)
+from thalweg.engine.wires.origins import foreign_item, pieces
 
 _WIRE = "openai-responses"
 _ITEM = "openai-responses:item"
@@ -85,16 +79,14 @@ class OpenAIResponsesWire:
         """Return the request's items."""
         written: list[object] = []
         for piece in pieces(messages, _WIRE):
-            if isinstance(piece, UnmodifiedMessages):
+            if piece.raws:
                 written += piece.raws
-            elif is_foreign_item(piece, _WIRE):
-                written.append(reopened(piece))
-            elif piece.role == "assistant":
-                written += _write_turn(piece.parts)
-            elif piece.role == "tool":
-                written.append(_write_output(piece))
+            elif piece.message.role == "assistant":
+                written += _write_turn(piece.message.parts)
+            elif piece.message.role == "tool":
+                written.append(_write_output(piece.message))
             else:
-                written.append(_write_message(piece))
+                written.append(_write_message(piece.message))
         return written
 
 
