@@ -60,8 +60,8 @@ def write_messages(messages: Sequence[Message]) -> list[ModelMessage]:
     written: list[ModelMessage] = []
     parts: list[ModelRequestPart] = []
     for piece in pieces(messages, WIRE):
-        if isinstance(piece, Message) and piece.role != "assistant":
-            parts.append(_write_request(piece))
+        if not piece.raws and piece.message.role != "assistant":
+            parts.append(_write_request(piece.message))
             continue
         if parts:
             written.append(ModelRequest(parts=parts))
