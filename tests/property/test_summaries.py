@@ -11,12 +11,11 @@ from thalweg.engine.entries import Media, Message, Text, Thinking, ToolCall
 from thalweg.engine.summaries.ask import ask_for
 from thalweg.engine.summaries.check import checked
 from thalweg.engine.summaries.chunks import LEAST_BUDGET, chunks
+from thalweg.engine.summaries.merging import merged, render_summaries
 from thalweg.engine.summaries.reading import read_summary
 from thalweg.engine.summaries.summary import (
     SECTIONS,
     Summary,
-    merged,
-    render_summaries,
     summary_from_data,
     summary_to_data,
 )

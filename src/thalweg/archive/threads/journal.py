@@ -12,7 +12,6 @@ from typing import Any, Literal
 from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.engine.additions import Listed
-from thalweg.engine.compaction.structured_summary import Quote
 from thalweg.engine.edits import Edit, Fold, Pin, Repair, Strip, Unpin
 from thalweg.engine.engine import Engine
 from thalweg.engine.pricing.tariff import Tariff
@@ -22,7 +21,7 @@ from thalweg.engine.serialization import (
     standing_from_bytes,
     standing_to_bytes,
 )
-from thalweg.engine.snapshot import EngineSnapshot
+from thalweg.engine.snapshot import EngineSnapshot, Quote
 from thalweg.errors import ArchiveError
 
 THIS = -1

@@ -24,10 +24,9 @@ from thalweg.archive.threads.journal import (
     standing_at,
 )
 from thalweg.archive.threads.retry import Retry
-from thalweg.engine.compaction.structured_summary import Quote
 from thalweg.engine.edits import Edit, Fold, Pin, Unpin
 from thalweg.engine.engine import Engine
-from thalweg.engine.snapshot import EngineSnapshot
+from thalweg.engine.snapshot import EngineSnapshot, Quote
 from thalweg.errors import ArchiveError, ConflictError, PinError
 
 

@@ -3,13 +3,12 @@
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
-from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.compaction.rewrites import elide, evict, has_long_arguments, supersede, unthink
+from thalweg.engine import compaction
+from thalweg.engine.compaction.planning_context import PlanningContext, has_long_arguments
 from thalweg.engine.compaction.skills import whole_skills
-from thalweg.engine.compaction.structured_summary import Record, summarized
-from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.edits import Fold, Reason, Rewrite
 from thalweg.engine.entries import Entry
+from thalweg.engine.snapshot import Record, summarized
 from thalweg.engine.summaries.summary import Summary
 
 LISTINGS = frozenset({"run", "search"})
@@ -39,11 +38,11 @@ def _bounded(scene: PlanningContext, entry: Entry) -> Iterator[Rewrite]:
     if entry.position in scene.window.rewrites or entry.is_fetched:
         return
     if is_report:
-        yield evict(scene, entry, budget.report, "arrived too large", with_ends=True)
+        yield compaction.evict(scene, entry, budget.report, "arrived too large", with_ends=True)
     elif message.role != "assistant":
-        yield evict(scene, entry, budget.preview, "arrived too large")
+        yield compaction.evict(scene, entry, budget.preview, "arrived too large")
     elif has_long_arguments(message):
-        yield elide(scene, entry, "arrived too large")
+        yield compaction.elide(scene, entry, "arrived too large")
 
 
 def plan_fold(
@@ -212,7 +211,7 @@ def _written(
     scene: PlanningContext, record: Record, gone: Container[int], rooms: tuple[int, int]
 ) -> str:
     window, (room, widest) = scene.window, rooms
-    return render(
+    return compaction.render(
         record,
         handle=scene.name_span(0, scene.newest),
         budget=room,
@@ -237,13 +236,13 @@ def plan_clear(scene: PlanningContext, positions: Iterable[int], reason: Reason)
     edits: list[Rewrite] = []
     for entry in (scene.window.entries[position] for position in positions):
         if entry.message.role == "tool":
-            edits.append(evict(scene, entry, scene.budget.card, reason))
+            edits.append(compaction.evict(scene, entry, scene.budget.card, reason))
         elif has_long_arguments(entry.message):
-            edits.append(elide(scene, entry, reason))
+            edits.append(compaction.elide(scene, entry, reason))
     return [edit for edit in edits if edit.freed > 0]
 
 
 def plan_tail(scene: PlanningContext, after: int) -> Iterator[Rewrite]:
     """Plan to tidy what follows a position whose message changes: it is rewritten anyway."""
-    yield from supersede(scene, after)
-    yield from unthink(scene, after)
+    yield from compaction.supersede(scene, after)
+    yield from compaction.unthink(scene, after)

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TypedDict
 
 from thalweg.engine.compaction.pins import excerpt
-from thalweg.engine.compaction.planning_context import PlanningContext
+from thalweg.engine.compaction.planning_context import ELIDED_CHARS, PlanningContext
 from thalweg.engine.compaction.preview import preview
 from thalweg.engine.edits import Elide, Evict, Reason, Supersede
-from thalweg.engine.entries import Entry, Message, Part, Text, Thinking, ToolCall, ToolUse
+from thalweg.engine.entries import Entry, Part, Text, Thinking, ToolCall, ToolUse
 from thalweg.engine.prompts import prompt
 from thalweg.engine.transcript import as_text
 from thalweg.engine.window.items import is_blank
@@ -87,10 +87,6 @@ def _shortened(
     return shown if pointer in shown else f"{shown}\n[in full: {pointer}]"
 
 
-ELIDED_CHARS = 400
-"""Arguments up to this length are unchanged."""
-
-
 def elide(scene: PlanningContext, entry: Entry, reason: Reason) -> Elide:
     """Replace the arguments of an assistant's large calls by their target and a reference."""
     pointer = scene.pointer(entry.position)
@@ -100,13 +96,6 @@ def elide(scene: PlanningContext, entry: Entry, reason: Reason) -> Elide:
         for part in scene.shown(entry).parts
     )
     return Elide(**showing(scene, entry, parts, reason))
-
-
-def has_long_arguments(message: Message) -> bool:
-    """Return whether `elide` would omit anything."""
-    return any(
-        isinstance(part, ToolCall) and len(part.arguments) > ELIDED_CHARS for part in message.parts
-    )
 
 
 def _elided(call: ToolCall, use: ToolUse, pointer: str) -> ToolCall:

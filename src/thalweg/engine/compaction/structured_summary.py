@@ -8,22 +8,20 @@ its size is bounded for any length of the thread.
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from thalweg.engine.compaction.identifiers import identifiers
 from thalweg.engine.compaction.pins import binding_lines
 from thalweg.engine.compaction.preview import requested_lines
 from thalweg.engine.compaction.skills import LoadedSkill, loaded_skill
 from thalweg.engine.entries import Entry, ToolUse
-from thalweg.engine.summaries.summary import Summary
+from thalweg.engine.snapshot import CallOutcome, FileState, Quote, Record
 from thalweg.engine.transcript import as_text
 
 REQUESTS, FILES, RUNS, NOTES, NAMES = 500, 400, 200, 200, 1_500
 """Most items of each kind kept between compactions: the newest, and the goal."""
 SKILLS = 50
 """Most loaded skills that are kept, the newest."""
-SPANS = 40
-"""Most summaries by models that are kept, the newest."""
 INDEXED = 4_000
 """Characters at each end of a tool result in which identifiers are searched for."""
 NAMES_PER_RESULT = 4
@@ -34,61 +32,6 @@ OUTCOME_CHARS = 110
 """Longest line for the outcome of a call."""
 SCANNED = 4_000
 """Characters at each end of a result in which that line is searched for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A quotation and its position."""
-
-    position: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """The operations on one file, and the last one's position."""
-
-    read_at: int = -1
-    changed_at: int = -1
-    changes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class CallOutcome:
-    """A call and its outcome."""
-
-    position: int
-    """Position of the result; of the call while there is none."""
-    use: ToolUse
-    text: str
-    """The most informative line of the result; empty while there is none."""
-    failed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """The data of a structured summary."""
-
-    messages: int = 0
-    last: int = -1
-    requests: tuple[Quote, ...] = ()
-    requests_dropped: int = 0
-    files: dict[str, FileState] = field(default_factory=dict)
-    runs: tuple[CallOutcome, ...] = ()
-    tasks: tuple[CallOutcome, ...] = ()
-    notes: tuple[Quote, ...] = ()
-    todos: Quote | None = None
-    names: tuple[Quote, ...] = ()
-    skills: tuple[LoadedSkill, ...] = ()
-    """Loaded skills, each once, as of its last compacted message."""
-    summaries: tuple[tuple[int, int, Summary], ...] = ()
-    """Summaries by models, each with its first and last position."""
-
-
-def summarized(record: Record, first: int, last: int, summary: Summary) -> Record:
-    """Add a model's summary of the messages from one position to another."""
-    summaries = sorted((*record.summaries, (first, last, summary)), key=lambda span: span[1])
-    return replace(record, summaries=tuple(summaries[-SPANS:]))
 
 
 def absorb(record: Record, entries: Iterable[Entry]) -> Record:

@@ -15,7 +15,7 @@ from typing import Self
 from thalweg.engine.entries import Message
 from thalweg.engine.summaries.names import Names, names_missing
 from thalweg.engine.summaries.said import UserMessages
-from thalweg.engine.summaries.summary import SECTIONS, Summary
+from thalweg.engine.summaries.summary import SECTIONS, Summary, SummaryDefect
 from thalweg.engine.transcript import as_text
 from thalweg.errors import SummaryError
 
@@ -28,21 +28,6 @@ _POSES = re.compile(
     re.IGNORECASE,
 )
 """Matches text that imitates a speaker of more authority than a summary has."""
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryDefect:
-    """A defect of a summary or of one of its lines."""
-
-    kind: str
-    """The defect without any word of the thread: safe to log."""
-    told: str
-    """The defect with the model's text: only for readers of the thread."""
-    is_line: bool = False
-    """Whether it concerns one line, and the rest of the summary is used."""
-
-    def __str__(self) -> str:
-        return self.told
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,17 +24,18 @@ from thalweg.engine.compaction.model_summary import (
     least_tokens,
     pays_in_place,
 )
-from thalweg.engine.compaction.structured_summary import Record, summarized
 from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.snapshot import Record, summarized
 from thalweg.engine.summaries.ask import WORDS, ask_for, ask_in_place
-from thalweg.engine.summaries.check import SummaryDefect, SummarySource
+from thalweg.engine.summaries.check import SummarySource
 from thalweg.engine.summaries.chunks import LEAST_BUDGET, chunks
+from thalweg.engine.summaries.merging import merged
 from thalweg.engine.summaries.reading import read_summary
-from thalweg.engine.summaries.summary import Summary, merged
+from thalweg.engine.summaries.summary import Summary, SummaryDefect
 from thalweg.engine.tokens import Counter, measure
 from thalweg.engine.wires.repairs import encodable
 from thalweg.errors import ConfigError, SummaryError
