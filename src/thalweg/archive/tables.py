@@ -2,12 +2,11 @@
 
 import hashlib
 import zlib
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
-from typing import Self
 
 from thalweg.archive import search as searching
 from thalweg.archive.base import (
+    Archive,
     Handle,
     Logged,
     Passage,
@@ -45,7 +44,7 @@ from thalweg.engine.transcript import as_text, as_transcript
 from thalweg.errors import ArchiveError, ConflictError, HandleError, RangeError
 
 
-class TableArchive(ABC):
+class TableArchive(Archive):
     """The log of every thread, in SQL tables. The methods are documented in `Archive`.
 
     Databases differ only in the word index and in how space is freed. A transaction that changes a
@@ -67,20 +66,9 @@ class TableArchive(ABC):
         """Letters and digits unique to this archive; the same whenever it is opened."""
         return hashlib.sha256(b"identity" + self._secret).hexdigest()[:16]
 
-    @property
-    def outlives_process(self) -> bool:
-        """Whether appended messages can be read after the process has ended."""
-        return True
-
     def close(self) -> None:
         """Release connections and files."""
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def append(
         self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
@@ -354,10 +342,6 @@ class TableArchive(ABC):
                 return
             searching.remove(db, thread, 0)
             db.drop_thread(thread, *THREAD_TABLES)
-
-    @abstractmethod
-    def prune(self) -> int:
-        """Delete unreferenced blobs and released references; return bytes freed."""
 
     def _logged(self, key: ThreadKey) -> list[Logged]:
         """Return a thread's messages as they were appended."""

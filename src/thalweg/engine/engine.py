@@ -3,11 +3,11 @@
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from thalweg.engine import compaction
 from thalweg.engine.compaction.hard_limit import excess
 from thalweg.engine.compaction.plan import join_summary, plan_fold, plan_tail
 from thalweg.engine.compaction.planning_context import NameSpan, PlanningContext
 from thalweg.engine.compaction.policy import Policy
+from thalweg.engine.compaction.rewrites import evict
 from thalweg.engine.edits import Edit, Fold, Pin, Reason, Unpin
 from thalweg.engine.entries import Entry, Message, ToolUse
 from thalweg.engine.snapshot import EngineSnapshot
@@ -313,7 +313,7 @@ class Engine:
         scene = self.scene()
         if entry.position in self.window.rewrites and quote not in scene.shown(entry).text:
             tokens = scene.shown_tokens(entry) + self.count(quote)
-            self._commit([compaction.evict(scene, entry, tokens, "asked for")])
+            self._commit([evict(scene, entry, tokens, "asked for")])
 
     def _rewrite_record(self, quote: str) -> None:
         """Render the structured summary again if it lacks words that were just pinned."""

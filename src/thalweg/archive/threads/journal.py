@@ -187,6 +187,21 @@ def read_page(archive: Archive, key: ThreadKey, turn: int) -> TurnRecord:
     return page_from_json(found[0])
 
 
+def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[int, TurnRecord]:
+    """Return a turn record with its number; by default the newest.
+
+    Raises:
+        ArchiveError: The journal has no such turn.
+    """
+    if turn is not None:
+        return turn, read_page(archive, key, turn)
+    newest = archive.turn_count(key) - 1
+    if newest < 0:
+        problem = f"thread {key.thread!r} has no turns: nothing was sent yet"
+        raise ArchiveError(problem)
+    return newest, read_page(archive, key, newest)
+
+
 def read_pages(
     archive: Archive, key: ThreadKey, first: int = 0, last: int | None = None
 ) -> dict[int, TurnRecord]:

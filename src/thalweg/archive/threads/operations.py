@@ -12,13 +12,14 @@ from typing import Protocol
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.contexts import engine_at, page_at
+from thalweg.archive.threads.contexts import engine_at
 from thalweg.archive.threads.journal import (
     AuxiliaryUsage,
     Kind,
     TurnRecord,
     ancestry,
     enter_page,
+    page_at,
     read_page,
     read_pages,
     standing_at,

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.archive.threads.branch import ThreadBranch, read_line
-from thalweg.archive.threads.contexts import page_at
-from thalweg.archive.threads.journal import TurnRecord, ancestry, read_pages
+from thalweg.archive.threads.journal import TurnRecord, ancestry, page_at, read_pages
 from thalweg.engine.entries import Message, Usage
 
 

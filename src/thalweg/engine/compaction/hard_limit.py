@@ -6,9 +6,9 @@ strictly smaller than the previous one, so the sequence ends (I19).
 
 from collections.abc import Iterator, Sequence
 
-from thalweg.engine import compaction
 from thalweg.engine.compaction.plan import plan_fold, plan_tail
-from thalweg.engine.compaction.planning_context import PlanningContext, has_long_arguments
+from thalweg.engine.compaction.planning_context import PlanningContext
+from thalweg.engine.compaction.rewrites import elide, evict, has_long_arguments
 from thalweg.engine.edits import Edit, Reason
 from thalweg.engine.entries import Entry, Media
 from thalweg.errors import WindowExceededError
@@ -101,7 +101,7 @@ def _shrunk(scene: PlanningContext, entries: Sequence[Entry], tokens: int) -> It
     for entry in entries:
         heavy = any(isinstance(p, Media) for p in scene.shown(entry).parts)
         if scene.shown_tokens(entry) > tokens * 3 // 2 or heavy:
-            edit = compaction.evict(scene, entry, tokens, WHY)
+            edit = evict(scene, entry, tokens, WHY)
             if edit.freed > 0:
                 yield edit
 
@@ -113,7 +113,7 @@ def _results(scene: PlanningContext, tokens: int) -> Iterator[Edit]:
 def _arguments(scene: PlanningContext, tokens: int) -> Iterator[Edit]:
     for entry in _largest(scene, "assistant"):
         if has_long_arguments(scene.shown(entry)) and scene.shown_tokens(entry) > tokens:
-            edit = compaction.elide(scene, entry, WHY)
+            edit = elide(scene, entry, WHY)
             if edit.freed > 0:
                 yield edit
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from thalweg.engine import compaction
 from thalweg.engine.compaction.model_summary import least_tokens
 from thalweg.engine.compaction.plan import kept_skills, plan_clear, plan_fold, plan_tail
-from thalweg.engine.compaction.planning_context import PlanningContext, has_long_arguments
+from thalweg.engine.compaction.planning_context import PlanningContext
+from thalweg.engine.compaction.rewrites import has_long_arguments, supersede
 from thalweg.engine.edits import Edit, Reason
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.binding import is_signed
@@ -194,4 +194,4 @@ def _clear(scene: PlanningContext, positions: Sequence[int]) -> Iterator[Sequenc
     if edits:
         yield edits
         # reasoning is kept: only a structured summary's reference would reach it
-        yield tuple(compaction.supersede(scene, positions[0]))
+        yield tuple(supersede(scene, positions[0]))

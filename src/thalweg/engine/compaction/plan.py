@@ -3,8 +3,9 @@
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
-from thalweg.engine import compaction
-from thalweg.engine.compaction.planning_context import PlanningContext, has_long_arguments
+from thalweg.engine.compaction import texts
+from thalweg.engine.compaction.planning_context import PlanningContext
+from thalweg.engine.compaction.rewrites import elide, evict, has_long_arguments, supersede, unthink
 from thalweg.engine.compaction.skills import whole_skills
 from thalweg.engine.edits import Fold, Reason, Rewrite
 from thalweg.engine.entries import Entry
@@ -38,11 +39,11 @@ def _bounded(scene: PlanningContext, entry: Entry) -> Iterator[Rewrite]:
     if entry.position in scene.window.rewrites or entry.is_fetched:
         return
     if is_report:
-        yield compaction.evict(scene, entry, budget.report, "arrived too large", with_ends=True)
+        yield evict(scene, entry, budget.report, "arrived too large", with_ends=True)
     elif message.role != "assistant":
-        yield compaction.evict(scene, entry, budget.preview, "arrived too large")
+        yield evict(scene, entry, budget.preview, "arrived too large")
     elif has_long_arguments(message):
-        yield compaction.elide(scene, entry, "arrived too large")
+        yield elide(scene, entry, "arrived too large")
 
 
 def plan_fold(
@@ -211,7 +212,7 @@ def _written(
     scene: PlanningContext, record: Record, gone: Container[int], rooms: tuple[int, int]
 ) -> str:
     window, (room, widest) = scene.window, rooms
-    return compaction.render(
+    return texts.render(
         record,
         handle=scene.name_span(0, scene.newest),
         budget=room,
@@ -236,13 +237,13 @@ def plan_clear(scene: PlanningContext, positions: Iterable[int], reason: Reason)
     edits: list[Rewrite] = []
     for entry in (scene.window.entries[position] for position in positions):
         if entry.message.role == "tool":
-            edits.append(compaction.evict(scene, entry, scene.budget.card, reason))
+            edits.append(evict(scene, entry, scene.budget.card, reason))
         elif has_long_arguments(entry.message):
-            edits.append(compaction.elide(scene, entry, reason))
+            edits.append(elide(scene, entry, reason))
     return [edit for edit in edits if edit.freed > 0]
 
 
 def plan_tail(scene: PlanningContext, after: int) -> Iterator[Rewrite]:
     """Plan to tidy what follows a position whose message changes: it is rewritten anyway."""
-    yield from compaction.supersede(scene, after)
-    yield from compaction.unthink(scene, after)
+    yield from supersede(scene, after)
+    yield from unthink(scene, after)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from thalweg.engine.entries import Entry, Message, ToolCall
+from thalweg.engine.entries import Entry, Message
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import measure
 from thalweg.engine.window.budget import Budget
@@ -13,10 +13,6 @@ from thalweg.engine.window.window import Window
 NameSpan = Callable[[int, int], str]
 """Returns the reference to the messages from one position to another, both included. They must
 be stored durably when it returns."""
-
-
-ELIDED_CHARS = 400
-"""Arguments up to this length are unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +67,3 @@ class PlanningContext:
     def tokens(self, message: Message) -> int:
         """Return the tokens of a message."""
         return measure(message, self.window.count, self.window.model).tokens
-
-
-def has_long_arguments(message: Message) -> bool:
-    """Return whether a message has arguments that are worth a reference."""
-    return any(
-        isinstance(part, ToolCall) and len(part.arguments) > ELIDED_CHARS for part in message.parts
-    )

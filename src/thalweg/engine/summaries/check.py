@@ -43,7 +43,15 @@ class SummarySource:
         return cls(Names.of(_texts(messages)), UserMessages.of(messages))
 
     def checked(self, summary: Summary) -> tuple[Summary, tuple[SummaryDefect, ...]]:
-        """Return a summary without its unsupported lines, and a fault per dropped line."""
+        """Return a summary without the lines that its source does not support.
+
+        Returns:
+            The remaining summary, and a fault for each dropped line: its section, the line and the
+            reason.
+
+        Raises:
+            SummaryError: No line remains.
+        """
         sections: dict[str, tuple[str, ...]] = {}
         dropped: list[SummaryDefect] = []
         for section, lines in summary.sections.items():
@@ -61,25 +69,6 @@ class SummarySource:
             problem = f"no line of it is borne out ({dropped[0]})" if dropped else "it is empty"
             raise SummaryError(problem)
         return remains, tuple(dropped)
-
-
-def checked(
-    summary: Summary, source: Sequence[Message]
-) -> tuple[Summary, tuple[SummaryDefect, ...]]:
-    """Return a summary without the lines that its source does not support.
-
-    Args:
-        summary: What a model wrote.
-        source: The messages to summarise, and other messages that the model saw.
-
-    Returns:
-        The remaining summary, and a fault for each dropped line: its section, the line and the
-        reason.
-
-    Raises:
-        SummaryError: No line remains.
-    """
-    return SummarySource.of(source).checked(summary)
 
 
 def _texts(source: Sequence[Message]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import is_
 
-from thalweg.engine import compaction
+from thalweg.engine.compaction import texts
 from thalweg.engine.entries import (
     Entry,
     Message,
@@ -74,7 +74,7 @@ class PlannedCompaction:
             old, known, absorbed = self._absorbed
             if old is record and len(known) == len(entries) and all(map(is_, known, entries)):
                 return absorbed
-        self._absorbed = record, [*entries], compaction.absorb(record, entries)
+        self._absorbed = record, [*entries], texts.absorb(record, entries)
         return self._absorbed[2]
 
     def applied(self) -> None:
@@ -106,8 +106,7 @@ def as_note(message: Message, use: ToolUse | None) -> Message:
     what = f"a late result of {use.brief}" if use else f"a result of {message.name or 'a tool'}"
     heading = Text(prompt("late_result").render(what=what))
     parts = (
-        replace(p, text=compaction.fenced(p.text)) if isinstance(p, Text) else p
-        for p in message.parts
+        replace(p, text=texts.fenced(p.text)) if isinstance(p, Text) else p for p in message.parts
     )
     return Message("user", (heading, *parts), kind="injected")
 

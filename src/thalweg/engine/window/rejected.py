@@ -6,9 +6,9 @@ can be read by its reference.
 
 from collections.abc import Callable, Iterator
 
-from thalweg.engine import compaction
 from thalweg.engine.compaction.plan import plan_fold
 from thalweg.engine.compaction.planning_context import PlanningContext
+from thalweg.engine.compaction.rewrites import showing
 from thalweg.engine.edits import Edit, Elide, Reason
 from thalweg.engine.entries import Media, Opaque, Part, Text, Thinking
 from thalweg.engine.prompts import prompt
@@ -56,7 +56,7 @@ def _rewritten(
         shown, pointer = scene.shown(entry).parts, scene.pointer(entry.position)
         parts = tuple(one for part in shown for one in show(part, pointer))
         if parts != shown:
-            yield Elide(**compaction.showing(scene, entry, parts, REFUSED))
+            yield Elide(**showing(scene, entry, parts, REFUSED))
 
 
 def _without_media(part: Part, pointer: str) -> tuple[Part, ...]:

@@ -88,8 +88,7 @@ def _read(item: object, line: int, notes: list[Note]) -> Message:
     source, role = plain(item), _role(item)
     if source is None or not role:
         return foreign_item(_WIRE, item, line, notes)
-    fields = Fields(source)
-    del fields.left["role"]
+    fields = Fields(source, "role")
     aside = {"role": role} if role in {"developer", "function"} else {}
     parts = _parts(fields, line, notes)
     recorded = plain(source.get("x")) or {}

@@ -242,15 +242,17 @@ def _read_part(part: object, line: int, notes: list[Note]) -> Part:
         case "refusal" if isinstance(fields.left.get("refusal"), str):
             return Text(fields.text("refusal"), pack(_WIRE, fields.left))
         case "input_image" if fields.peek("image_url"):
-            del fields.left["type"]
-            media = media_at(fields.text("image_url"), "image/*")
-            return Media(media.mime, media.data, media.url, pack(_WIRE, fields.left))
+            return _media(fields, "image/*", "image_url")
         case "input_file" if fields.peek("file_data") or fields.peek("file_url"):
-            del fields.left["type"]
-            media = media_at(fields.text("file_data", "file_url"), "application/octet-stream")
-            return Media(media.mime, media.data, media.url, pack(_WIRE, fields.left))
+            return _media(fields, "application/octet-stream", "file_data", "file_url")
     notes.append(Note(line, "unknown_part", "a part of the content was not understood; carried"))
     return opaque(_WIRE, part)
+
+
+def _media(fields: Fields, mime: str, *places: str) -> Media:
+    del fields.left["type"]
+    url = fields.text(*places)
+    return media_at(url, mime, pack(_WIRE, fields.left))
 
 
 def _write_turn(parts: Iterable[Part]) -> Iterator[object]:
