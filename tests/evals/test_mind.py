@@ -12,8 +12,8 @@ from langchain_core.tools import tool
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.summaries.ask import ask_for, ask_in_place
 from thalweg.engine.summaries.check import SummarySource
-from thalweg.engine.summaries.chunks import chunks
 from thalweg.engine.summaries.reading import read_summary
+from thalweg.engine.summaries.transcripts import chunks
 from thalweg.engine.tokens import exact_counter
 from thalweg.lab.evals.scripted.mind import COMPETENCES, CaseModel, TooLongError
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, View

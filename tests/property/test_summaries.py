@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from thalweg.engine.entries import Media, Message, Text, Thinking, ToolCall
 from thalweg.engine.summaries.ask import ask_for
 from thalweg.engine.summaries.check import SummarySource
-from thalweg.engine.summaries.chunks import LEAST_BUDGET, chunks
 from thalweg.engine.summaries.merging import merged, render_summaries
 from thalweg.engine.summaries.reading import read_summary
 from thalweg.engine.summaries.summary import (
@@ -19,6 +18,7 @@ from thalweg.engine.summaries.summary import (
     summary_from_data,
     summary_to_data,
 )
+from thalweg.engine.summaries.transcripts import LEAST_BUDGET, chunks
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import SummaryError
 

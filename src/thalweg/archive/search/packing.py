@@ -8,6 +8,7 @@ from thalweg.archive.search.excerpts import NARROWEST, segments, widen
 from thalweg.archive.search.index import BITS, PassageRow
 from thalweg.archive.search.ranking import PassageCandidate
 from thalweg.engine.tokens import Counter
+from thalweg.engine.transcript import clip
 
 ABOUT_CHARS = 80
 """Most characters of the text about a message in a hit."""
@@ -91,7 +92,5 @@ def _excerpt(
     begin, end = widen(lines, first, last, width)
     shown = text[begin:end]
     begin += len(shown) - len(shown.lstrip("\n"))
-    about = rows[row.about].text if row.about in rows and with_about else ""
-    if len(about) > ABOUT_CHARS:
-        about = f"{about[: ABOUT_CHARS - 1]}…"
+    about = clip(rows[row.about].text, ABOUT_CHARS) if row.about in rows and with_about else ""
     return Passage(row.position, row.speaker, shown.strip("\n"), start + begin, about)

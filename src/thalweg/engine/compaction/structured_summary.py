@@ -16,7 +16,7 @@ from thalweg.engine.compaction.preview import requested_lines
 from thalweg.engine.compaction.skills import LoadedSkill, loaded_skill
 from thalweg.engine.entries import Entry, ToolUse
 from thalweg.engine.snapshot import CallOutcome, FileState, Quote, Record
-from thalweg.engine.transcript import as_text
+from thalweg.engine.transcript import as_text, clip, one_line
 
 REQUESTS, FILES, RUNS, NOTES, NAMES = 500, 400, 200, 200, 1_500
 """Most items of each kind kept between compactions: the newest, and the goal."""
@@ -95,8 +95,8 @@ def _newest_requests(requests: list[Quote]) -> tuple[list[Quote], int]:
 def _absorb_answer(entry: Entry, notes: list[Quote], tasks: list[CallOutcome]) -> Quote | None:
     """Add what an answer says and delegates; return its list of todos, if it has one."""
     todos: Quote | None = None
-    if text := " ".join(entry.message.text[: 4 * NOTE_CHARS].split()):
-        notes.append(Quote(entry.position, _clip(text, NOTE_CHARS)))
+    if text := one_line(entry.message.text, NOTE_CHARS):
+        notes.append(Quote(entry.position, text))
     for use, call in zip(entry.uses, entry.message.calls, strict=True):
         if use.action == "plan":
             todos = Quote(entry.position, _plan(call.arguments) or use.brief)
@@ -154,7 +154,7 @@ def _plan(arguments: str) -> str:
         words = [todo.get(key) for key in ("content", "step", "title", "description", "task")]
         text = next((word for word in words if isinstance(word, str)), "")
         line = " ".join(f"{todo.get('status', '?')}: {text}".split())
-        lines.append(f"- {_clip(line, NOTE_CHARS)}")
+        lines.append(f"- {clip(line, NOTE_CHARS)}")
     return "\n".join(["", *lines]) if lines else ""
 
 
@@ -180,21 +180,21 @@ def outcome(entry: Entry) -> tuple[str, bool]:
     code = _EXIT.search(ends)
     failed = entry.message.is_error or (code is not None and code[1] not in {"0", "-1"})
     if failed and (error := _FAILURE.search(ends)):
-        return _one_line(error[0]), True
+        return _outcome_line(error[0]), True
     lines = [line for line in ends.splitlines() if line.strip()]
     if entry.answers and entry.answers.action == "search" and not failed:
         return f"{text.count(chr(10)) + 1 if lines else 0} lines", False
     if not lines:
         return "(empty)", failed
     if entry.answers and entry.answers.action == "delegate":
-        return _one_line(lines[0]), failed
+        return _outcome_line(lines[0]), failed
     found = requested_lines(ends, entry.answers.brief, most=1) if entry.answers else []
-    shown = dict.fromkeys(_one_line(line) for line in (*found, lines[-1]))
+    shown = dict.fromkeys(_outcome_line(line) for line in (*found, lines[-1]))
     return " … ".join(shown), failed
 
 
-def _one_line(text: str) -> str:
-    return _clip(" ".join(text.split()), OUTCOME_CHARS)
+def _outcome_line(text: str) -> str:
+    return clip(" ".join(text.split()), OUTCOME_CHARS)
 
 
 def _index(entry: Entry, names: dict[str, Quote]) -> None:
@@ -203,7 +203,3 @@ def _index(entry: Entry, names: dict[str, Quote]) -> None:
     best = sorted(found, key=lambda name: -found[name])[:NAMES_PER_RESULT]
     for name in best:
         names[name] = Quote(entry.position, name)
-
-
-def _clip(text: str, chars: int) -> str:
-    return text if len(text) <= chars else text[: chars - 1] + "…"

@@ -13,6 +13,7 @@ from thalweg.engine.prompts import prompt
 from thalweg.engine.summaries.summary import SECTIONS, Summary
 from thalweg.engine.summaries.words import denies, key
 from thalweg.engine.tokens import Counter
+from thalweg.engine.transcript import one_line
 
 ACCUMULATE = ("goal", "constraints", "decisions")
 """Sections that remain valid as a thread continues: oldest first. The others: newest first."""
@@ -159,6 +160,4 @@ def _written(lines: Sequence[_SummaryLine], summaries: Sequence[tuple[int, int, 
 
 def shown_line(text: str) -> str:
     """Return a line without line breaks, of bounded length, that opens or closes no fence."""
-    line = " ".join(text[: 4 * LINE_CHARS].split())
-    line = line if len(line) <= LINE_CHARS else f"{line[: LINE_CHARS - 1]}…"
-    return _TAGS.sub(lambda match: f"{match[0]}\\", line)
+    return _TAGS.sub(lambda match: f"{match[0]}\\", one_line(text, LINE_CHARS))

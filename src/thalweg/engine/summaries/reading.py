@@ -18,6 +18,7 @@ from thalweg.engine.summaries.answer import (
     without_thinking,
 )
 from thalweg.engine.summaries.summary import Summary
+from thalweg.engine.transcript import clip
 from thalweg.errors import SummaryError
 
 MAX_LINES = 120
@@ -233,10 +234,9 @@ class _SummaryParser:
             return
         if self._pending:
             text, self._pending = f"{self._pending}: {text}", ""
-        clipped = text if len(text) <= MAX_LINE_CHARS else f"{text[: MAX_LINE_CHARS - 1]}…"
         lines = self.sections.setdefault(self._section, []) if self._section else self.loose
         if len(lines) < MAX_LINES:
-            lines.append(clipped)
+            lines.append(clip(text, MAX_LINE_CHARS))
 
 
 def _data_lines(value: object) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import cast
 from thalweg.engine.data_files import read_table
 from thalweg.engine.entries import Action, Entry, Message, ToolCall, ToolUse
 from thalweg.engine.tokens import Counter, measure
+from thalweg.engine.transcript import one_line
 
 BRIEF_CHARS = 120
 """Longest one-line form of a call."""
@@ -199,5 +200,4 @@ def _brief(call: ToolCall, arguments: dict[str, object]) -> str:
 
 def _short(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = " ".join(text[:400].split())
-    return text if len(text) <= BRIEF_CHARS else text[: BRIEF_CHARS - 1] + "…"
+    return one_line(text, BRIEF_CHARS)
