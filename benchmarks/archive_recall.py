@@ -108,8 +108,8 @@ class Plain:
         )
         for position, logged in enumerate(thread.logged):
             rows = [
-                (piece.text, logged.about, position, speaker(logged.message), piece.start)
-                for piece in cut(as_text(logged.message))
+                (text, logged.about, position, speaker(logged.message), start)
+                for start, text in cut(as_text(logged.message))
             ]
             self.db.executemany("INSERT INTO w VALUES (?, ?, ?, ?, ?)", rows)
 

@@ -127,10 +127,10 @@ def main() -> None:
         bulk, each, search, wrote = archive(thread, questions, rows)
         print(f"{name:12}{bulk:9.2f}{each:15.2f}{search:14.1f}{wrote:8.1f}")
     texts = [
-        piece.text[:300]
+        text[:300]
         for each in threads
         for logged in read_thread(each).logged
-        for piece in cut(as_text(logged.message))
+        for _, text in cut(as_text(logged.message))
     ][:ITEMS]
     asked = [case.question for cases in threads.values() for case in cases][:200]
     ours, plain = memory(texts, asked)

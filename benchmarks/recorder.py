@@ -114,7 +114,7 @@ def _plain_fts5(archive: Archive, needles: Sequence[Needle]) -> None:
     texts: list[str] = []
     for name in archive.threads(OWNER):
         for message in archive.messages(ThreadKey(OWNER, name)):
-            texts += [piece.text for piece in cut(as_text(message))]
+            texts += [text for _, text in cut(as_text(message))]
     db = sqlite3.connect(":memory:")
     db.execute("CREATE VIRTUAL TABLE passage USING fts5 (text, tokenize='porter unicode61')")
     db.executemany("INSERT INTO passage VALUES (?)", [(text,) for text in texts])

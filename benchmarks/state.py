@@ -28,8 +28,8 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from thalweg import ContextMiddleware, ContextPolicy, ThreadState
-from thalweg.archive.search.index import ArchiveRows
 from thalweg.archive.sqlite import SqliteArchive
+from thalweg.archive.table_rows import ArchiveRows
 from thalweg.middleware.arguments import KeptState
 from thalweg.testing.model import ScriptedModel
 

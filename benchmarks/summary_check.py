@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 
 from thalweg.engine.entries import Message
-from thalweg.engine.summaries.check import checked
+from thalweg.engine.summaries.check import SummarySource
 from thalweg.engine.summaries.summary import Summary
 from thalweg.engine.summaries.words import content_words, denies
 from thalweg.errors import SummaryError
@@ -138,7 +138,8 @@ def faults_of(lines: list[Line], messages: list[Message]) -> list[str]:
     for _, section, text in lines:
         sections[section].append(text)
     try:
-        remains, dropped = checked(Summary(**{k: tuple(v) for k, v in sections.items()}), messages)
+        summary = Summary(**{k: tuple(v) for k, v in sections.items()})
+        remains, dropped = SummarySource.of(messages).checked(summary)
     except SummaryError:
         return ["all"] * len(lines)
     why = iter([fault.told for fault in dropped])

@@ -35,7 +35,7 @@ def _row(provider: str, tariff: Tariff) -> str:
     factors = (1.0, tariff.read, tariff.write, tariff.output)
     prices = " | ".join(f"${base * factor:.4g}" for factor in factors)
     tiers = ", ".join(f"{tier.above:,}: {tier.input:g} times" for tier in tariff.tiers)
-    return f"| `{tariff.name}` | {f'{window.tokens:,}' if window else ''} | {prices} | {tiers} |"
+    return f"| `{tariff.name}` | {f'{window:,}' if window else ''} | {prices} | {tiers} |"
 
 
 def written(text: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 from tests.evals.long_tasks import tried
 from thalweg.engine.compaction import summary_rendering as records
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.compaction.structured_summary import Record
+from thalweg.engine.snapshot import Record
 from thalweg.lab.evals.base import Score
 from thalweg.lab.evals.probes import PROBES, clarification, continuing, objective, premature
 from thalweg.lab.evals.scripted.mind import COMPETENCES

@@ -12,9 +12,9 @@ from langchain_core.tools import tool
 
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.summaries.ask import ask_for, ask_in_place
-from thalweg.engine.summaries.check import checked
-from thalweg.engine.summaries.chunks import chunks
+from thalweg.engine.summaries.check import SummarySource
 from thalweg.engine.summaries.reading import read_summary
+from thalweg.engine.summaries.transcripts import chunks
 from thalweg.engine.tokens import exact_counter
 from thalweg.lab.evals.scripted.mind import COMPETENCES, CaseModel
 from thalweg.lab.evals.scripted.moves import Look, Move, Say, View
@@ -78,7 +78,7 @@ def test_the_summary_that_our_engine_asks_for_is_taken_whole(*, in_place: bool) 
         [transcript] = chunks([*enumerate(_source())], 10_000, exact_counter())
         answer = _asked(HumanMessage(ask_for(transcript)), tools=False)
 
-    summary, dropped = checked(read_summary(answer.text), _source())
+    summary, dropped = SummarySource.of(_source()).checked(read_summary(answer.text))
 
     assert not dropped
     assert summary.goal == (GOAL,)
@@ -96,7 +96,7 @@ def test_the_summary_of_a_talk_without_a_goal_is_taken_too(*, in_place: bool) ->
         [transcript] = chunks([*enumerate(talk)], 10_000, exact_counter())
         answer = _asked(HumanMessage(ask_for(transcript)), tools=False)
 
-    summary, dropped = checked(read_summary(answer.text), talk)
+    summary, dropped = SummarySource.of(talk).checked(read_summary(answer.text))
 
     assert not dropped
     assert not summary.is_empty

@@ -12,10 +12,11 @@ from tests.property.strategies import Scenario, scenarios
 from tests.property.test_requests import witness
 from thalweg.archive import Logged, Span, ThreadKey
 from thalweg.archive.handles import make_handle
-from thalweg.engine.compaction.structured_summary import Record, absorb
+from thalweg.engine.compaction.structured_summary import absorb
 from thalweg.engine.compaction.summary_rendering import fenced, render
 from thalweg.engine.edits import Fold
 from thalweg.engine.entries import Message, Thinking, ToolCall, message_to_json
+from thalweg.engine.snapshot import Record
 from thalweg.engine.transcript import as_text
 from thalweg.engine.window.items import is_blank
 from thalweg.errors import HandleError, StorageError

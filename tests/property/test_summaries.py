@@ -9,17 +9,16 @@ from hypothesis import strategies as st
 
 from thalweg.engine.entries import Media, Message, Text, Thinking, ToolCall
 from thalweg.engine.summaries.ask import ask_for
-from thalweg.engine.summaries.check import checked
-from thalweg.engine.summaries.chunks import LEAST_BUDGET, chunks
+from thalweg.engine.summaries.check import SummarySource
+from thalweg.engine.summaries.merging import merged, render_summaries
 from thalweg.engine.summaries.reading import read_summary
 from thalweg.engine.summaries.summary import (
     SECTIONS,
     Summary,
-    merged,
-    render_summaries,
     summary_from_data,
     summary_to_data,
 )
+from thalweg.engine.summaries.transcripts import LEAST_BUDGET, chunks
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import SummaryError
 
@@ -160,7 +159,7 @@ def test_what_is_copied_from_the_source_is_kept(found: list[str], data: st.DataO
     line = " ".join(words[start : data.draw(st.integers(start + 1, len(words)))])
     source = [Message("tool", (Text(text),)) for text in found]
 
-    assert checked(Summary(state=(line,)), source) == (Summary(state=(line,)), ())
+    assert SummarySource.of(source).checked(Summary(state=(line,))) == (Summary(state=(line,)), ())
 
 
 @given(sources, st.integers(10, 10**9), st.sampled_from(["", " ms", "%", " files", "个文件"]))
@@ -173,7 +172,7 @@ def test_a_line_with_an_invented_number_is_dropped(
     source = [Message("tool", (Text(text),)) for text in found]
     summary = Summary(state=(found[0], f"{found[0]}: {number}{unit}", f"{number:,}{unit} later"))
 
-    kept, dropped = checked(summary, source)
+    kept, dropped = SummarySource.of(source).checked(summary)
 
     assert kept.state == (found[0],)
     assert len(dropped) == 2
@@ -220,7 +219,7 @@ def test_a_summary_survives_a_restart(summary: Summary) -> None:
 def test_the_check_only_ever_leaves_out(summary: Summary, source: list[Message]) -> None:
     """What remains are lines of the summary, in order, and each missing one is accounted for."""
     try:
-        kept, dropped = checked(summary, source)
+        kept, dropped = SummarySource.of(source).checked(summary)
     except SummaryError:
         return
     total = 0

@@ -9,7 +9,8 @@ from tests.property.driving import Drive
 from tests.property.strategies import Scenario, scenarios
 from tests.property.test_requests import refusals, witness
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.compaction.thresholds import Threshold, Thresholds
+from thalweg.engine.compaction.policy import Thresholds
+from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.engine.edits import Fold
 
 fractions = st.builds(

@@ -19,7 +19,7 @@ from tests.rules.rule import Provider
 from tests.rules.story import PNG, Author, Result, ResultKind, Story, Turn
 from thalweg import ContextMiddleware, ContextPolicy, create_deep_agent
 from thalweg.archive.base import Archive, ThreadKey
-from thalweg.archive.opening import open_archive
+from thalweg.archive.paths import open_archive
 from thalweg.engine.entries import Media
 from thalweg.engine.transcript import as_text
 

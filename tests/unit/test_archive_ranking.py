@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from thalweg.archive import Passage, render_passages
 from thalweg.archive.search.index import Hits, PassageRow, words_of
-from thalweg.archive.search.packing import choose
+from thalweg.archive.search.packing import pack
 from thalweg.archive.search.question import SearchQuery, ask
 from thalweg.archive.search.ranking import SHORTLIST, rank, shortlist, surroundings
 from thalweg.engine.tokens import exact_counter
@@ -42,7 +42,8 @@ def chosen(query: str, rows: Sequence[PassageRow], max_tokens: int = 2_000) -> l
     """Choose passages."""
     question = ask(query)
     by_id = {one.id: one for one in rows}
-    return choose(question, found(question, rows), by_id, max_tokens, exact_counter())
+    ranked = rank(question, found(question, rows), by_id)
+    return [passage for _, passage in pack(ranked, by_id, max_tokens, exact_counter())]
 
 
 def test_a_rare_word_outweighs_common_ones() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from thalweg.archive.base import Span
-from thalweg.archive.reading import read_span
+from thalweg.archive.reading import read_numbered
 from thalweg.engine.entries import Message, Text
 
 
@@ -16,7 +16,7 @@ def test_no_more_messages_are_taken_than_the_page_shows() -> None:
             taken.append(n)
             yield Message("user", (Text(f"message {n} " + "x" * 500),))
 
-    page = read_span("h", Span(0, 29_999), messages(), max_chars=4_000)
+    page = read_numbered("h", Span(0, 29_999), enumerate(messages()), max_chars=4_000)
 
     rows = page.text.split("\n")
     assert len(taken) == len(rows) + 1

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
         TurnRow,
         render_passages,
     )
-    from thalweg.archive.opening import open_archive
-    from thalweg.archive.paths import default_place, home, open_existing
+    from thalweg.archive.paths import default_place, home, open_archive, open_existing
     from thalweg.archive.recall_tool import RECALL_TOOL, recall
     from thalweg.archive.sqlite import SqliteArchive
 
@@ -54,7 +53,7 @@ __getattr__, __dir__ = lazily(
         "SqliteArchive": "thalweg.archive.sqlite",
         "default_place": "thalweg.archive.paths",
         "home": "thalweg.archive.paths",
-        "open_archive": "thalweg.archive.opening",
+        "open_archive": "thalweg.archive.paths",
         "open_existing": "thalweg.archive.paths",
         "recall": "thalweg.archive.recall_tool",
     },

@@ -103,7 +103,7 @@ class Archive(Protocol):
     @property
     def outlives_process(self) -> bool:
         """Whether appended messages can be read after the process has ended."""
-        ...
+        return True
 
     def append(
         self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
@@ -326,11 +326,12 @@ class Archive(Protocol):
         """Release connections and files. Closing twice is safe."""
         ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(self, *_: object) -> None:
         """Close the archive."""
-        ...
+        self.close()
 
 
 def render_passages(passages: Sequence[Passage]) -> str:

@@ -67,13 +67,15 @@ def read_piece(
     return Reading(text[start:stop], start, len(text), _count_lines(text), more)
 
 
-def read_span(handle: str, span: Span, messages: Iterable[Message], *, max_chars: int) -> Reading:
+def read_numbered(
+    handle: str, span: Span, messages: Iterable[tuple[int, Message]], *, max_chars: int
+) -> Reading:
     """Return several messages: as a transcript if that fits, otherwise as a page of an outline.
 
     Args:
         handle: Name of the span.
-        span: Positions of the messages.
-        messages: Oldest first; consumed up to one more than the page shows.
+        span: Positions of the first and last message; some in between may be missing.
+        messages: With their positions, oldest first; consumed up to one more than the page shows.
         max_chars: Most characters to return.
 
     Raises:
@@ -82,17 +84,10 @@ def read_span(handle: str, span: Span, messages: Iterable[Message], *, max_chars
     Example:
         >>> from thalweg.engine.entries import Text
         >>> long = [Message("user", (Text(said),)) for said in ("one", "two", "x" * 400)]
-        >>> print(read_span("h", Span(0, 2), long, max_chars=60).text)
+        >>> print(read_numbered("h", Span(0, 2), enumerate(long), max_chars=60).text)
         #0 user (3 characters): one
         #1 user (3 characters): two
     """
-    return read_numbered(handle, span, enumerate(messages, span.first), max_chars=max_chars)
-
-
-def read_numbered(
-    handle: str, span: Span, messages: Iterable[tuple[int, Message]], *, max_chars: int
-) -> Reading:
-    """Return messages as `read_span` does, with positions: some of the span may be missing."""
     held: list[str] = []
     rows: list[str] = []
     told = listed = last = -1

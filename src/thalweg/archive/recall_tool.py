@@ -4,6 +4,7 @@ Two rules: every result is bounded; an error is a sentence for the model.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from thalweg.archive.base import Archive, Passage, Reading, Span, ThreadKey, render_passages
@@ -95,7 +96,7 @@ def recall(
         ...     recall(archive, key, handle=archive.handle(key, Span(0, 0)))
         'hello'
     """
-    asked = _RecallCall(archive, key, within, max_tokens, count or exact_counter())
+    asked = _RecallCall(archive, key, within, max(max_tokens, 0), count or exact_counter())
     try:
         told = _answer(asked, handle or "", query or "", lines, chars, path or "")
     except (HandleError, RangeError) as error:
@@ -157,26 +158,15 @@ def _without(spans: Sequence[Span], positions: Sequence[int]) -> list[Span]:
     return left
 
 
-def _is_within(position: int, spans: Sequence[Span]) -> bool:
-    return any(span.first <= position <= span.last for span in spans)
-
-
+@dataclass(frozen=True, slots=True)
 class _RecallCall:
     """One call of the tool."""
 
-    def __init__(
-        self,
-        archive: Archive,
-        key: ThreadKey,
-        within: Sequence[Span] | None,
-        max_tokens: int,
-        count: Counter,
-    ) -> None:
-        self._archive = archive
-        self._key = key
-        self._within = within
-        self._max_tokens = max(max_tokens, 0)
-        self._count = count
+    archive: Archive
+    key: ThreadKey
+    within: Sequence[Span] | None
+    max_tokens: int
+    count: Counter
 
     def meant(self, words: str) -> str:
         """Search for words that were passed as a reference, as small models often do.
@@ -193,13 +183,14 @@ class _RecallCall:
         return self._found(query, handle) or prompt("recall_nothing").render()
 
     def _found(self, query: str, handle: str) -> str:
-        within = self._parts(handle) if handle else self._within
+        within = self._parts(handle) if handle else self.within
         there = within
         if within is not None and len(within) > MANY:
             there = [Span(within[0].first, within[-1].last)]
         found = self._originals(query, there)
         if within is not there:
-            found = [one for one in found if _is_within(one.position, within or ())]
+            spans = within or ()
+            found = [one for one in found if any(s.first <= one.position <= s.last for s in spans)]
         while found and not self._fits(render_passages(found)):
             found.pop()
         return render_passages(found)
@@ -212,9 +203,7 @@ class _RecallCall:
         found: list[Passage] = []
         there = within
         for _ in range(LOOKS):
-            found = self._archive.search(
-                self._key, query, within=there, max_tokens=self._max_tokens
-            )
+            found = self.archive.search(self.key, query, within=there, max_tokens=self.max_tokens)
             echoes = [one.position for one in found if _is_echo(one)]
             if not echoes:
                 break
@@ -223,12 +212,12 @@ class _RecallCall:
 
     def _parts(self, handle: str) -> list[Span]:
         """Resolve a reference to its visible positions."""
-        span = self._archive.span(self._key, handle)
-        if self._within is None:
+        span = self.archive.span(self.key, handle)
+        if self.within is None:
             return [span]
         parts = [
             Span(max(span.first, one.first), min(span.last, one.last))
-            for one in self._within
+            for one in self.within
             if one.first <= span.last and span.first <= one.last
         ]
         if not parts:
@@ -242,15 +231,15 @@ class _RecallCall:
         chars: tuple[int, int] | None,
         path: str,
     ) -> str:
-        most = max(self._max_tokens * CHARS_PER_TOKEN, 1)
+        most = max(self.max_tokens * CHARS_PER_TOKEN, 1)
         while True:
             reading = self._reading(handle, lines, chars, path, most)
             more = f"\n\n{prompt('recall_more').render(how=reading.next)}" if reading.next else ""
             told = reading.text + more
             if most == 1 or self._fits(told):
                 return told
-            spent = self._count(told)
-            most = max(1, min(most * 9 // 10, len(reading.text) * self._max_tokens // spent))
+            spent = self.count(told)
+            most = max(1, min(most * 9 // 10, len(reading.text) * self.max_tokens // spent))
 
     def _reading(
         self,
@@ -262,9 +251,9 @@ class _RecallCall:
     ) -> Reading:
         """Read a reference without positions that are no longer visible."""
         parts = self._parts(handle)
-        if parts == [self._archive.span(self._key, handle)]:
-            return self._archive.read(
-                self._key, handle, lines=lines, chars=chars, path=path, max_chars=most
+        if parts == [self.archive.span(self.key, handle)]:
+            return self.archive.read(
+                self.key, handle, lines=lines, chars=chars, path=path, max_chars=most
             )
         if lines is None and chars is None and not path:
             whole = Span(parts[0].first, parts[-1].last)
@@ -277,20 +266,20 @@ class _RecallCall:
         for part in parts:
             for first in range(part.first, part.last + 1, PAGE):
                 last = min(part.last, first + PAGE - 1)
-                yield from enumerate(self._archive.messages(self._key, first, last), first)
+                yield from enumerate(self.archive.messages(self.key, first, last), first)
 
     def bounded(self, told: str) -> str:
         """Cut a text that is still too long: an echoed name, or a result that does not fit."""
         if self._fits(told):
             return told
-        low, high = 0, min(len(told), self._max_tokens * CHARS_PER_TOKEN * 4)
+        low, high = 0, min(len(told), self.max_tokens * CHARS_PER_TOKEN * 4)
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if self._fits(told[:middle]) else (low, middle - 1)
         return told[:low]
 
     def _fits(self, told: str) -> bool:
-        return self._count(told) <= self._max_tokens
+        return self.count(told) <= self.max_tokens
 
 
 def _is_echo(found: Passage) -> bool:

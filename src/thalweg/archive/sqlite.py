@@ -3,13 +3,12 @@
 from collections.abc import Collection, Iterable, Sequence
 from os import PathLike
 
+from thalweg.archive import search as searching
 from thalweg.archive.base import Passage, Span, ThreadKey, ThreadPassage
-from thalweg.archive.search.index import rows_between, words_of
-from thalweg.archive.tables import TableArchive
+from thalweg.archive.tables import TableArchive, closed
 from thalweg.database.base import decode
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.database.sqlite_files import MEMORY
-from thalweg.errors import ArchiveError
 
 _FORMAT = 2
 """Since 2, the index has words for the shapes of answers. The output of `words_of` is part of the
@@ -38,7 +37,7 @@ class SqliteArchive(TableArchive):
             path,
             "archive",
             Transaction,
-            _closed,
+            closed,
             busy_timeout_s=busy_timeout_s,
             is_shared=is_shared,
         )
@@ -137,10 +136,6 @@ class SqliteArchive(TableArchive):
             return [ThreadKey(decode(owner), decode(thread)) for owner, thread in found]
 
 
-def _closed(path: str) -> ArchiveError:
-    return ArchiveError(f"{path}: the archive is closed; open it again")
-
-
 _IS_RECORDED = (
     "SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND name = 'archive_thread_deleted'"
     " AND tbl_name = ?"
@@ -180,10 +175,10 @@ class Transaction(SqliteRows):
 
     def unlist_words(self, first: int, end: int) -> None:
         """Remove passages from the word index, which needs their words again to do so."""
-        for row in rows_between(self, first, end):
+        for row in searching.rows_between(self, first, end):
             self._connection.execute(
                 "INSERT INTO archive_words (archive_words, rowid, words) VALUES ('delete', ?, ?)",
-                (row.id, words_of(row.speaker, row.text)),
+                (row.id, searching.words_of(row.speaker, row.text)),
             )
 
     def count_listed(self, word: str, first: int, end: int, limit: int) -> tuple[int, int]:

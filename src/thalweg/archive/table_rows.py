@@ -1,15 +1,14 @@
 """Statements on the archive's tables: rows of threads, messages, blobs and references."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import Protocol
 
 from thalweg.archive.base import Logged, Span, ThreadKey
 from thalweg.archive.blobs import Blob, Stored, held_by, pack, put_together, take_apart, unpack
 from thalweg.archive.handles import parse_handle
-from thalweg.archive.search.index import ArchiveRows
-from thalweg.database.base import decode, encode
-from thalweg.engine.entries import Message
+from thalweg.database.base import Rows, decode, encode
 from thalweg.errors import HandleError
 
 ENDLESS = 1 << 60
@@ -22,6 +21,58 @@ THREAD_TABLES = (
     "archive_handle",
     "archive_summary",
 )
+
+
+class ArchiveRows(Rows, Protocol):
+    """A transaction on the tables of an archive."""
+
+    bound: str
+    """A column for the `SELECT` of a thread's row: it restricts later statements of the transaction
+    to that thread, if the database supports it."""
+
+    def drop_thread(self, thread: int, /, *tables: str) -> None:
+        """Delete a thread's row, and its rows in some tables."""
+        ...
+
+    def list_words(self, listed: Iterable[tuple[int, str]], /) -> None:
+        """Add passages to the word index: each id with its words, separated by spaces."""
+        ...
+
+    def unlist_words(self, first: int, end: int, /) -> None:
+        """Remove passages from the word index, while their rows still exist; `end` excluded."""
+        ...
+
+    def count_listed(self, word: str, first: int, end: int, limit: int, /) -> tuple[int, int]:
+        """Count the passages from `first` to before `end` with a word, newest first.
+
+        Returns:
+            At most `limit`, and the lowest id that was counted; 0 if none was.
+        """
+        ...
+
+    def listed_under(
+        self,
+        words: Sequence[str],
+        first: int,
+        end: int,
+        limit: int,
+        /,
+        *,
+        any_of: Sequence[str] = (),
+    ) -> list[int]:
+        """Return the passages with all of some words, or forms of them.
+
+        Args:
+            words: The words.
+            first: The lowest id.
+            end: One past the highest.
+            limit: Of the result.
+            any_of: Further words, of which a passage has one; empty for any passage.
+
+        Returns:
+            Ids from `first` to before `end`, at most `limit` of them, the highest first.
+        """
+        ...
 
 
 def find_thread(db: ArchiveRows, key: ThreadKey, then: str = "") -> tuple[int | None, int]:
@@ -130,8 +181,8 @@ def unindexed_span(db: ArchiveRows, key: ThreadKey) -> tuple[int, int, int] | No
     return None if row is None else (int(row[0]), int(row[1]), int(row[2]))
 
 
-def logged_texts(db: ArchiveRows, thread: int, span: Span) -> Iterator[tuple[Message, str]]:
-    """Yield messages with their additional text, in order, read in pages."""
+def logged_messages(db: ArchiveRows, thread: int, span: Span) -> Iterator[Logged]:
+    """Yield messages as they were appended, in order, read in pages."""
     first = span.first
     while page := list(
         db.rows(
@@ -142,7 +193,7 @@ def logged_texts(db: ArchiveRows, thread: int, span: Span) -> Iterator[tuple[Mes
     ):
         texts = _texts(db, {digest for _, holes, _ in page for digest in held_by(holes)})
         for body, holes, about in page:
-            yield put_together(body, holes, texts.__getitem__), decode(about)
+            yield Logged(put_together(body, holes, texts.__getitem__), decode(about))
         first += len(page)
 
 

@@ -2,11 +2,11 @@
 
 import hashlib
 import zlib
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
-from typing import Self
 
+from thalweg.archive import search as searching
 from thalweg.archive.base import (
+    Archive,
     Handle,
     Logged,
     Passage,
@@ -18,15 +18,11 @@ from thalweg.archive.base import (
 )
 from thalweg.archive.blobs import unpack
 from thalweg.archive.handles import make_handle
-from thalweg.archive.reading import read_piece, read_span
-from thalweg.archive.search import across, index
-from thalweg.archive.search.index import ArchiveRows
-from thalweg.archive.search.packing import choose
-from thalweg.archive.search.question import ask
-from thalweg.archive.search.ranking import shortlist, surroundings
+from thalweg.archive.reading import read_numbered, read_piece
 from thalweg.archive.table_rows import (
     ENDLESS,
     THREAD_TABLES,
+    ArchiveRows,
     add_blob_references,
     attachment_blob,
     bindable,
@@ -35,7 +31,7 @@ from thalweg.archive.table_rows import (
     get_or_create_thread,
     insert_messages,
     lock_thread,
-    logged_texts,
+    logged_messages,
     resolve_handle,
     stored_messages,
     uid_key,
@@ -45,10 +41,10 @@ from thalweg.database.base import Database, decode, encode, read_secret
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_text, as_transcript
-from thalweg.errors import ConflictError, HandleError, RangeError
+from thalweg.errors import ArchiveError, ConflictError, HandleError, RangeError
 
 
-class TableArchive(ABC):
+class TableArchive(Archive):
     """The log of every thread, in SQL tables. The methods are documented in `Archive`.
 
     Databases differ only in the word index and in how space is freed. A transaction that changes a
@@ -70,20 +66,9 @@ class TableArchive(ABC):
         """Letters and digits unique to this archive; the same whenever it is opened."""
         return hashlib.sha256(b"identity" + self._secret).hexdigest()[:16]
 
-    @property
-    def outlives_process(self) -> bool:
-        """Whether appended messages can be read after the process has ended."""
-        return True
-
     def close(self) -> None:
         """Release connections and files."""
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def append(
         self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
@@ -111,7 +96,7 @@ class TableArchive(ABC):
             if thread is None:
                 return []
             upto = length - 1 if last is None else last
-            return [message for message, _ in logged_texts(db, thread, Span(first, upto))]
+            return [one.message for one in logged_messages(db, thread, Span(first, upto))]
 
     def positions(self, key: ThreadKey, uids: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """Return the positions of messages by their ids."""
@@ -271,9 +256,10 @@ class TableArchive(ABC):
         """Return the text of a reference, bounded."""
         with self._database.reading(key.owner) as db:
             thread, span = resolve_handle(db, key, handle)
-            logged = (message for message, _ in logged_texts(db, thread, span))
+            logged = (one.message for one in logged_messages(db, thread, span))
             if span.first < span.last and lines is None and chars is None and not path:
-                return read_span(handle, span, logged, max_chars=max_chars)
+                numbered = enumerate(logged, span.first)
+                return read_numbered(handle, span, numbered, max_chars=max_chars)
             messages = list(logged)
         whole = as_text(messages[0]) if len(messages) == 1 else as_transcript(messages, span.first)
         return read_piece(handle, whole, lines=lines, chars=chars, path=path, max_chars=max_chars)
@@ -287,17 +273,15 @@ class TableArchive(ABC):
         max_tokens: int = 2_000,
     ) -> list[Passage]:
         """Return matching passages, best first, within a token budget."""
-        question = ask(query)
         self._catch_up(key)
         with self._database.reading(key.owner) as db:
             thread, _ = find_thread(db, key)
-            if thread is None or not question.words:
+            if thread is None:
                 return []
-            (total,) = db.row("SELECT passages FROM archive_thread WHERE id = ?", (thread,))
-            hits = index.find(db, thread, total, question.sought, within)
-            rows = index.rows_of(db, shortlist(question, hits))
-            rows |= index.rows_of(db, surroundings(rows.values(), hits))
-        return choose(question, hits, rows, max_tokens, exact_counter(), within=within)
+            question, count = searching.ask(query), exact_counter()
+            return searching.search_thread(
+                db, thread, question, within, max_tokens=max_tokens, count=count
+            )
 
     def search_threads(
         self,
@@ -315,10 +299,10 @@ class TableArchive(ABC):
             )
             known = {int(row): (decode(thread), int(passages)) for row, thread, passages in rows}
             among = {name for name, _ in known.values()} if threads is None else set(threads)
-            return across.search(
+            return searching.search_threads(
                 db,
                 {row: thread for row, thread in known.items() if thread[0] in among},
-                ask(query),
+                searching.ask(query),
                 max_tokens=max_tokens,
                 count=exact_counter(),
                 others=[row for row, (name, _) in known.items() if name not in among],
@@ -356,12 +340,8 @@ class TableArchive(ABC):
             thread, _ = lock_thread(db, key)
             if thread is None:
                 return
-            index.remove(db, thread, 0)
+            searching.remove(db, thread, 0)
             db.drop_thread(thread, *THREAD_TABLES)
-
-    @abstractmethod
-    def prune(self) -> int:
-        """Delete unreferenced blobs and released references; return bytes freed."""
 
     def _logged(self, key: ThreadKey) -> list[Logged]:
         """Return a thread's messages as they were appended."""
@@ -369,8 +349,7 @@ class TableArchive(ABC):
             thread, length = find_thread(db, key)
             if thread is None:
                 return []
-            found = logged_texts(db, thread, Span(0, length - 1))
-            return [Logged(message, about) for message, about in found]
+            return list(logged_messages(db, thread, Span(0, length - 1)))
 
     def _catch_up(self, key: ThreadKey) -> None:
         """Index the messages appended since the last search, in batches."""
@@ -387,14 +366,14 @@ class TableArchive(ABC):
             if state is None:
                 return False
             thread, indexed, passages = state
-            batch: list[index.IndexedMessage] = []
+            batch: list[Logged] = []
             chars = 0
-            for message, about in logged_texts(db, thread, Span(indexed, ENDLESS)):
-                batch.append(index.IndexedMessage(indexed + len(batch), message, about))
-                chars += len(message.text)
-                if chars > index.BATCH_CHARS:
+            for one in logged_messages(db, thread, Span(indexed, ENDLESS)):
+                batch.append(one)
+                chars += len(one.message.text)
+                if chars > searching.BATCH_CHARS:
                     break
-            passages = index.add(db, thread, passages, batch)
+            passages = searching.add(db, thread, passages, indexed, batch)
             db.run(
                 "UPDATE archive_thread SET indexed = ?, passages = ? WHERE id = ?",
                 (indexed + len(batch), passages, thread),
@@ -406,10 +385,15 @@ class TableArchive(ABC):
             thread, _ = lock_thread(db, key)
             if thread is None:
                 return False
-            first, passages = index.last_batch(db, thread)
-            index.remove(db, thread, passages)
+            first, passages = searching.last_batch(db, thread)
+            searching.remove(db, thread, passages)
             db.run(
                 "UPDATE archive_thread SET indexed = ?, passages = ? WHERE id = ?",
                 (first, passages, thread),
             )
         return passages > 0
+
+
+def closed(place: str) -> ArchiveError:
+    """Return the error of a call after `close`."""
+    return ArchiveError(f"{place}: the archive is closed; open it again")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from thalweg.engine.lazy import lazily
 
 if TYPE_CHECKING:
-    from thalweg.engine.compaction.policy import Policy, RentOrBuy
-    from thalweg.engine.compaction.thresholds import Threshold, Thresholds
+    from thalweg.engine.compaction.policy import Policy, RentOrBuy, Thresholds
+    from thalweg.engine.compaction.thresholds import Threshold
     from thalweg.engine.engine import Engine
     from thalweg.engine.pricing.overrides import ModelPricing, Pricing
     from thalweg.engine.pricing.table import TARIFFS
@@ -51,6 +51,6 @@ __getattr__, __dir__ = lazily(
         "TARIFFS": "thalweg.engine.pricing.table",
         "Tariff": "thalweg.engine.pricing.tariff",
         "Threshold": "thalweg.engine.compaction.thresholds",
-        "Thresholds": "thalweg.engine.compaction.thresholds",
+        "Thresholds": "thalweg.engine.compaction.policy",
     },
 )

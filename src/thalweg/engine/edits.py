@@ -48,30 +48,28 @@ class _Edit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evict(_Edit):
-    """Replaces one large message (most often a tool result) by a preview and a reference."""
-
+class _Rewrite(_Edit):
     position: int
     parts: tuple[Part, ...]
     """The parts shown instead of the message's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Supersede(_Edit):
+class Evict(_Rewrite):
+    """Replaces one large message (most often a tool result) by a preview and a reference."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supersede(_Rewrite):
     """Replaces an older read, made stale by a newer read or write of its target, by one line."""
 
-    position: int
-    parts: tuple[Part, ...]
     by: int
     """Position of the newer read or write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Elide(_Edit):
+class Elide(_Rewrite):
     """Replaces large arguments of an old tool call by a reference, or drops finished reasoning."""
-
-    position: int
-    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

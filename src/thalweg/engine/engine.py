@@ -24,7 +24,7 @@ from thalweg.engine.window.binding import (
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.reading import Reader
-from thalweg.engine.window.validity import STRICT, Gate, RequestRequirements
+from thalweg.engine.window.validity import Gate
 from thalweg.engine.window.window import Window
 from thalweg.errors import PinError
 
@@ -43,8 +43,6 @@ class Engine:
     name_span: NameSpan
     tools: Sequence[Mapping[str, object]] = ()
     """Schemas of the tools that are sent with every request: they are counted, never changed."""
-    dialect: RequestRequirements = STRICT
-    """Demands of the validity gate; by default what every provider accepts."""
     calibration: Calibration = field(default_factory=Calibration)
     """Ratio of the provider's token counts to ours; `observe` updates it."""
     model: str = ""
@@ -65,7 +63,7 @@ class Engine:
     prefixes: Prefixes = field(default_factory=Prefixes)
     window: Window = field(init=False)
     reader: Reader = field(init=False)
-    _gate: Gate = field(init=False)
+    _gate: Gate = field(default_factory=Gate)
     _checked: int = 0
     _epoch: int = 0
     _used: tuple[str, ...] = ()
@@ -80,7 +78,6 @@ class Engine:
         self.window = Window(self.count, model=self.model)
         self.window.set_beside("tools", sum(count_json(tool, self.count) for tool in self.tools))
         self.reader = Reader(self.count, model=self.model)
-        self._gate = Gate(self.dialect)
 
     def speak_to(self, model: str) -> None:
         """Set the model of the next requests, and count the live images again."""
@@ -332,7 +329,7 @@ class Engine:
         """Validate the items added since the last request, or all of them after a rewrite."""
         items, epoch = self.window.items, self.window.epoch
         if epoch != self._epoch:
-            self._gate, self._checked, self._epoch = Gate(self.dialect), 0, epoch
+            self._gate, self._checked, self._epoch = Gate(), 0, epoch
         self._gate.feed(item.message for item in items[self._checked :])
         first, self._checked = self._checked, len(items)
         self.window.sent = len(items)

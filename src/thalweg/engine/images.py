@@ -63,25 +63,9 @@ def _little(data: str, start: int, size: int) -> int:
     return int.from_bytes(_peek(data, start, size), "little")
 
 
-def _png(data: str) -> Dimensions:
-    return _big(data, 16, 4), _big(data, 20, 4)
-
-
-def _gif(data: str) -> Dimensions:
-    return _little(data, 6, 2), _little(data, 8, 2)
-
-
-def _webp_extended(data: str) -> Dimensions:
-    return _little(data, 24, 3) + 1, _little(data, 27, 3) + 1
-
-
 def _webp_lossless(data: str) -> Dimensions:
     bits = _little(data, 21, 4)
     return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-
-
-def _webp_lossy(data: str) -> Dimensions:
-    return _little(data, 26, 2) & 0x3FFF, _little(data, 28, 2) & 0x3FFF
 
 
 def _jpeg(data: str) -> Dimensions | None:
@@ -106,12 +90,20 @@ _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """Markers that start a frame; the three excluded ones are tables."""
 
 _HEADERS: tuple[tuple[re.Pattern[bytes], int, Callable[[str], Dimensions | None]], ...] = (
-    (re.compile(rb"\x89PNG\r\n\x1a\n"), 24, _png),
-    (re.compile(rb"GIF8[79]a"), 10, _gif),
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), 24, lambda at: (_big(at, 16, 4), _big(at, 20, 4))),
+    (re.compile(rb"GIF8[79]a"), 10, lambda at: (_little(at, 6, 2), _little(at, 8, 2))),
     (re.compile(rb"\xff\xd8\xff"), 4, _jpeg),
-    (re.compile(rb"RIFF....WEBPVP8X", re.DOTALL), 30, _webp_extended),
+    (
+        re.compile(rb"RIFF....WEBPVP8X", re.DOTALL),
+        30,
+        lambda at: (_little(at, 24, 3) + 1, _little(at, 27, 3) + 1),
+    ),
     (re.compile(rb"RIFF....WEBPVP8L", re.DOTALL), 25, _webp_lossless),
-    (re.compile(rb"RIFF....WEBPVP8 ", re.DOTALL), 30, _webp_lossy),
+    (
+        re.compile(rb"RIFF....WEBPVP8 ", re.DOTALL),
+        30,
+        lambda at: (_little(at, 26, 2) & 0x3FFF, _little(at, 28, 2) & 0x3FFF),
+    ),
 )
 """How each format begins, the bytes that hold its size, and who reads it."""
 

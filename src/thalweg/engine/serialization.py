@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from thalweg.engine.compaction.skills import LoadedSkill
-from thalweg.engine.compaction.structured_summary import CallOutcome, FileState, Quote, Record
 from thalweg.engine.edits import (
     Edit,
     Elide,
@@ -25,7 +24,7 @@ from thalweg.engine.edits import (
 )
 from thalweg.engine.entries import ToolUse, parts_from_plain, parts_to_plain
 from thalweg.engine.pricing.savings import Forecast
-from thalweg.engine.snapshot import EngineSnapshot
+from thalweg.engine.snapshot import CallOutcome, EngineSnapshot, FileState, Quote, Record
 from thalweg.engine.summaries.summary import summary_from_data, summary_to_data
 
 _KINDS: dict[str, type[Edit]] = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import (
     Field,
@@ -16,16 +16,20 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from thalweg.engine.compaction.policy import Policy, RentOrBuy
-from thalweg.engine.compaction.provider_edits import Compaction
-from thalweg.engine.compaction.thresholds import Kind, Threshold, Thresholds, is_pair
+from thalweg.engine import compaction as policies
+from thalweg.engine.compaction.thresholds import Kind, Threshold, is_pair
 from thalweg.engine.pricing.overrides import Pricing
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.sections import SettingsSection, refuse
 from thalweg.engine.window.budget import AMOUNTS, MIN_LIMIT, Amounts, Budget, Cost
 from thalweg.errors import ConfigError
 
+if TYPE_CHECKING:
+    from thalweg.engine.compaction.policy import Policy
+
 Deferral = Literal["off", "auto", "provider", "own"]
+Compaction = Literal["ours", "provider"]
+"""Who compacts a thread."""
 Size = Threshold | tuple[Kind, float]
 """A threshold, or LangChain's pair: `("tokens", 4000)`."""
 _SIZES = TypeAdapter(tuple[Threshold, ...])
@@ -225,7 +229,7 @@ class ContextPolicy(SettingsSection):
             problem = error.errors()[0]["msg"].removeprefix("Value error, ")
             raise ConfigError("window", problem, "set window and max_output by hand") from None
 
-    def policy(self, tariff: Tariff) -> Policy:
+    def policy(self, tariff: Tariff) -> "Policy":
         """Create the policy for one thread.
 
         Args:
@@ -233,5 +237,5 @@ class ContextPolicy(SettingsSection):
         """
         if not self.weighs_prices:
             triggers = self.triggers if self.enabled else ()
-            return Thresholds(triggers=triggers, keep=_one(self.keep))
-        return RentOrBuy(self.pricing.over(tariff), summarizes=self.summarize)
+            return policies.Thresholds(triggers=triggers, keep=_one(self.keep))
+        return policies.RentOrBuy(self.pricing.over(tariff), summarizes=self.summarize)

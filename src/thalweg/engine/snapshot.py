@@ -1,10 +1,69 @@
-"""The snapshot of an engine as of its last compaction, without its live messages."""
+"""The state of an engine as of its last compaction, without its live messages."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from thalweg.engine.compaction.structured_summary import Quote, Record
+from thalweg.engine.compaction.skills import LoadedSkill
 from thalweg.engine.edits import Fold, Rewrite
 from thalweg.engine.entries import ToolUse
+from thalweg.engine.summaries.summary import Summary
+
+SPANS = 40
+"""Most summaries by models that are kept, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A quotation and its position."""
+
+    position: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """The operations on one file, and the last one's position."""
+
+    read_at: int = -1
+    changed_at: int = -1
+    changes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """A call and its outcome."""
+
+    position: int
+    """Position of the result; of the call while there is none."""
+    use: ToolUse
+    text: str
+    """The most informative line of the result; empty while there is none."""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The data of a structured summary."""
+
+    messages: int = 0
+    last: int = -1
+    requests: tuple[Quote, ...] = ()
+    requests_dropped: int = 0
+    files: dict[str, FileState] = field(default_factory=dict)
+    runs: tuple[CallOutcome, ...] = ()
+    tasks: tuple[CallOutcome, ...] = ()
+    notes: tuple[Quote, ...] = ()
+    todos: Quote | None = None
+    names: tuple[Quote, ...] = ()
+    skills: tuple[LoadedSkill, ...] = ()
+    """Loaded skills, each once, as of its last compacted message."""
+    summaries: tuple[tuple[int, int, Summary], ...] = ()
+    """Summaries by models, each with its first and last position."""
+
+
+def summarized(record: Record, first: int, last: int, summary: Summary) -> Record:
+    """Add a model's summary of the messages from one position to another."""
+    summaries = sorted((*record.summaries, (first, last, summary)), key=lambda span: span[1])
+    return replace(record, summaries=tuple(summaries[-SPANS:]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 
 from thalweg.engine.entries import Media, Message, Opaque, Text, Thinking, ToolCall
-from thalweg.engine.images import dimensions, image_tokens
 
 Counter = Callable[[str], int]
 """Tokens in one text."""
@@ -164,6 +163,8 @@ def media_tokens(part: Media, model: str = "") -> int:
     if not part.data:
         return IMAGE_TOKENS
     if part.mime.startswith("image/"):
+        from thalweg.engine.images import dimensions, image_tokens  # noqa: PLC0415 (few have any)
+
         if (size := dimensions(part.data)) is None:
             return IMAGE_TOKENS
         detail = _DETAIL.search(part.extra)

@@ -80,15 +80,25 @@ def as_outline(messages: Iterable[Message], first: int = 0) -> str:
         #7 user (13 characters): Fix the build
     """
     return "\n".join(
-        f"#{position} {speaker(message)} ({len(text)} characters): {_head(text)}"
+        f"#{position} {speaker(message)} ({len(text)} characters): {one_line(text, OUTLINE_CHARS)}"
         for position, message in enumerate(messages, first)
         for text in [as_text(message)]
     )
 
 
-def _head(text: str) -> str:
-    line = " ".join(text[: 3 * OUTLINE_CHARS].split())
-    return line if len(line) <= OUTLINE_CHARS else line[: OUTLINE_CHARS - 1] + "…"
+def one_line(text: str, chars: int) -> str:
+    r"""Return the beginning of a text on one line of at most this length.
+
+    Example:
+        >>> one_line("Fix the\nbuild today", 12)
+        'Fix the bui…'
+    """
+    return clip(" ".join(text[: 4 * chars].split()), chars)
+
+
+def clip(text: str, chars: int) -> str:
+    """Return a text of at most this length; a longer one ends with an ellipsis."""
+    return text if len(text) <= chars else f"{text[: chars - 1]}…"
 
 
 _ACTS = re.compile(

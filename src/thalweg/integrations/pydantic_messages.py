@@ -30,7 +30,7 @@ from pydantic_ai.messages import (
 
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.wires.fields import pack, unpack
-from thalweg.engine.wires.origins import UnmodifiedMessages, pieces, shared
+from thalweg.engine.wires.origins import pieces, shared
 
 WIRE = "pydantic-ai"
 _PART = ("id", "provider_name", "provider_details")
@@ -60,15 +60,13 @@ def write_messages(messages: Sequence[Message]) -> list[ModelMessage]:
     written: list[ModelMessage] = []
     parts: list[ModelRequestPart] = []
     for piece in pieces(messages, WIRE):
-        if isinstance(piece, Message) and piece.role != "assistant":
-            parts.append(_write_request(piece))
+        if not piece.raws and piece.message.role != "assistant":
+            parts.append(_write_request(piece.message))
             continue
         if parts:
             written.append(ModelRequest(parts=parts))
             parts = []
-        made: Any = (
-            piece.raws if isinstance(piece, UnmodifiedMessages) else [_write_response(piece)]
-        )
+        made: Any = piece.raws or [_write_response(piece.message)]
         written += made
     return [*written, ModelRequest(parts=parts)] if parts else written
 

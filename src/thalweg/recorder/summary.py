@@ -1,8 +1,9 @@
 """The structured summary of a session that is about to be compacted: no model writes it."""
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.engine.compaction.structured_summary import Record, absorb
+from thalweg.engine.compaction.structured_summary import absorb
 from thalweg.engine.compaction.summary_rendering import render
+from thalweg.engine.snapshot import Record
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.reading import Reader
 

@@ -6,9 +6,10 @@ import pytest
 
 from tests.property.driving import quick_count
 from tests.unit.engine.threads import call, entries, result, says, user
-from thalweg.engine.compaction.structured_summary import Quote, Record, absorb, outcome
+from thalweg.engine.compaction.structured_summary import absorb, outcome
 from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.entries import Media, Message, Text
+from thalweg.engine.snapshot import Quote, Record
 
 HANDLE = "a" * 16
 

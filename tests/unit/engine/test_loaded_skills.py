@@ -7,12 +7,12 @@ from tests.unit.engine.threads import call, entries, result, run, says, scene, s
 from thalweg.engine.compaction.offers import Costs, clear
 from thalweg.engine.compaction.plan import kept_skills, plan_fold
 from thalweg.engine.compaction.skills import loaded_skill, whole_skills
-from thalweg.engine.compaction.structured_summary import Record, absorb
+from thalweg.engine.compaction.structured_summary import absorb
 from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.serialization import standing_from_bytes, standing_to_bytes
-from thalweg.engine.snapshot import EngineSnapshot
+from thalweg.engine.snapshot import EngineSnapshot, Record
 
 BODY = "---\nname: pdf\ndescription: Fill in forms\n---\n" + "Always flatten the form.\n" * 12
 PATH = "/skills/pdf/SKILL.md"

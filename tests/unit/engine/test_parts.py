@@ -9,7 +9,7 @@ from thalweg.engine.compaction.identifiers import identifiers
 from thalweg.engine.entries import Message, ToolCall
 from thalweg.engine.tokens import Calibration
 from thalweg.engine.window.budget import MIN_LIMIT, Budget
-from thalweg.engine.window.validity import DIALECTS, check
+from thalweg.engine.window.validity import check
 
 
 def test_a_window_without_room_is_refused_with_the_figures() -> None:
@@ -61,11 +61,6 @@ def test_requests_fit_in_the_providers_tokens_once_it_has_reported() -> None:
 def test_the_gate_names_what_is_wrong(messages: list[Message], problem: str) -> None:
     """One sentence a problem."""
     assert any(problem in found for found in check(messages))
-
-
-def test_dialects_that_take_a_prefill_let_it_pass() -> None:
-    """Not every provider is strict."""
-    assert check([says("a")], DIALECTS["openai-chat"]) == ()
 
 
 def test_identifiers_are_found_at_both_ends_of_a_long_text() -> None:

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.engine.compaction.structured_summary import Quote, Record
 from thalweg.engine.compaction.summary_rendering import render
+from thalweg.engine.snapshot import Quote, Record
 from thalweg.engine.tokens import exact_counter
 
 COUNT = exact_counter()

@@ -11,10 +11,11 @@ from tests.property.providers import PROVIDERS
 from tests.property.strategies import Scenario
 from tests.unit.engine.threads import call, result, run, says, shown, steps, system, user
 from thalweg.archive import Span
-from thalweg.engine.compaction.structured_summary import Record, absorb
+from thalweg.engine.compaction.structured_summary import absorb
 from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.edits import Evict, Fold
 from thalweg.engine.entries import Media, Message, Part, Text, Thinking, ToolCall
+from thalweg.engine.snapshot import Record
 from thalweg.engine.tokens import exact_counter, measure
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.wires.anthropic import AnthropicWire

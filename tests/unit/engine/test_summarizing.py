@@ -15,9 +15,9 @@ from thalweg.engine.compaction.model_summary import (
     pays_in_place,
 )
 from thalweg.engine.compaction.offers import Costs
-from thalweg.engine.compaction.structured_summary import Record
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff, Tier
+from thalweg.engine.snapshot import Record
 from thalweg.engine.summaries.summary import Summary
 
 ANTHROPIC = TARIFFS["anthropic"]

@@ -7,7 +7,7 @@ import pytest
 from langchain.agents import create_agent
 
 from thalweg.archive import ThreadKey, open_archive
-from thalweg.archive.threads.contexts import page_at
+from thalweg.archive.threads.journal import page_at
 from thalweg.errors import ConfigError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.testing.model import ScriptedModel

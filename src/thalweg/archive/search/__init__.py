@@ -1,5 +1,43 @@
 """Search in an archive: its index, the query, the ranking and the excerpts.
 
-May import `engine.words` and the protocol of the archive. Begin with `question.py` (the query),
-then `index.py` (candidates) and `ranking.py` (their order).
+Loaded by the first search. May import `engine.words` and the rows of the archive. Begin with
+`question.py` (the query), then `index.py` (candidates) and `ranking.py` (their order).
 """
+
+from typing import TYPE_CHECKING
+
+from thalweg.engine.lazy import lazily
+
+if TYPE_CHECKING:
+    from thalweg.archive.search.across import search_thread, search_threads
+    from thalweg.archive.search.index import (
+        BATCH_CHARS,
+        add,
+        last_batch,
+        remove,
+        rows_between,
+        words_of,
+    )
+    from thalweg.archive.search.question import ask
+
+__all__ = [
+    "BATCH_CHARS",
+    "add",
+    "ask",
+    "last_batch",
+    "remove",
+    "rows_between",
+    "search_thread",
+    "search_threads",
+    "words_of",
+]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    dict.fromkeys(__all__, "thalweg.archive.search.index")
+    | {
+        "ask": "thalweg.archive.search.question",
+        "search_thread": "thalweg.archive.search.across",
+        "search_threads": "thalweg.archive.search.across",
+    },
+)

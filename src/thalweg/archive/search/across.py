@@ -1,4 +1,4 @@
-"""Search over many threads at once, with the index of each."""
+"""Search in one thread, or in many at once with the index of each."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -6,8 +6,8 @@ from dataclasses import replace
 from heapq import nlargest
 from itertools import accumulate, chain, combinations, groupby
 
-from thalweg.archive.base import ThreadPassage
-from thalweg.archive.search.index import BITS, ArchiveRows, Hits, PassageRow, rows_of
+from thalweg.archive.base import Passage, Span, ThreadPassage
+from thalweg.archive.search.index import BITS, Hits, PassageRow, find, rows_of
 from thalweg.archive.search.packing import pack
 from thalweg.archive.search.question import SearchQuery
 from thalweg.archive.search.ranking import (
@@ -18,6 +18,7 @@ from thalweg.archive.search.ranking import (
     surroundings,
 )
 from thalweg.archive.search.shapes import is_shape_word
+from thalweg.archive.table_rows import ArchiveRows
 from thalweg.engine.tokens import Counter
 from thalweg.engine.words import Weights, rarity
 
@@ -35,7 +36,36 @@ UNBOUND = "0"
 """Value of `ArchiveRows.bound` if a statement may read all threads of an owner."""
 
 
-def search(
+def search_thread(
+    db: ArchiveRows,
+    thread: int,
+    question: SearchQuery,
+    within: Sequence[Span] | None,
+    *,
+    max_tokens: int,
+    count: Counter,
+) -> list[Passage]:
+    """Return passages of one thread, best first.
+
+    Args:
+        db: In a transaction.
+        thread: The thread's number; its index is complete.
+        question: The query.
+        within: Return passages of these spans only; `None` means any.
+        max_tokens: Bound on the excerpts.
+        count: Counts them.
+    """
+    if not question.words:
+        return []
+    (total,) = db.row("SELECT passages FROM archive_thread WHERE id = ?", (thread,))
+    hits = find(db, thread, total, question.sought, within)
+    rows = rows_of(db, shortlist(question, hits))
+    rows |= rows_of(db, surroundings(rows.values(), hits))
+    chosen = pack(rank(question, hits, rows, within), rows, max_tokens, count)
+    return [passage for _, passage in chosen]
+
+
+def search_threads(
     db: ArchiveRows,
     threads: Mapping[int, tuple[str, int]],
     question: SearchQuery,

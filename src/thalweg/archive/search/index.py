@@ -6,12 +6,13 @@ own thread's part of the index, for any number of threads.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from thalweg.archive.base import Span
+from thalweg.archive.base import Logged, Span
 from thalweg.archive.search.passages import cut
 from thalweg.archive.search.shapes import is_shape_word, shape_words
-from thalweg.database.base import Rows, decode, encode
+from thalweg.archive.table_rows import ArchiveRows
+from thalweg.database.base import decode, encode
 from thalweg.engine.entries import Message
 from thalweg.engine.transcript import as_text, speaker
 from thalweg.engine.words import words
@@ -29,67 +30,6 @@ _PROBES = 64
 """Passages that one statement probes to find where a message begins."""
 MAX_GROUPS = 6
 """Groups of very common words that are searched for together."""
-
-
-class ArchiveRows(Rows, Protocol):
-    """A transaction on the tables of an archive."""
-
-    bound: str
-    """A column for the `SELECT` of a thread's row: it restricts later statements of the transaction
-    to that thread, if the database supports it."""
-
-    def drop_thread(self, thread: int, /, *tables: str) -> None:
-        """Delete a thread's row, and its rows in some tables."""
-        ...
-
-    def list_words(self, listed: Iterable[tuple[int, str]], /) -> None:
-        """Add passages to the word index: each id with its words, separated by spaces."""
-        ...
-
-    def unlist_words(self, first: int, end: int, /) -> None:
-        """Remove passages from the word index, while their rows still exist; `end` excluded."""
-        ...
-
-    def count_listed(self, word: str, first: int, end: int, limit: int, /) -> tuple[int, int]:
-        """Count the passages from `first` to before `end` with a word, newest first.
-
-        Returns:
-            At most `limit`, and the lowest id that was counted; 0 if none was.
-        """
-        ...
-
-    def listed_under(
-        self,
-        words: Sequence[str],
-        first: int,
-        end: int,
-        limit: int,
-        /,
-        *,
-        any_of: Sequence[str] = (),
-    ) -> list[int]:
-        """Return the passages with all of some words, or forms of them.
-
-        Args:
-            words: The words.
-            first: The lowest id.
-            end: One past the highest.
-            limit: Of the result.
-            any_of: Further words, of which a passage has one; empty for any passage.
-
-        Returns:
-            Ids from `first` to before `end`, at most `limit` of them, the highest first.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedMessage:
-    """A message to index."""
-
-    position: int
-    message: Message
-    about: str
 
 
 class PassageRow(NamedTuple):
@@ -121,14 +61,15 @@ class Hits:
     """Likewise: the number of passages."""
 
 
-def add(db: ArchiveRows, thread: int, first: int, postings: Iterable[IndexedMessage]) -> int:
+def add(db: ArchiveRows, thread: int, first: int, position: int, logged: Iterable[Logged]) -> int:
     """Index messages that follow those already indexed.
 
     Args:
         db: In a transaction.
         thread: The thread's number.
         first: Number of indexed passages of the thread.
-        postings: Oldest first.
+        position: Position of the first message.
+        logged: The messages, oldest first.
 
     Returns:
         The new number of indexed passages.
@@ -136,13 +77,12 @@ def add(db: ArchiveRows, thread: int, first: int, postings: Iterable[IndexedMess
     rows: list[tuple[int, int, int, int, bytes, bytes]] = []
     listed: list[tuple[int, str]] = []
     next_id = (thread << BITS) + first
-    for posting in postings:
-        who = _speaker(posting.message)
-        about = next_id if posting.about else 0
-        pieces = [(-1, posting.about)] if posting.about else []
-        pieces += [(piece.start, piece.text) for piece in cut(as_text(posting.message))]
-        for start, text in pieces:
-            rows.append((next_id, posting.position, start, about, encode(who), encode(text)))
+    for at, one in enumerate(logged, position):
+        who = _speaker(one.message)
+        about = next_id if one.about else 0
+        pieces = [(-1, one.about)] if one.about else []
+        for start, text in (*pieces, *cut(as_text(one.message))):
+            rows.append((next_id, at, start, about, encode(who), encode(text)))
             listed.append((next_id, words_of(who, text)))
             next_id += 1
     db.insert("archive_passage", rows)

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from thalweg.archive.base import Passage, Span, render_passages
+from thalweg.archive.base import Passage, render_passages
 from thalweg.archive.search.excerpts import NARROWEST, segments, widen
-from thalweg.archive.search.index import BITS, Hits, PassageRow
-from thalweg.archive.search.question import SearchQuery
-from thalweg.archive.search.ranking import PassageCandidate, rank
+from thalweg.archive.search.index import BITS, PassageRow
+from thalweg.archive.search.ranking import PassageCandidate
 from thalweg.engine.tokens import Counter
+from thalweg.engine.transcript import clip
 
 ABOUT_CHARS = 80
 """Most characters of the text about a message in a hit."""
@@ -16,29 +16,6 @@ WIDTHS = ((3, 900), (7, 420), (1_000, NARROWEST))
 """Number of hits by their width in characters: the better, the wider."""
 LEAST_TOKENS = 24
 """Fewer remaining tokens than this are not filled."""
-
-
-def choose(
-    question: SearchQuery,
-    hits: Hits,
-    rows: Mapping[int, PassageRow],
-    max_tokens: int,
-    count: Counter,
-    *,
-    within: Sequence[Span] | None = None,
-) -> list[Passage]:
-    """Return excerpts, best first, as many different ones as fit.
-
-    Args:
-        question: The query.
-        hits: The passages with its words.
-        rows: The candidates, by id, with their surroundings.
-        max_tokens: Bound on `render_passages` of the result.
-        count: Counts tokens.
-        within: Show messages of these spans only; `None` means any.
-    """
-    candidates = rank(question, hits, rows, within)
-    return [passage for _, passage in pack(candidates, rows, max_tokens, count)]
 
 
 def pack(
@@ -115,7 +92,5 @@ def _excerpt(
     begin, end = widen(lines, first, last, width)
     shown = text[begin:end]
     begin += len(shown) - len(shown.lstrip("\n"))
-    about = rows[row.about].text if row.about in rows and with_about else ""
-    if len(about) > ABOUT_CHARS:
-        about = f"{about[: ABOUT_CHARS - 1]}…"
+    about = clip(rows[row.about].text, ABOUT_CHARS) if row.about in rows and with_about else ""
     return Passage(row.position, row.speaker, shown.strip("\n"), start + begin, about)

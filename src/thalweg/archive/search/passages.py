@@ -1,7 +1,6 @@
 """Split the text of a message into passages: the pieces that search ranks."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 MAX_CHARS = 600
 MAX_LINES = 10
@@ -9,34 +8,26 @@ MAX_LINE_CHARS = 1_200
 """A longer line is split, at a space if there is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextPiece:
-    """A piece of a text: some whole lines, or a part of a very long one."""
+def cut(text: str) -> list[tuple[int, str]]:
+    """Split a text into passages that add up to it, each with the index of its first character.
 
-    start: int
-    """Index of its first character in the whole."""
-    text: str
-
-
-def cut(text: str) -> list[TextPiece]:
-    """Split a text into passages that add up to it.
-
-    A passage ends at an empty line if it is long enough by itself, else when it is full.
+    A passage ends at an empty line if it is long enough by itself, else when it is full. It has
+    whole lines, or a part of a very long one.
 
     Example:
-        >>> [piece.start for piece in cut("word " * 500)]
+        >>> [start for start, _ in cut("word " * 500)]
         [0, 1200, 2400]
     """
-    pieces: list[TextPiece] = []
+    pieces: list[tuple[int, str]] = []
     start = end = lines = 0
     for line in _lines(text):
         full = end - start + len(line) > MAX_CHARS or lines == MAX_LINES
         if lines and (full or (not line.strip() and end - start > MAX_CHARS // 2)):
-            pieces.append(TextPiece(start, text[start:end]))
+            pieces.append((start, text[start:end]))
             start, lines = end, 0
         end += len(line)
         lines += 1
-    return [*pieces, TextPiece(start, text[start:end])] if lines else pieces
+    return [*pieces, (start, text[start:end])] if lines else pieces
 
 
 def _lines(text: str) -> Iterator[str]:

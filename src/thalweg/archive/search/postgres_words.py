@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import psycopg
 
 from thalweg.archive.search.index import BITS
+from thalweg.database.postgres import PostgresRows
 from thalweg.engine.words import stem
 
 _BLOCK_BITS = 11
@@ -18,14 +19,14 @@ _BLOCK_BITS = 11
 _BLOCK = 1 << _BLOCK_BITS
 
 
-class WordIndex:
-    """The word index, in a transaction."""
+class WordRows(PostgresRows):
+    """A transaction with the word index; see `ArchiveRows`."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._read: dict[tuple[int, str, int, int], dict[int, bytes]] = {}
 
-    def add(self, listed: Iterable[tuple[int, str]]) -> None:
+    def list_words(self, listed: Iterable[tuple[int, str]]) -> None:
         """Add passages of one thread, each with its words, after the existing ones."""
         blocks: dict[tuple[int, int], defaultdict[str, bytearray]] = {}
         begun: list[tuple[int, int]] = []
@@ -46,13 +47,13 @@ class WordIndex:
                 " DO UPDATE SET passages = archive_words.passages || EXCLUDED.passages",
                 (thread, block, list(rows), list(rows.values())),
             )
-        self._insert(
+        self._insert_words(
             (thread, block, word, rows[word])
             for (thread, block), rows in blocks.items()
             for word in sorted(rows)
         )
 
-    def _insert(self, rows: Iterable[tuple[int, int, str, bytes | bytearray]]) -> None:
+    def _insert_words(self, rows: Iterable[tuple[int, int, str, bytes | bytearray]]) -> None:
         columns = [list(column) for column in zip(*rows, strict=True)]
         if columns:
             self._connection.execute(
@@ -61,7 +62,7 @@ class WordIndex:
                 columns,
             )
 
-    def remove(self, first: int, end: int) -> None:
+    def unlist_words(self, first: int, end: int) -> None:
         """Remove the passages from `first` on, which are the last before `end`."""
         thread, offset = _taken_apart(first)
         _, last = _taken_apart(end - 1)
@@ -79,21 +80,24 @@ class WordIndex:
             for word, passages in parted
             if (left := _packed([at for at in _unpacked(passages) if at < place]))
         ]
-        self._insert(kept)
+        self._insert_words(kept)
 
-    def count(self, word: str, first: int, end: int) -> int:
-        """Return the number of passages with a word, from all blocks of the range."""
-        return sum(len(packed) // 2 for packed in self._lists(stem(word), first, end).values())
+    def count_listed(self, word: str, first: int, end: int, limit: int) -> tuple[int, int]:
+        """Count the passages with a word, all of them: the blocks of its range know how many."""
+        del limit
+        lists = self._lists(stem(word), first, end)
+        return sum(len(packed) // 2 for packed in lists.values()), first
 
-    def find(
+    def listed_under(
         self,
         words: Sequence[str],
         first: int,
         end: int,
         limit: int,
+        *,
         any_of: Sequence[str] = (),
     ) -> list[int]:
-        """Return the passages with all of some words, as `ArchiveRows.listed_under` does."""
+        """Return the passages with all of some words, the highest id first."""
         lists = [self._lists(stem(word), first, end) for word in words]
         others = [self._lists(stem(word), first, end) for word in any_of]
         found: list[int] = []

@@ -11,7 +11,8 @@ from collections import Counter as Counted
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import or_
+from operator import mul, or_
+from typing import NamedTuple
 
 from thalweg.archive.base import Span
 from thalweg.archive.search.excerpts import NARROWEST, Stretch, best_window, segments, widen
@@ -32,8 +33,7 @@ NEIGHBOUR_SHARE = 0.25
 """Weight in the shortlist of a word in the passage before or after."""
 
 
-@dataclass(frozen=True, slots=True)
-class PassageFeatures:
+class PassageFeatures(NamedTuple):
     """Why a passage was chosen; the defaults are the weights in the score."""
 
     window: float = 1.0
@@ -60,18 +60,7 @@ class PassageFeatures:
     @property
     def score(self) -> float:
         """The weighted sum of the features."""
-        return (
-            self.window * WEIGHTS.window
-            + self.passage * WEIGHTS.passage
-            + self.about * WEIGHTS.about
-            + self.around * WEIGHTS.around
-            + self.phrase * WEIGHTS.phrase
-            + self.shape * WEIGHTS.shape
-            + self.common_shape * WEIGHTS.common_shape
-            + self.speaker * WEIGHTS.speaker
-            + self.end * WEIGHTS.end
-            + self.thread * WEIGHTS.thread
-        )
+        return math.fsum(map(mul, self, WEIGHTS))
 
 
 WEIGHTS = PassageFeatures()

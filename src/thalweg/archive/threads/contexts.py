@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.journal import TurnRecord, read_page, standing_at
+from thalweg.archive.threads.journal import TurnRecord, page_at, standing_at
 from thalweg.archive.threads.opening import live_messages
 from thalweg.engine.additions import Listed
 from thalweg.engine.compaction.policy import RentOrBuy
@@ -19,7 +19,6 @@ from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import MIN_LIMIT, Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.window import Beside
-from thalweg.errors import ArchiveError
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +70,6 @@ def context_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Tur
         system=message_from_json(system) if system else None,
         tools=tuple(tools_of(archive, key, page)),
     )
-
-
-def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[int, TurnRecord]:
-    """Return a turn record with its number; by default the newest.
-
-    Raises:
-        ArchiveError: The journal has no such turn.
-    """
-    if turn is not None:
-        return turn, read_page(archive, key, turn)
-    newest = archive.turn_count(key) - 1
-    if newest < 0:
-        problem = f"thread {key.thread!r} has no turns: nothing was sent yet"
-        raise ArchiveError(problem)
-    return newest, read_page(archive, key, newest)
 
 
 def tools_of(archive: Archive, key: ThreadKey, page: TurnRecord) -> Sequence[dict[str, Any]]:

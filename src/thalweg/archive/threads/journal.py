@@ -12,7 +12,6 @@ from typing import Any, Literal
 from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.engine.additions import Listed
-from thalweg.engine.compaction.structured_summary import Quote
 from thalweg.engine.edits import Edit, Fold, Pin, Repair, Strip, Unpin
 from thalweg.engine.engine import Engine
 from thalweg.engine.pricing.tariff import Tariff
@@ -22,7 +21,7 @@ from thalweg.engine.serialization import (
     standing_from_bytes,
     standing_to_bytes,
 )
-from thalweg.engine.snapshot import EngineSnapshot
+from thalweg.engine.snapshot import EngineSnapshot, Quote
 from thalweg.errors import ArchiveError
 
 THIS = -1
@@ -186,6 +185,21 @@ def read_page(archive: Archive, key: ThreadKey, turn: int) -> TurnRecord:
         problem = f"thread {key.thread!r} has no turn {turn}; `thalweg thread show` lists them"
         raise ArchiveError(problem)
     return page_from_json(found[0])
+
+
+def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[int, TurnRecord]:
+    """Return a turn record with its number; by default the newest.
+
+    Raises:
+        ArchiveError: The journal has no such turn.
+    """
+    if turn is not None:
+        return turn, read_page(archive, key, turn)
+    newest = archive.turn_count(key) - 1
+    if newest < 0:
+        problem = f"thread {key.thread!r} has no turns: nothing was sent yet"
+        raise ArchiveError(problem)
+    return newest, read_page(archive, key, newest)
 
 
 def read_pages(

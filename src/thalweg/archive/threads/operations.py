@@ -5,28 +5,29 @@ from the log. Intended for an idle thread: a run under way still finishes its an
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.contexts import engine_at, page_at
+from thalweg.archive.threads.contexts import engine_at
 from thalweg.archive.threads.journal import (
     AuxiliaryUsage,
     Kind,
+    TurnRecord,
     ancestry,
     enter_page,
+    page_at,
     read_page,
     read_pages,
     standing_at,
 )
 from thalweg.archive.threads.retry import Retry
-from thalweg.engine.compaction.structured_summary import Quote
 from thalweg.engine.edits import Edit, Fold, Pin, Unpin
 from thalweg.engine.engine import Engine
-from thalweg.engine.snapshot import EngineSnapshot
+from thalweg.engine.snapshot import EngineSnapshot, Quote
 from thalweg.errors import ArchiveError, ConflictError, PinError
 
 
@@ -58,10 +59,8 @@ class _ManualOperation:
     kind: Kind
     about: int
     parent: int | None
-    line: ThreadBranch
-    length: int
-    turn: int
-    policy: Mapping[str, float] = field(default_factory=dict)
+    state: TurnRecord
+    """Has the branch, the length of the log, the number of calls and the policy's state."""
     act: Callable[[Engine], None] = lambda _: None
     spent: Callable[[], AuxiliaryUsage | None] = lambda: None
     """Returns the cost of the models that `act` called."""
@@ -125,10 +124,7 @@ def compact(
             kind="compact",
             about=max((edit.last for edit in edits if isinstance(edit, Fold)), default=-1),
             parent=number,
-            line=newest.line,
-            length=newest.length,
-            turn=newest.turn,
-            policy=newest.policy,
+            state=newest,
             act=lambda engine: _commit_each(engine, lambda _: next(settled)),
             spent=lambda: better.spent if better and better.spent.calls else None,
         )
@@ -172,9 +168,7 @@ def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Operation
             kind="undo",
             about=undone,
             parent=pages[undone].parent,
-            line=pages[way[0]].line,
-            length=pages[way[0]].length,
-            turn=pages[way[0]].turn,
+            state=replace(pages[way[0]], policy={}),
             act=lambda engine: _pin_again(engine, [edit for page in since for edit in page.edits]),
         )
 
@@ -215,15 +209,8 @@ def rewind(archive: Archive, key: ThreadKey, turn: int) -> OperationResult:
 
     def deed() -> _ManualOperation:
         there = read_page(archive, key, turn)
-        return _ManualOperation(
-            kind="rewind",
-            about=turn,
-            parent=turn,
-            line=there.line,
-            length=archive.length(key),
-            turn=there.turn,
-            policy=there.policy,
-        )
+        state = replace(there, length=archive.length(key))
+        return _ManualOperation(kind="rewind", about=turn, parent=turn, state=state)
 
     return _entered(archive, key, deed)
 
@@ -270,16 +257,7 @@ def _pinning(
 ) -> OperationResult:
     def deed() -> _ManualOperation:
         number, newest = page_at(archive, key)
-        return _ManualOperation(
-            kind=kind,
-            about=position,
-            parent=number,
-            line=newest.line,
-            length=newest.length,
-            turn=newest.turn,
-            policy=newest.policy,
-            act=act,
-        )
+        return _ManualOperation(kind, position, parent=number, state=newest, act=act)
 
     return _entered(archive, key, deed)
 
@@ -304,17 +282,17 @@ def _enter(
     if deed.parent is not None:
         parent = read_page(archive, key, deed.parent)
         standing = standing_at(archive, key, deed.parent, parent)
-    engine = engine_at(archive, key, newest, standing, deed.line)
+    engine = engine_at(archive, key, newest, standing, deed.state.line)
     deed.act(engine)
     page = replace(
         newest,
         kind=deed.kind,
         at=time.time(),
         parent=deed.parent,
-        length=deed.length,
-        line=deed.line,
-        turn=deed.turn,
-        policy=deed.policy,
+        length=deed.state.length,
+        line=deed.state.line,
+        turn=deed.state.turn,
+        policy=deed.state.policy,
         tokens={k: n for k, n in engine.window.ledger.tokens.items() if n},
         edits=tuple(engine.history),
         spent=deed.spent(),

@@ -13,8 +13,12 @@ from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.engine.edits import PendingSummary
 from thalweg.engine.entries import Message, parts_to_plain
-from thalweg.engine.summaries.check import SummaryDefect
-from thalweg.engine.summaries.summary import Summary, summary_from_data, summary_to_data
+from thalweg.engine.summaries.summary import (
+    Summary,
+    SummaryDefect,
+    summary_from_data,
+    summary_to_data,
+)
 
 LEASE_S = 300.0
 """Seconds after a request when a missing summary counts as lost with its process."""

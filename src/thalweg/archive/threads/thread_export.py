@@ -21,8 +21,7 @@ from thalweg.engine.entries import (
     message_to_json,
 )
 from thalweg.engine.transcript import printable, speaker
-from thalweg.engine.wires.registry import WIRES
-from thalweg.engine.wires.system import split_system
+from thalweg.engine.wires.registry import WIRES, split_system
 from thalweg.errors import ConfigError
 
 Format = Literal["jsonl", "openai", "anthropic", "markdown"]

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.archive.threads.branch import ThreadBranch, read_line
-from thalweg.archive.threads.contexts import page_at
-from thalweg.archive.threads.journal import TurnRecord, ancestry, read_pages
+from thalweg.archive.threads.journal import TurnRecord, ancestry, page_at, read_pages
 from thalweg.engine.entries import Message, Usage
 
 
@@ -36,10 +35,7 @@ def history(
     """
     line = line_at(archive, key, turn)
     there = _whole(archive, key) if abandoned else line
-    return [
-        LoggedMessage(position, message, position not in line)
-        for position, message in read_line(archive, key, there)
-    ]
+    return _logged(archive, key, there, line)
 
 
 def newest_said(
@@ -66,11 +62,17 @@ def newest_said(
     there = _whole(archive, key) if abandoned else line
     there = there if before is None else there.before(before)
     positions = [*there]
-    said = [
-        LoggedMessage(position, message, position not in line)
-        for position, message in read_line(archive, key, ThreadBranch.of(positions[-limit:]))
-    ]
+    said = _logged(archive, key, ThreadBranch.of(positions[-limit:]), line)
     return said, len(positions) > limit
+
+
+def _logged(
+    archive: Archive, key: ThreadKey, there: ThreadBranch, line: ThreadBranch
+) -> list[LoggedMessage]:
+    return [
+        LoggedMessage(position, message, position not in line)
+        for position, message in read_line(archive, key, there)
+    ]
 
 
 def line_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> ThreadBranch:

@@ -3,3 +3,14 @@
 Pure. Begin with `policy.py` (when), then `plan.py` (which edits) and `structured_summary.py` (what
 replaces the messages).
 """
+
+from typing import TYPE_CHECKING
+
+from thalweg.engine.lazy import lazily
+
+if TYPE_CHECKING:
+    from thalweg.engine.compaction.policy import RentOrBuy, Thresholds
+
+__all__ = ["RentOrBuy", "Thresholds"]
+
+__getattr__, __dir__ = lazily(__name__, dict.fromkeys(__all__, "thalweg.engine.compaction.policy"))

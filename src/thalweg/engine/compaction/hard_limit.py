@@ -107,7 +107,7 @@ def _shrunk(scene: PlanningContext, entries: Sequence[Entry], tokens: int) -> It
 
 
 def _results(scene: PlanningContext, tokens: int) -> Iterator[Edit]:
-    yield from _shrunk(scene, _largest(scene, "tool"), tokens)
+    return _shrunk(scene, _largest(scene, "tool"), tokens)
 
 
 def _arguments(scene: PlanningContext, tokens: int) -> Iterator[Edit]:

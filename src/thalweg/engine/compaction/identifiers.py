@@ -3,19 +3,9 @@
 import re
 from collections.abc import Iterator
 
-_KINDS: tuple[tuple[int, str], ...] = (
-    (6, r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
-    (6, r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}"),
-    (5, r"https?://.{4,120}"),
-    (5, r"(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}(?::\d+)?"),
-    (5, r"[\w.-]+/[\w./-]+\.[a-z]{1,5}(?::\d+)?"),
-    (4, r"[\w-]+\.(?:py|go|ts|js|tsx|rs|md|json|ya?ml|toml|sh|txt|css|html)(?::\d+)?"),
-    (4, r"v?\d+\.\d+\.\d+(?:[-+][\w.]+)?"),
-    (4, r"#\d{2,}|[A-Z]{2,10}-\d+"),
-    (3, r"[A-Z][A-Z0-9]+_[A-Z0-9_]{2,}"),
-    (2, r"[a-z]+(?:_[a-z0-9]+){2,}"),
-    (2, r"(?:[A-Z][a-z0-9]+){3,}"),
-)
+from thalweg.engine.data_files import read_table
+
+_KINDS: list[tuple[int, str]] = read_table(__package__, "identifiers.toml")["kinds"]
 _KIND = re.compile("|".join(f"({pattern})" for _, pattern in _KINDS))
 _WEIGHTS = tuple(weight for weight, _ in _KINDS)
 _TOKEN = re.compile(r"https?://[^\s\"'<>)\]}]{4,120}|[~#]?[\w./@+-]+(?::\d+)?")

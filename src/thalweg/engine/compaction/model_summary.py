@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from thalweg.engine.compaction.structured_summary import Record
 from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.snapshot import Record
 
 LEAST_TOKENS = 1_000
 """Tokens of compacted messages below which a summary waits for those of the next compaction."""

@@ -3,26 +3,18 @@
 import re
 from functools import lru_cache
 
+from thalweg.engine.data_files import read_table
 from thalweg.engine.prompts import prompt
 
-_ENGLISH = (
-    r"must|never|always|don'?t|do not|does not|should|shouldn'?t|cannot|can'?t|only|ensure"
-    r"|make sure|without|instead of|rather than|required?|forbid|forbidden|avoid|prefer|exactly"
-    r"|at (?:most|least)|no more than|no less than|remember|important|note|please"
-    r"|not allowed|keep|stay in|until"
-)
-_CHINESE = (
-    "必须|不要|不能|不得|不可|禁止|一定|务必|只能|仅|至少|至多|不超过|以上|以下|请勿|避免|记住"
-)
-_GERMAN_ETC = "muss|nicht|niemals|immer|nur|debe|nunca|siempre|doit|jamais|toujours"
+_WORDS = {
+    name: "|".join(words) for name, words in read_table(__package__, "constraints.toml").items()
+}
 _CONSTRAINT = re.compile(
-    rf"\b(?:{_ENGLISH}|{_GERMAN_ETC})\b|(?:^|[-*•])\s*no\b|{_CHINESE}", re.IGNORECASE | re.MULTILINE
+    rf"\b(?:{_WORDS['english']}|{_WORDS['other']})\b|(?:^|[-*•])\s*no\b|{_WORDS['chinese']}",
+    re.IGNORECASE | re.MULTILINE,
 )
-
 _STRONG = re.compile(
-    r"\b(?:must|never|always|don'?t|do not|cannot|can'?t|not allowed|forbidden)\b"
-    "|必须|不要|不能|不得|不可|禁止|一定|务必|请勿",
-    re.IGNORECASE,
+    rf"\b(?:{_WORDS['strict_english']})\b|{_WORDS['strict_chinese']}", re.IGNORECASE
 )
 """Matches a strict constraint: kept before others if not all can be."""
 

@@ -3,13 +3,13 @@
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
+from thalweg.engine.compaction import texts
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import elide, evict, has_long_arguments, supersede, unthink
 from thalweg.engine.compaction.skills import whole_skills
-from thalweg.engine.compaction.structured_summary import Record, summarized
-from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.edits import Fold, Reason, Rewrite
 from thalweg.engine.entries import Entry
+from thalweg.engine.snapshot import Record, summarized
 from thalweg.engine.summaries.summary import Summary
 
 LISTINGS = frozenset({"run", "search"})
@@ -212,7 +212,7 @@ def _written(
     scene: PlanningContext, record: Record, gone: Container[int], rooms: tuple[int, int]
 ) -> str:
     window, (room, widest) = scene.window, rooms
-    return render(
+    return texts.render(
         record,
         handle=scene.name_span(0, scene.newest),
         budget=room,

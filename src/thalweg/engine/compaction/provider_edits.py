@@ -21,7 +21,6 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from math import sqrt
-from typing import Literal
 
 from thalweg.engine.compaction.offers import CandidateAction, Costs
 from thalweg.engine.compaction.plan import plan_fold
@@ -38,8 +37,6 @@ LATEST = 0.7
 """Share of the limit at which results are cleared even if that has not paid for itself."""
 NEWEST = 3
 """Newest results that are never cleared: the provider's own default."""
-Compaction = Literal["ours", "provider"]
-"""Who compacts a thread."""
 COMPACTED: Reason = "the provider has compacted it"
 LEAST_TRIGGER = 50_000
 """Fewest tokens of a request that Anthropic's API compacts."""

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypedDict
 
-from thalweg.engine.compaction.pins import excerpt
+from thalweg.engine.compaction import texts
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.compaction.preview import preview
 from thalweg.engine.edits import Elide, Evict, Reason, Supersede
 from thalweg.engine.entries import Entry, Message, Part, Text, Thinking, ToolCall, ToolUse
 from thalweg.engine.prompts import prompt
@@ -76,14 +75,14 @@ def _shortened(
     latest = scene.latest_request
     request = latest.message.text if latest else ""
     if not entry.is_request and not with_ends:
-        return preview(text, tokens, count, pointer, lines, request)
+        return texts.preview(text, tokens, count, pointer, lines, request)
     quotes = tuple(pin.text for pin in scene.window.pins if pin.position == entry.position)
     constraints = None if entry.is_request else 0
-    shown = excerpt(text, tokens * 2, tokens // 2, quotes, pointer, constraints=constraints)
+    shown = texts.excerpt(text, tokens * 2, tokens // 2, quotes, pointer, constraints=constraints)
     if count(shown) > tokens and quotes:
-        shown = excerpt(text, tokens // 2, 0, quotes, pointer, constraints=0)
+        shown = texts.excerpt(text, tokens // 2, 0, quotes, pointer, constraints=0)
     elif count(shown) > tokens:
-        shown = preview(text, tokens, count, pointer, lines, request)
+        shown = texts.preview(text, tokens, count, pointer, lines, request)
     return shown if pointer in shown else f"{shown}\n[in full: {pointer}]"
 
 

@@ -8,22 +8,20 @@ its size is bounded for any length of the thread.
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from thalweg.engine.compaction.identifiers import identifiers
 from thalweg.engine.compaction.pins import binding_lines
 from thalweg.engine.compaction.preview import requested_lines
 from thalweg.engine.compaction.skills import LoadedSkill, loaded_skill
 from thalweg.engine.entries import Entry, ToolUse
-from thalweg.engine.summaries.summary import Summary
-from thalweg.engine.transcript import as_text
+from thalweg.engine.snapshot import CallOutcome, FileState, Quote, Record
+from thalweg.engine.transcript import as_text, clip, one_line
 
 REQUESTS, FILES, RUNS, NOTES, NAMES = 500, 400, 200, 200, 1_500
 """Most items of each kind kept between compactions: the newest, and the goal."""
 SKILLS = 50
 """Most loaded skills that are kept, the newest."""
-SPANS = 40
-"""Most summaries by models that are kept, the newest."""
 INDEXED = 4_000
 """Characters at each end of a tool result in which identifiers are searched for."""
 NAMES_PER_RESULT = 4
@@ -34,61 +32,6 @@ OUTCOME_CHARS = 110
 """Longest line for the outcome of a call."""
 SCANNED = 4_000
 """Characters at each end of a result in which that line is searched for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A quotation and its position."""
-
-    position: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """The operations on one file, and the last one's position."""
-
-    read_at: int = -1
-    changed_at: int = -1
-    changes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class CallOutcome:
-    """A call and its outcome."""
-
-    position: int
-    """Position of the result; of the call while there is none."""
-    use: ToolUse
-    text: str
-    """The most informative line of the result; empty while there is none."""
-    failed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """The data of a structured summary."""
-
-    messages: int = 0
-    last: int = -1
-    requests: tuple[Quote, ...] = ()
-    requests_dropped: int = 0
-    files: dict[str, FileState] = field(default_factory=dict)
-    runs: tuple[CallOutcome, ...] = ()
-    tasks: tuple[CallOutcome, ...] = ()
-    notes: tuple[Quote, ...] = ()
-    todos: Quote | None = None
-    names: tuple[Quote, ...] = ()
-    skills: tuple[LoadedSkill, ...] = ()
-    """Loaded skills, each once, as of its last compacted message."""
-    summaries: tuple[tuple[int, int, Summary], ...] = ()
-    """Summaries by models, each with its first and last position."""
-
-
-def summarized(record: Record, first: int, last: int, summary: Summary) -> Record:
-    """Add a model's summary of the messages from one position to another."""
-    summaries = sorted((*record.summaries, (first, last, summary)), key=lambda span: span[1])
-    return replace(record, summaries=tuple(summaries[-SPANS:]))
 
 
 def absorb(record: Record, entries: Iterable[Entry]) -> Record:
@@ -152,8 +95,8 @@ def _newest_requests(requests: list[Quote]) -> tuple[list[Quote], int]:
 def _absorb_answer(entry: Entry, notes: list[Quote], tasks: list[CallOutcome]) -> Quote | None:
     """Add what an answer says and delegates; return its list of todos, if it has one."""
     todos: Quote | None = None
-    if text := " ".join(entry.message.text[: 4 * NOTE_CHARS].split()):
-        notes.append(Quote(entry.position, _clip(text, NOTE_CHARS)))
+    if text := one_line(entry.message.text, NOTE_CHARS):
+        notes.append(Quote(entry.position, text))
     for use, call in zip(entry.uses, entry.message.calls, strict=True):
         if use.action == "plan":
             todos = Quote(entry.position, _plan(call.arguments) or use.brief)
@@ -211,7 +154,7 @@ def _plan(arguments: str) -> str:
         words = [todo.get(key) for key in ("content", "step", "title", "description", "task")]
         text = next((word for word in words if isinstance(word, str)), "")
         line = " ".join(f"{todo.get('status', '?')}: {text}".split())
-        lines.append(f"- {_clip(line, NOTE_CHARS)}")
+        lines.append(f"- {clip(line, NOTE_CHARS)}")
     return "\n".join(["", *lines]) if lines else ""
 
 
@@ -237,21 +180,21 @@ def outcome(entry: Entry) -> tuple[str, bool]:
     code = _EXIT.search(ends)
     failed = entry.message.is_error or (code is not None and code[1] not in {"0", "-1"})
     if failed and (error := _FAILURE.search(ends)):
-        return _one_line(error[0]), True
+        return _outcome_line(error[0]), True
     lines = [line for line in ends.splitlines() if line.strip()]
     if entry.answers and entry.answers.action == "search" and not failed:
         return f"{text.count(chr(10)) + 1 if lines else 0} lines", False
     if not lines:
         return "(empty)", failed
     if entry.answers and entry.answers.action == "delegate":
-        return _one_line(lines[0]), failed
+        return _outcome_line(lines[0]), failed
     found = requested_lines(ends, entry.answers.brief, most=1) if entry.answers else []
-    shown = dict.fromkeys(_one_line(line) for line in (*found, lines[-1]))
+    shown = dict.fromkeys(_outcome_line(line) for line in (*found, lines[-1]))
     return " … ".join(shown), failed
 
 
-def _one_line(text: str) -> str:
-    return _clip(" ".join(text.split()), OUTCOME_CHARS)
+def _outcome_line(text: str) -> str:
+    return clip(" ".join(text.split()), OUTCOME_CHARS)
 
 
 def _index(entry: Entry, names: dict[str, Quote]) -> None:
@@ -260,7 +203,3 @@ def _index(entry: Entry, names: dict[str, Quote]) -> None:
     best = sorted(found, key=lambda name: -found[name])[:NAMES_PER_RESULT]
     for name in best:
         names[name] = Quote(entry.position, name)
-
-
-def _clip(text: str, chars: int) -> str:
-    return text if len(text) <= chars else text[: chars - 1] + "…"

@@ -5,9 +5,9 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from thalweg.engine.compaction.pins import binding_lines, constraint_lines, excerpt
-from thalweg.engine.compaction.structured_summary import CallOutcome, FileState, Quote, Record
 from thalweg.engine.prompts import prompt
-from thalweg.engine.summaries.summary import render_summaries
+from thalweg.engine.snapshot import CallOutcome, FileState, Quote, Record
+from thalweg.engine.summaries.merging import render_summaries
 from thalweg.engine.tokens import Counter
 
 

@@ -2,25 +2,11 @@
 
 import re
 
+from thalweg.engine.data_files import by_word, read_table
 from thalweg.errors import SummaryError
 
-_CUT_OFF = {
-    "length",
-    "max_tokens",
-    "max_output_tokens",
-    "model_length",
-    "model_context_window_exceeded",
-}
-_REFUSED = {
-    "refusal",
-    "content_filter",
-    "safety",
-    "recitation",
-    "prohibited_content",
-    "blocklist",
-    "spii",
-}
-_CALLED = {"tool_calls", "tool_use", "function_call", "malformed_function_call"}
+_PROBLEMS = by_word(read_table(__package__, "finish.toml").items())
+"""What each finish reason of a provider shows about an answer."""
 
 
 def check_finish(finish: str, text: str) -> None:
@@ -29,16 +15,9 @@ def check_finish(finish: str, text: str) -> None:
     Raises:
         SummaryError: The answer was cut off, stopped, or is a tool call.
     """
-    reason = finish.strip().lower()
-    if reason in _CUT_OFF:
-        problem = f"it was cut off ({finish})"
-    elif reason in _REFUSED:
-        problem = f"the provider stopped it ({finish})"
-    elif reason in _CALLED:
-        problem = f"the model called a tool instead ({finish})"
-    else:
-        return
-    raise SummaryError(problem, text)
+    if problem := _PROBLEMS.get(finish.strip().lower()):
+        told = f"{problem} ({finish})"
+        raise SummaryError(told, text)
 
 
 _THINKS = ("think", "thinking", "reasoning", "analysis")

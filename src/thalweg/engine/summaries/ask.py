@@ -4,7 +4,7 @@ import re
 from string import Formatter
 
 from thalweg.engine.prompts import prompt
-from thalweg.engine.summaries.chunks import MARK, unused
+from thalweg.engine.summaries.transcripts import MARK, unused
 
 WORDS = 500
 """Requested length of a summary, in words."""

@@ -15,7 +15,7 @@ from typing import Self
 from thalweg.engine.entries import Message
 from thalweg.engine.summaries.names import Names, names_missing
 from thalweg.engine.summaries.said import UserMessages
-from thalweg.engine.summaries.summary import SECTIONS, Summary
+from thalweg.engine.summaries.summary import SECTIONS, Summary, SummaryDefect
 from thalweg.engine.transcript import as_text
 from thalweg.errors import SummaryError
 
@@ -31,21 +31,6 @@ _POSES = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class SummaryDefect:
-    """A defect of a summary or of one of its lines."""
-
-    kind: str
-    """The defect without any word of the thread: safe to log."""
-    told: str
-    """The defect with the model's text: only for readers of the thread."""
-    is_line: bool = False
-    """Whether it concerns one line, and the rest of the summary is used."""
-
-    def __str__(self) -> str:
-        return self.told
-
-
-@dataclass(frozen=True, slots=True)
 class SummarySource:
     """The source of summaries, indexed once for all of them."""
 
@@ -58,7 +43,15 @@ class SummarySource:
         return cls(Names.of(_texts(messages)), UserMessages.of(messages))
 
     def checked(self, summary: Summary) -> tuple[Summary, tuple[SummaryDefect, ...]]:
-        """Return a summary without its unsupported lines, and a fault per dropped line."""
+        """Return a summary without the lines that its source does not support.
+
+        Returns:
+            The remaining summary, and a fault for each dropped line: its section, the line and the
+            reason.
+
+        Raises:
+            SummaryError: No line remains.
+        """
         sections: dict[str, tuple[str, ...]] = {}
         dropped: list[SummaryDefect] = []
         for section, lines in summary.sections.items():
@@ -76,25 +69,6 @@ class SummarySource:
             problem = f"no line of it is borne out ({dropped[0]})" if dropped else "it is empty"
             raise SummaryError(problem)
         return remains, tuple(dropped)
-
-
-def checked(
-    summary: Summary, source: Sequence[Message]
-) -> tuple[Summary, tuple[SummaryDefect, ...]]:
-    """Return a summary without the lines that its source does not support.
-
-    Args:
-        summary: What a model wrote.
-        source: The messages to summarise, and other messages that the model saw.
-
-    Returns:
-        The remaining summary, and a fault for each dropped line: its section, the line and the
-        reason.
-
-    Raises:
-        SummaryError: No line remains.
-    """
-    return SummarySource.of(source).checked(summary)
 
 
 def _texts(source: Sequence[Message]) -> Iterator[str]:

@@ -9,23 +9,14 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from thalweg.engine.data_files import by_word, read_table
+from thalweg.engine.summaries.words import STOPWORDS
+
 _NUMBER = re.compile(
     r"(?:(?<=\bv)|(?<![\dA-Za-wyz_.]))\d+(?:[,_\u202f']\d{3})*(?:\.\d+)?(?!\d|[A-Za-wyz]+\d)"
 )
 """Excludes the digits within a name: those are searched for with the name."""
-_UNITS = {
-    unit: names[0]
-    for names in (
-        ("ms", "msec", "millisecond", "milliseconds", "毫秒"),
-        ("s", "sec", "secs", "second", "seconds", "秒"),
-        ("min", "mins", "minute", "minutes", "分钟"),
-        ("h", "hr", "hrs", "hour", "hours", "小时"),
-        ("day", "days", "天"),
-        ("%", "percent", "per cent", "%"),
-        ("kb",), ("mb",), ("gb",), ("kib",), ("mib",), ("gib",),
-    )
-    for unit in names
-}  # fmt: skip
+_UNITS = by_word(read_table(__package__, "units.toml").items())
 _UNIT = re.compile(
     rf"[\s-]?({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})(?![A-Za-z0-9])",
     re.IGNORECASE,
@@ -173,27 +164,8 @@ _WORD = re.compile(r"[A-Za-z\u00c0-\u024f]{3,}|\d{2,}")
 
 def _near(line: str, number: str) -> frozenset[str]:
     """Return the beginnings of the words of a line, and its other numbers."""
-    words = {word[:_PREFIX_CHARS] for word in _WORD.findall(line.casefold())}
-    return frozenset(words) - _EMPTY - {number[:_PREFIX_CHARS]}
-
-
-_EMPTY = frozenset(
-    {
-        "the",
-        "and",
-        "with",
-        "from",
-        "that",
-        "this",
-        "were",
-        "have",
-        "has",
-        "was",
-        "for",
-        "are",
-        "not",
-    }
-)
+    words = set(_WORD.findall(line.casefold())) - STOPWORDS
+    return frozenset(word[:_PREFIX_CHARS] for word in words) - {number[:_PREFIX_CHARS]}
 
 
 def _trimmed(token: str) -> str:

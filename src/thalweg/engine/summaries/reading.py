@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from thalweg.engine.data_files import by_word, read_table
 from thalweg.engine.summaries.answer import (
     check_finish,
     is_filler,
@@ -17,7 +18,7 @@ from thalweg.engine.summaries.answer import (
     without_thinking,
 )
 from thalweg.engine.summaries.summary import Summary
-from thalweg.engine.summaries.titles import section_of
+from thalweg.engine.transcript import clip
 from thalweg.errors import SummaryError
 
 MAX_LINES = 120
@@ -67,6 +68,21 @@ def _as_json(text: str) -> Mapping[str, object] | None:
     except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None
+
+
+_SECTIONS = by_word(read_table(__package__, "titles.toml").items())
+"""Section by title, in several languages."""
+
+
+def section_of(title: str) -> str:
+    """Return the section that a title names; empty if it names none.
+
+    Example:
+        >>> section_of("Next_Steps"), section_of("目标"), section_of("Weather")
+        ('next_steps', 'goal', '')
+    """
+    words = re.sub(r"[\s_\-*#:\uff1a.]+", " ", title).strip().casefold()
+    return _SECTIONS.get(words, "")
 
 
 _BEFORE_TITLE = re.compile(
@@ -218,10 +234,9 @@ class _SummaryParser:
             return
         if self._pending:
             text, self._pending = f"{self._pending}: {text}", ""
-        clipped = text if len(text) <= MAX_LINE_CHARS else f"{text[: MAX_LINE_CHARS - 1]}…"
         lines = self.sections.setdefault(self._section, []) if self._section else self.loose
         if len(lines) < MAX_LINES:
-            lines.append(clipped)
+            lines.append(clip(text, MAX_LINE_CHARS))
 
 
 def _data_lines(value: object) -> Iterator[str]:

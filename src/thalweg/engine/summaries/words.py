@@ -4,6 +4,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from thalweg.engine.words.stems import stem
+
 _HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 """Scripts compared by pairs of letters: they have no spaces, or attach particles to words."""
 _WORD = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+(?:['\u2019][^\W_{_HAN}]+)*")
@@ -70,41 +72,9 @@ def content_words(text: str) -> list[str]:
             for run in _EMPTY_HAN.split(token):
                 found += [run[i : i + 2] for i in range(len(run) - 1)] or ([run] if run else [])
         elif token not in STOPWORDS and (len(token) > 1 or token.isdigit()):
-            found.append(_stem(token))
+            found.append(stem(token.removesuffix("'s")))
     return found
 
 
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
-
-
-_SHORTEST_STEM = 3
-
-
-@lru_cache(1 << 14)
-def _stem(word: str) -> str:
-    word = word.removesuffix("'s")
-    for ending in (
-        "ations",
-        "ation",
-        "ings",
-        "ing",
-        "ions",
-        "ion",
-        "ies",
-        "ied",
-        "ers",
-        "er",
-        "ments",
-        "ment",
-        "ed",
-        "es",
-        "ly",
-        "s",
-        "e",
-        "y",
-    ):
-        stem = word.removesuffix(ending)
-        if stem != word and len(stem) >= _SHORTEST_STEM:
-            return stem[:-1] if stem[-1] == stem[-2] and stem[-1] not in "lsz" else stem
-    return word

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
-from thalweg.engine.tokens import Calibration
+if TYPE_CHECKING:
+    from thalweg.engine.tokens import Calibration
 
 Cost = Literal["frugal", "balanced", "careful"]
 """A preset of amounts."""
@@ -150,7 +151,7 @@ class Budget(Amounts):
         """Tokens of the preview of an old result."""
         return max(60, self.preview // 4)
 
-    def calibrated(self, calibration: Calibration) -> "Budget":
+    def calibrated(self, calibration: "Calibration") -> "Budget":
         """Return the budget in our tokens, for a provider that counts differently."""
         if not calibration.is_known:
             return self

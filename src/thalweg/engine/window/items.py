@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import is_
 
-from thalweg.engine.compaction.structured_summary import Record, absorb
-from thalweg.engine.compaction.summary_rendering import fenced
+from thalweg.engine.compaction import texts
 from thalweg.engine.entries import (
     Entry,
     Message,
@@ -18,6 +17,7 @@ from thalweg.engine.entries import (
     ToolUse,
 )
 from thalweg.engine.prompts import prompt
+from thalweg.engine.snapshot import Record
 from thalweg.engine.tokens import Counter, measure
 
 NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
@@ -74,7 +74,7 @@ class PlannedCompaction:
             old, known, absorbed = self._absorbed
             if old is record and len(known) == len(entries) and all(map(is_, known, entries)):
                 return absorbed
-        self._absorbed = record, [*entries], absorb(record, entries)
+        self._absorbed = record, [*entries], texts.absorb(record, entries)
         return self._absorbed[2]
 
     def applied(self) -> None:
@@ -105,7 +105,9 @@ def as_note(message: Message, use: ToolUse | None) -> Message:
     """Return a note with a result that no preceding call requests, without authority."""
     what = f"a late result of {use.brief}" if use else f"a result of {message.name or 'a tool'}"
     heading = Text(prompt("late_result").render(what=what))
-    parts = (replace(p, text=fenced(p.text)) if isinstance(p, Text) else p for p in message.parts)
+    parts = (
+        replace(p, text=texts.fenced(p.text)) if isinstance(p, Text) else p for p in message.parts
+    )
     return Message("user", (heading, *parts), kind="injected")
 
 

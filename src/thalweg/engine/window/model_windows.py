@@ -5,33 +5,13 @@ any model of a gateway. `thalweg.engine.pricing.matching` finds a model's row, a
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import date
 from typing import Final
 
 from thalweg.engine.data_files import read_table
 from thalweg.engine.pricing.matching import row_of
 
-
-@dataclass(frozen=True, slots=True)
-class KnownWindow:
-    """The window of a model."""
-
-    tokens: int
-    """Input and output tokens together."""
-    source: str
-    dated: date
-
-
-_TABLE: Final = read_table(__package__, "windows.toml")
-_SOURCE: Final[str] = _TABLE.pop("source")
-_DATED: Final[date] = _TABLE.pop("dated")
-
-WINDOWS: Final[Mapping[str, Mapping[str, KnownWindow]]] = {
-    provider: {name: KnownWindow(tokens, _SOURCE, _DATED) for name, tokens in rows.items()}
-    for provider, rows in _TABLE.items()
-}
-"""By provider, as `provider_of` names it, and by model."""
+WINDOWS: Final[Mapping[str, Mapping[str, int]]] = read_table(__package__, "windows.toml")
+"""Input and output tokens together, by provider, as `provider_of` names it, and by model."""
 
 
 def window_of_model(model: str) -> int | None:
@@ -42,10 +22,10 @@ def window_of_model(model: str) -> int | None:
         200000
     """
     found = (window_for(provider, model) for provider in WINDOWS)
-    return next((window.tokens for window in found if window), None)
+    return next(filter(None, found), None)
 
 
-def window_for(provider: str, model: str) -> KnownWindow | None:
+def window_for(provider: str, model: str) -> int | None:
     """Return the window of a model, or `None` if the table does not have it.
 
     Args:
@@ -53,8 +33,7 @@ def window_for(provider: str, model: str) -> KnownWindow | None:
         model: Its name, which may include a gateway's prefix.
 
     Example:
-        >>> found = window_for("anthropic", "us.anthropic.claude-fable-5-2-v1:0")
-        >>> found.tokens if found else 0
+        >>> window_for("anthropic", "us.anthropic.claude-fable-5-2-v1:0")
         1000000
         >>> window_for("anthropic", "claude-fable-9")
     """

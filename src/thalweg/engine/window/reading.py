@@ -2,12 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import cast
 
+from thalweg.engine.data_files import read_table
 from thalweg.engine.entries import Action, Entry, Message, ToolCall, ToolUse
 from thalweg.engine.tokens import Counter, measure
+from thalweg.engine.transcript import one_line
 
 BRIEF_CHARS = 120
 """Longest one-line form of a call."""
@@ -20,33 +23,11 @@ _PORTABLE_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}\Z")
 """Ids that every provider accepts: Anthropic's alphabet, OpenAI's length."""
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_ACTIONS: dict[Action, frozenset[str]] = {
-    "plan": frozenset({"todo", "todos", "plan"}),
-    "delegate": frozenset({"task", "agent", "subagent", "delegate", "handoff"}),
-    "write": frozenset(
-        {
-            "write",
-            "save",
-            "edit",
-            "create",
-            "replace",
-            "insert",
-            "patch",
-            "delete",
-            "append",
-            "multiedit",
-            "undo",
-            "rename",
-            "move",
-            "present",
-        }
-    ),
-    "run": frozenset({"bash", "shell", "execute", "exec", "run", "terminal", "command", "python"}),
-    "search": frozenset(
-        {"grep", "glob", "search", "find", "ls", "list", "crawl", "tavily", "query"}
-    ),
-    "read": frozenset({"read", "view", "open", "cat", "get", "fetch", "browse", "visit", "click"}),
+_ACTIONS: Mapping[Action, frozenset[str]] = {
+    action: frozenset(listed.split())
+    for action, listed in cast("dict[Action, str]", read_table(__package__, "actions.toml")).items()
 }
+"""Words of a tool's name by what it does; the first that fits is used."""
 _TARGET_KEYS: tuple[str, ...] = (
     "file_path", "path", "filename", "filepath", "target_file", "notebook_path", "file",
     "absolute_path", "file_name", "url", "uri", "command", "cmd", "script", "code", "pattern",
@@ -219,5 +200,4 @@ def _brief(call: ToolCall, arguments: dict[str, object]) -> str:
 
 def _short(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = " ".join(text[:400].split())
-    return text if len(text) <= BRIEF_CHARS else text[: BRIEF_CHARS - 1] + "…"
+    return one_line(text, BRIEF_CHARS)

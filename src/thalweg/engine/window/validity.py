@@ -1,4 +1,4 @@
-"""The validity gate: checks whether a provider would accept a request.
+"""The validity gate: checks whether every provider would accept a request.
 
 Messages are checked as they are sent, for any wire; what a wire merges on its own (consecutive
 messages of one role) is not a violation.
@@ -10,32 +10,8 @@ from dataclasses import dataclass, field
 from thalweg.engine.entries import Message, ToolCall
 from thalweg.engine.window.items import is_blank
 
-
-@dataclass(frozen=True, slots=True)
-class RequestRequirements:
-    """Requirements of a family of providers for a request."""
-
-    name: str
-    user_first: bool
-    """Whether the first message after the system prompt must be a user's."""
-    user_last: bool
-    """Whether the last message must not be an assistant's (no prefill)."""
-    max_id: int
-    """Longest id of a call."""
-
-
-DIALECTS: dict[str, RequestRequirements] = {
-    d.name: d
-    for d in (
-        RequestRequirements("openai-chat", user_first=False, user_last=False, max_id=40),
-        RequestRequirements("openai-responses", user_first=False, user_last=False, max_id=64),
-        RequestRequirements("anthropic", user_first=True, user_last=True, max_id=64),
-        RequestRequirements("gemini", user_first=True, user_last=True, max_id=64),
-        RequestRequirements("langchain", user_first=False, user_last=False, max_id=64),
-    )
-}
-"""Dialects by name. All of them accept what `STRICT` accepts."""
-STRICT = RequestRequirements("strict", user_first=True, user_last=True, max_id=40)
+MAX_ID = 40
+"""Longest id of a call that every provider accepts."""
 
 
 @dataclass(slots=True)
@@ -46,7 +22,6 @@ class Gate:
     keep the gate and feed it only those.
     """
 
-    dialect: RequestRequirements = STRICT
     problems: list[str] = field(default_factory=list)
     _ids: set[str] = field(default_factory=set)
     _waiting: dict[str, None] = field(default_factory=dict)
@@ -72,7 +47,7 @@ class Gate:
             self._waiting.clear()
         if message.role != "system" and not self._began:
             self._began = True
-            if self.dialect.user_first and message.role != "user":
+            if message.role != "user":
                 self._problem("is the first message and not a user's")
         for call in message.calls:
             self._call(message, call)
@@ -80,7 +55,7 @@ class Gate:
     def _call(self, message: Message, call: ToolCall) -> None:
         if message.role != "assistant":
             self._problem("calls a tool and is not the assistant's")
-        if not call.id or len(call.id) > self.dialect.max_id:
+        if not call.id or len(call.id) > MAX_ID:
             self._problem(f"has a call whose id is {len(call.id)} characters long")
         if call.id in self._ids:
             self._problem(f"reuses the id {call.id}")
@@ -101,18 +76,18 @@ class Gate:
         at_end: list[str] = []
         if self._waiting:
             at_end.append(f"the request ends while {len(self._waiting)} calls have no result")
-        if self.dialect.user_last and self._last == "assistant":
+        if self._last == "assistant":
             at_end.append("the request ends with the assistant's message")
         if not self._began:
             at_end.append("the request has no message besides the system prompt")
         return (*self.problems, *at_end)
 
 
-def check(messages: Iterable[Message], dialect: RequestRequirements = STRICT) -> tuple[str, ...]:
+def check(messages: Iterable[Message]) -> tuple[str, ...]:
     """Return the defects of one whole request.
 
     Returns:
-        One sentence per defect; empty if the dialect's providers accept it.
+        One sentence per defect; empty if every provider accepts it.
 
     Example:
         >>> from thalweg.engine.entries import Text
@@ -121,6 +96,6 @@ def check(messages: Iterable[Message], dialect: RequestRequirements = STRICT) ->
         >>> check([Message("tool", (Text("42"),), answers="c1")])[0]
         'message 1 is a result that no call right before it waits for'
     """
-    gate = Gate(dialect)
+    gate = Gate()
     gate.feed(messages)
     return gate.verdict()

@@ -13,10 +13,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from thalweg.engine.compaction.structured_summary import Quote, Record, summarized
 from thalweg.engine.edits import Edit, Fold, Pin, Rewrite, Strip, Unpin
 from thalweg.engine.entries import Entry, Message, Text, Thinking
-from thalweg.engine.snapshot import EngineSnapshot
+from thalweg.engine.snapshot import EngineSnapshot, Quote, Record, summarized
 from thalweg.engine.tokens import Counter, TokenCounts, measure
 from thalweg.engine.window.items import (
     BEGINS,

@@ -12,8 +12,7 @@ from thalweg.engine.lazy import lazily
 
 if TYPE_CHECKING:
     from thalweg.engine.wires.base import Note, Wire
-    from thalweg.engine.wires.registry import WIRES
-    from thalweg.engine.wires.system import split_system
+    from thalweg.engine.wires.registry import WIRES, split_system
 
 __all__ = ["WIRES", "Note", "Wire", "split_system"]
 
@@ -23,6 +22,6 @@ __getattr__, __dir__ = lazily(
         "Note": "thalweg.engine.wires.base",
         "WIRES": "thalweg.engine.wires.registry",
         "Wire": "thalweg.engine.wires.base",
-        "split_system": "thalweg.engine.wires.system",
+        "split_system": "thalweg.engine.wires.registry",
     },
 )

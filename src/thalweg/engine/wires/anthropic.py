@@ -150,8 +150,7 @@ def _read(item: object, line: int, notes: list[Note]) -> list[Message]:
     source, role = plain(item), _role(item)
     if source is None or not role:
         return [foreign_item(WIRE, item, line, notes)]
-    fields = Fields(source)
-    del fields.left["role"]
+    fields = Fields(source, "role")
     content = fields.take("content", str)
     blocks = _blocks(content if content is not None else fields.take("content", list))
     results = [block for block in blocks if role == "user" and _is_result(block)]
@@ -169,8 +168,7 @@ def _read(item: object, line: int, notes: list[Note]) -> list[Message]:
 
 
 def _result(block: object, line: int, notes: list[Note]) -> Message:
-    fields = Fields(plain(block) or {})
-    del fields.left["type"]
+    fields = Fields(plain(block) or {}, "type")
     content = fields.take("content", str)
     blocks = _blocks(content if content is not None else fields.take("content", list))
     return Message(

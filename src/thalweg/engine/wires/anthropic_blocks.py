@@ -44,13 +44,13 @@ def _read_block(block: object, line: int, notes: list[Note]) -> Part:
 
 
 def _text(source: Mapping[str, Any]) -> Text | None:
-    fields = _typeless(source)
+    fields = Fields(source, "type")
     text = fields.take("text", str)
     return None if text is None else Text(text, pack(WIRE, fields.left))
 
 
 def _thinking(source: Mapping[str, Any]) -> Thinking | None:
-    fields = _typeless(source)
+    fields = Fields(source, "type")
     text = fields.take("thinking", str)
     if text is None:
         return None
@@ -65,7 +65,7 @@ def _redacted(source: Mapping[str, Any]) -> Thinking | None:
 
 
 def _tool_use(source: Mapping[str, Any]) -> ToolCall:
-    fields = _typeless(source)
+    fields = Fields(source, "type")
     arguments = arguments_text(fields.left.pop("input", None))
     return ToolCall(fields.text("id"), fields.text("name"), arguments, pack(WIRE, fields.left))
 
@@ -97,12 +97,6 @@ _READERS = {
     "image": _media,
     "document": _media,
 }
-
-
-def _typeless(source: Mapping[str, Any]) -> Fields:
-    fields = Fields(source)
-    del fields.left["type"]
-    return fields
 
 
 def write_blocks(parts: Iterable[Part]) -> tuple[object, ...]:

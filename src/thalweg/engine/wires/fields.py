@@ -132,8 +132,8 @@ class Fields:
         ('ls', '', {'id': None})
     """
 
-    def __init__(self, source: Mapping[str, Any]) -> None:
-        self.left = dict(source)
+    def __init__(self, source: Mapping[str, Any], *without: str) -> None:
+        self.left = {name: value for name, value in source.items() if name not in without}
 
     def take(self, name: str, kind: type[_T]) -> _T | None:
         """Remove and return a field if it is of this type; else return `None`."""

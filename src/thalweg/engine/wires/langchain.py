@@ -19,13 +19,7 @@ from thalweg.engine.wires.fields import (
     unpack,
 )
 from thalweg.engine.wires.langchain_content import WIRE, read_content, write_content
-from thalweg.engine.wires.origins import (
-    UnmodifiedMessages,
-    foreign_item,
-    is_foreign_item,
-    pieces,
-    reopened,
-)
+from thalweg.engine.wires.origins import foreign_item, pieces
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -55,11 +49,9 @@ class LangChainWire:
         """Return LangChain's messages for ours."""
         written: list[object] = []
         for piece in pieces(messages, WIRE):
-            if isinstance(piece, UnmodifiedMessages):
+            if piece.raws:
                 written += piece.raws
-            elif is_foreign_item(piece, WIRE):
-                written.append(reopened(piece))
-            elif (built := _write(piece)) is not None:
+            elif (built := _write(piece.message)) is not None:
                 written.append(built)
         return written
 
@@ -143,7 +135,7 @@ def _parts(fields: Fields, line: int, notes: list[Note]) -> list[Part]:
         del fields.left["artifact"]
         notes.append(Note(line, "artifact", "an artifact that is not JSON is not converted"))
     calls = [_call(call) for call in _objects(fields, "tool_calls")]
-    calls += [_invalid_call(call) for call in _objects(fields, "invalid_tool_calls")]
+    calls += [_call(call, invalid=True) for call in _objects(fields, "invalid_tool_calls")]
     content = fields.left.pop("content", None)
     thoughts: list[Part] = []
     kwargs = fields.left.get("additional_kwargs")
@@ -166,22 +158,14 @@ def _objects(fields: Fields, name: str) -> list[Mapping[str, Any]]:
     return value
 
 
-def _call(source: Mapping[str, Any]) -> ToolCall:
+def _call(source: Mapping[str, Any], *, invalid: bool = False) -> ToolCall:
     fields = Fields(source)
-    if fields.peek("type") == "tool_call":
-        del fields.left["type"]
+    if invalid or fields.peek("type") == "tool_call":
+        fields.left.pop("type", None)
     arguments = arguments_text(fields.left.pop("args", None))
     call_id, name = fields.text("id"), fields.text("name")
-    left = {key: value for key, value in fields.left.items() if value is not None}
-    return ToolCall(call_id, name, arguments, pack(WIRE, left))
-
-
-def _invalid_call(source: Mapping[str, Any]) -> ToolCall:
-    fields = Fields(source)
-    fields.left.pop("type", None)
-    arguments = arguments_text(fields.left.pop("args", None))
-    call_id, name = fields.text("id"), fields.text("name")
-    return ToolCall(call_id, name, arguments, pack(WIRE, {"invalid": fields.left}))
+    left = {key: value for key, value in fields.left.items() if invalid or value is not None}
+    return ToolCall(call_id, name, arguments, pack(WIRE, {"invalid": left} if invalid else left))
 
 
 def _write(message: Message) -> "BaseMessage | None":

@@ -71,7 +71,7 @@ def _read_block(block: object, waiting: list[ToolCall], line: int, notes: list[N
         if not isinstance(kind, str):
             pass
         elif kind == "text" and isinstance(block.get("text"), str):
-            fields = _typeless(block)
+            fields = Fields(block, "type")
             part = Text(fields.text("text"), pack(WIRE, fields.left))
         elif kind in {"thinking", "redacted_thinking", "reasoning"}:
             part = _thinking(block)
@@ -85,12 +85,6 @@ def _read_block(block: object, waiting: list[ToolCall], line: int, notes: list[N
     return opaque(WIRE, block)
 
 
-def _typeless(block: Mapping[str, Any]) -> Fields:
-    fields = Fields(block)
-    fields.left.pop("type", None)
-    return fields
-
-
 def _thinking(block: Mapping[str, Any]) -> Thinking:
     fields = Fields(block)
     kind = fields.peek("type")
@@ -98,7 +92,7 @@ def _thinking(block: Mapping[str, Any]) -> Thinking:
         return Thinking("", fields.text("data"), pack(WIRE, fields.left, mark=True))
     if kind == "thinking":
         text, signature = fields.text("thinking"), fields.text("signature")
-        return Thinking(text, signature, pack(WIRE, _typeless(fields.left).left, mark=True))
+        return Thinking(text, signature, pack(WIRE, Fields(fields.left, "type").left, mark=True))
     summary = block.get("summary")
     told = (
         [s.get("text") for s in summary if isinstance(s, dict)] if isinstance(summary, list) else []

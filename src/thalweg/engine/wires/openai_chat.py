@@ -33,13 +33,7 @@ from thalweg.engine.wires.fields import (
     unpack,
 )
 from thalweg.engine.wires.openai_media import read_media, write_media
-from thalweg.engine.wires.origins import (
-    UnmodifiedMessages,
-    foreign_item,
-    is_foreign_item,
-    pieces,
-    reopened,
-)
+from thalweg.engine.wires.origins import foreign_item, pieces
 
 _WIRE = "openai-chat"
 _RESPONSE_ONLY = frozenset({"annotations", "id", "parsed", "x"})
@@ -69,18 +63,16 @@ class OpenAIChatWire:
         written: list[object] = []
         shown: list[Media] = []
         for piece in pieces(messages, _WIRE):
-            first = piece.messages[0] if isinstance(piece, UnmodifiedMessages) else piece
-            if shown and first.role != "tool":
+            message = piece.message
+            if shown and message.role != "tool":
                 written.append(_media_of_results(shown))
                 shown = []
-            if isinstance(piece, UnmodifiedMessages):
+            if piece.raws:
                 written += piece.raws
-            elif is_foreign_item(piece, _WIRE):
-                written.append(reopened(piece))
-            elif _says_anything(piece):
-                written.append(_write(piece))
-                if piece.role == "tool":
-                    shown += [part for part in piece.parts if isinstance(part, Media)]
+            elif _says_anything(message):
+                written.append(_write(message))
+                if message.role == "tool":
+                    shown += [part for part in message.parts if isinstance(part, Media)]
         if shown:
             written.append(_media_of_results(shown))
         return [sendable(item, _RESPONSE_ONLY) if _role(item) else item for item in written]
@@ -96,8 +88,7 @@ def _read(item: object, line: int, notes: list[Note]) -> Message:
     source, role = plain(item), _role(item)
     if source is None or not role:
         return foreign_item(_WIRE, item, line, notes)
-    fields = Fields(source)
-    del fields.left["role"]
+    fields = Fields(source, "role")
     aside = {"role": role} if role in {"developer", "function"} else {}
     parts = _parts(fields, line, notes)
     recorded = plain(source.get("x")) or {}

@@ -34,13 +34,7 @@ from thalweg.engine.wires.fields import (
     unpack,
     url_of,
 )
-from thalweg.engine.wires.origins import (
-    UnmodifiedMessages,
-    foreign_item,
-    is_foreign_item,
-    pieces,
-    reopened,
-)
+from thalweg.engine.wires.origins import foreign_item, pieces
 
 _WIRE = "openai-responses"
 _ITEM = "openai-responses:item"
@@ -85,16 +79,14 @@ class OpenAIResponsesWire:
         """Return the request's items."""
         written: list[object] = []
         for piece in pieces(messages, _WIRE):
-            if isinstance(piece, UnmodifiedMessages):
+            if piece.raws:
                 written += piece.raws
-            elif is_foreign_item(piece, _WIRE):
-                written.append(reopened(piece))
-            elif piece.role == "assistant":
-                written += _write_turn(piece.parts)
-            elif piece.role == "tool":
-                written.append(_write_output(piece))
+            elif piece.message.role == "assistant":
+                written += _write_turn(piece.message.parts)
+            elif piece.message.role == "tool":
+                written.append(_write_output(piece.message))
             else:
-                written.append(_write_message(piece))
+                written.append(_write_message(piece.message))
         return written
 
 
@@ -250,15 +242,17 @@ def _read_part(part: object, line: int, notes: list[Note]) -> Part:
         case "refusal" if isinstance(fields.left.get("refusal"), str):
             return Text(fields.text("refusal"), pack(_WIRE, fields.left))
         case "input_image" if fields.peek("image_url"):
-            del fields.left["type"]
-            media = media_at(fields.text("image_url"), "image/*")
-            return Media(media.mime, media.data, media.url, pack(_WIRE, fields.left))
+            return _media(fields, "image/*", "image_url")
         case "input_file" if fields.peek("file_data") or fields.peek("file_url"):
-            del fields.left["type"]
-            media = media_at(fields.text("file_data", "file_url"), "application/octet-stream")
-            return Media(media.mime, media.data, media.url, pack(_WIRE, fields.left))
+            return _media(fields, "application/octet-stream", "file_data", "file_url")
     notes.append(Note(line, "unknown_part", "a part of the content was not understood; carried"))
     return opaque(_WIRE, part)
+
+
+def _media(fields: Fields, mime: str, *places: str) -> Media:
+    del fields.left["type"]
+    url = fields.text(*places)
+    return media_at(url, mime, pack(_WIRE, fields.left))
 
 
 def _write_turn(parts: Iterable[Part]) -> Iterator[object]:

@@ -10,14 +10,16 @@ from thalweg.engine.wires.fields import is_of, opaque, pack, reopen, unpack
 
 
 @dataclass(frozen=True, slots=True)
-class UnmodifiedMessages:
-    """Unmodified messages that together are everything read from `raws`."""
+class Piece:
+    """A message to build, or messages to send as the objects they were read from."""
 
-    raws: tuple[object, ...]
-    messages: tuple[Message, ...]
+    message: Message
+    """The message, or the first of them."""
+    raws: tuple[object, ...] = ()
+    """The objects; empty if the message is to be built."""
 
 
-def pieces(messages: Sequence[Message], wire: str) -> Iterator[Message | UnmodifiedMessages]:
+def pieces(messages: Sequence[Message], wire: str) -> Iterator[Piece]:
     """Yield messages to send as their original objects, and messages to build.
 
     A raw object of several messages is sent only if all of them are present, adjacent and in
@@ -26,14 +28,14 @@ def pieces(messages: Sequence[Message], wire: str) -> Iterator[Message | Unmodif
     """
     at = 0
     while at < len(messages):
-        origin = messages[at].origin
-        share = _share(messages, at, wire)
-        if origin is None or not share:
-            yield _legible(messages[at], wire)
-            at += 1
+        first, share = messages[at], _share(messages, at, wire)
+        if first.origin is not None and share:
+            yield Piece(first, first.origin.raws)
+        elif is_foreign_item(first, wire):
+            yield Piece(first, (_reopened(first),))
         else:
-            yield UnmodifiedMessages(origin.raws, tuple(messages[at : at + share]))
-            at += share
+            yield Piece(_legible(first, wire))
+        at += share or 1
 
 
 def _legible(message: Message, wire: str) -> Message:
@@ -110,6 +112,5 @@ def is_foreign_item(message: Message, wire: str) -> bool:
     return unpack(message.extra, _ITEM).get("wire") == wire
 
 
-def reopened(message: Message) -> object:
-    """Return the item that `foreign_item` carried, parsed from its JSON."""
+def _reopened(message: Message) -> object:
     return next((reopen(part) for part in message.parts if isinstance(part, Opaque)), None)

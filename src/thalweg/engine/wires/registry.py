@@ -1,7 +1,8 @@
 """The wires of all providers, by name."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from typing import Any
 
 from thalweg.engine.wires.base import Wire
 from thalweg.errors import ConfigError
@@ -47,3 +48,31 @@ WIRES: Mapping[str, Wire] = _Wires(_PLACES)
 """Name to wire; a wire is imported at its first lookup.
 
 An unregistered name raises a `ConfigError` that lists the names."""
+
+_BESIDE = {"anthropic": "thalweg.engine.wires.anthropic", "gemini": "thalweg.engine.wires.gemini"}
+
+
+def split_system(wire: str, items: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """Split what a wire wrote into the system prompt and the messages of a request.
+
+    Args:
+        wire: Name of the wire that wrote the items.
+        items: What it wrote.
+
+    Returns:
+        Anthropic's `system` and `messages`, Gemini's `systemInstruction` and `contents`. The
+        prompt is `None` if there is none, and for every wire that has it among its messages.
+
+    Raises:
+        ConfigError: There is no such wire.
+
+    Example:
+        >>> items = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]
+        >>> split_system("anthropic", items)
+        ('Be brief.', [{'role': 'user', 'content': 'hi'}])
+    """
+    WIRES[wire]  # raises for an unregistered name
+    if (place := _BESIDE.get(wire)) is None:
+        return None, list(items)
+    parted: tuple[Any, list[Any]] = import_module(place).split_system(items)
+    return parted

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from thalweg.engine.entries import Message
-from thalweg.engine.wires.origins import UnmodifiedMessages, is_foreign_item, pieces, reopened
+from thalweg.engine.wires.origins import is_foreign_item, pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,7 @@ def turns(
     """
     at_head = True
     for piece in pieces(messages, wire):
-        raws = piece.raws if isinstance(piece, UnmodifiedMessages) else ()
-        first = piece.messages[0] if isinstance(piece, UnmodifiedMessages) else piece
+        first, raws = piece.message, piece.raws
         role = model if first.role == "assistant" else "user"
         if first.role == "system":
             if at_head:
@@ -60,10 +59,8 @@ def turns(
                 yield draft(first, role)
             continue
         at_head = False
-        if is_foreign_item(first, wire):
-            yield UnjoinedMessage("", raws=raws or (reopened(first),))
-        elif raws:
-            yield UnjoinedMessage(role, raws=raws)
+        if raws:
+            yield UnjoinedMessage("" if is_foreign_item(first, wire) else role, raws=raws)
         else:
             yield draft(first, role)
 

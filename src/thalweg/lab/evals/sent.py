@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.window.validity import check
-from thalweg.engine.wires.registry import WIRES
-from thalweg.engine.wires.system import split_system
+from thalweg.engine.wires.registry import WIRES, split_system
 from thalweg.lab.evals.trace import TracedMessage
 from thalweg.testing.strict.rules import anthropic as anthropic_rules
 from thalweg.testing.strict.rules import chat as chat_rules

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.engine.compaction.policy import Policy, RentOrBuy
-from thalweg.engine.compaction.thresholds import Threshold, Thresholds
+from thalweg.engine.compaction.policy import Policy, RentOrBuy, Thresholds
+from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.sections import choices
 from thalweg.engine.tokens import exact_counter

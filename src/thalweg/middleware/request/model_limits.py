@@ -136,7 +136,7 @@ def limits_of(
     asked = asked or _first(objects, _OUTPUT_NAMES)
     found, source = _window(objects, profile, name, given)
     if source == "default" and (known := window_for(provider_of(model), name)):
-        found, source = known.tokens, "table"
+        found, source = known, "table"
     note = _UNKNOWN.format(model=name.strip(":") or "this model", window=found)
     note = note if source == "default" else ""
     output = asked or min(MOST_OUTPUT, found // 8, most or MOST_OUTPUT)

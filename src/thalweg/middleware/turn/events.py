@@ -19,7 +19,7 @@ from thalweg.engine.edits import Edit, Fold, Strip
 from thalweg.engine.pricing.matching import Priced
 from thalweg.engine.pricing.savings import Forecast, foresee
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.summaries.check import SummaryDefect
+from thalweg.engine.summaries.summary import SummaryDefect
 from thalweg.engine.tracing import trace
 from thalweg.middleware.request.rejections import Cause, Rejection
 

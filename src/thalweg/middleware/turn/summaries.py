@@ -18,6 +18,7 @@ from langgraph.errors import GraphBubbleUp
 from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.archive.threads.spending import spent_on
 from thalweg.archive.threads.summaries import source_digest
+from thalweg.engine import summaries
 from thalweg.engine.compaction.model_summary import (
     MARGIN,
     PROMPT_TOKENS,
@@ -26,17 +27,13 @@ from thalweg.engine.compaction.model_summary import (
     least_tokens,
     pays_in_place,
 )
-from thalweg.engine.compaction.structured_summary import Record, summarized
 from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.settings import ContextPolicy
-from thalweg.engine.summaries.ask import WORDS, ask_for, ask_in_place
-from thalweg.engine.summaries.check import SummaryDefect, SummarySource
-from thalweg.engine.summaries.chunks import LEAST_BUDGET, chunks
-from thalweg.engine.summaries.reading import read_summary
-from thalweg.engine.summaries.summary import Summary, merged
+from thalweg.engine.snapshot import Record, summarized
+from thalweg.engine.summaries.summary import Summary, SummaryDefect
 from thalweg.engine.tokens import Counter, measure
 from thalweg.engine.wires.repairs import encodable
 from thalweg.errors import ConfigError, SummaryError
@@ -164,7 +161,7 @@ class Summarizer:
         Returns:
             The summary; `None` if no model wrote a valid one.
         """
-        source = SummarySource.of(task.source)
+        source = summaries.SummarySource.of(task.source)
         shown = [*task.older, *task.newer]
         answers = (yield from self._apart(self.named, shown)) if self.named else []
         model = self.request.model
@@ -172,11 +169,11 @@ class Summarizer:
             found = self._read((yield from self._in_place(task.live, task.last)), source)
             if found:
                 before = (yield from self._apart(model, task.older)) if task.older else []
-                return merged([*self._read(before, source), *found])
+                return summaries.merged([*self._read(before, source), *found])
         if not answers:
             answers = yield from self._apart(model, shown)
         found = self._read(answers, source)
-        return merged(found) if found else None
+        return summaries.merged(found) if found else None
 
     def _older(self, record: Record, tokens: int) -> list[tuple[int, Message]]:
         since = first_unread(record)
@@ -205,7 +202,7 @@ class Summarizer:
         )
 
     def _in_place(self, live: Sequence[AnyMessage], last: int) -> Flow[list[AIMessage]]:
-        asking = HumanMessage(ask_in_place(last))
+        asking = HumanMessage(summaries.ask_in_place(last))
         request = self.request.override(messages=[*live, asking])
         try:
             response: ModelResponse[Any] = yield Send(self.cacheable(request), tags=UNSEEN)
@@ -226,24 +223,26 @@ class Summarizer:
         Returns:
             Its answers, in order; empty when none came.
         """
-        room = max(LEAST_BUDGET, int((limits_of(model).input - PROMPT_TOKENS) * MARGIN))
-        budget = max(LEAST_BUDGET, min(room, self.policy.trim_tokens_to_summarize or room))
+        room = max(summaries.LEAST_BUDGET, int((limits_of(model).input - PROMPT_TOKENS) * MARGIN))
+        budget = max(
+            summaries.LEAST_BUDGET, min(room, self.policy.trim_tokens_to_summarize or room)
+        )
         for left in reversed(range(SHRINKINGS)):
             transcripts = self._transcripts(shown, budget, room)
             answers, smaller = yield from self._round(model, transcripts)
             if not smaller or not left:
                 return answers
-            room = budget = max(LEAST_BUDGET, min(smaller, room // 2))
+            room = budget = max(summaries.LEAST_BUDGET, min(smaller, room // 2))
         return []
 
     def _transcripts(
         self, shown: Sequence[tuple[int, Message]], budget: int, room: int
     ) -> list[str]:
-        transcripts = chunks(shown, budget, self.count)
+        transcripts = summaries.chunks(shown, budget, self.count)
         while len(transcripts) > MOST_CHUNKS and budget < room:
             each = sum(map(self.count, transcripts)) // MOST_CHUNKS
             budget = min(room, max(each, budget) * 9 // 8)
-            transcripts = chunks(shown, budget, self.count)
+            transcripts = summaries.chunks(shown, budget, self.count)
         over = len(transcripts) - MOST_CHUNKS
         if over > 0:
             told = f"the oldest {over} of {len(transcripts)} chunks were not read"
@@ -260,9 +259,9 @@ class Summarizer:
         """
         if self.failures >= FAILURES:
             return [], 0
-        words = min(WORDS, max(LEAST_WORDS, MOST_WORDS // max(1, len(transcripts))))
+        words = min(summaries.WORDS, max(LEAST_WORDS, MOST_WORDS // max(1, len(transcripts))))
         custom = self.policy.summary_prompt
-        texts = (ask_for(text, words=words, custom=custom) for text in transcripts)
+        texts = (summaries.ask_for(text, words=words, custom=custom) for text in transcripts)
         asked = [[HumanMessage(encodable(text))] for text in texts]
         came: list[BaseMessage | Exception] = yield _at_once(model, asked)
         answers, smaller = [], 0
@@ -295,13 +294,17 @@ class Summarizer:
         self.spent += spent_on(answer, str(answer.text), model_name(model), self.count)
         return [answer]
 
-    def _read(self, answers: Sequence[AIMessage], source: SummarySource) -> list[Summary]:
+    def _read(
+        self, answers: Sequence[AIMessage], source: "summaries.SummarySource"
+    ) -> list[Summary]:
         found: list[Summary] = []
         for answer in answers:
             meta = answer.response_metadata
             finish = str(meta.get("finish_reason") or meta.get("stop_reason") or "")
             try:
-                summary, dropped = source.checked(read_summary(str(answer.text), finish=finish))
+                summary, dropped = source.checked(
+                    summaries.read_summary(str(answer.text), finish=finish)
+                )
             except SummaryError as error:
                 self.faults.append(SummaryDefect("refused", str(error)))
             else:

@@ -16,7 +16,7 @@ from langchain.agents.middleware.types import ModelRequest, ModelResponse
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.summaries import StoredSummary, keep_summary, source_digest
-from thalweg.engine.summaries.check import SummaryDefect
+from thalweg.engine.summaries.summary import SummaryDefect
 from thalweg.middleware.turn.effects import run
 from thalweg.middleware.turn.summaries import Summarizer, SummaryTask
 

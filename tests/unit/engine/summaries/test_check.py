@@ -3,7 +3,7 @@
 import pytest
 
 from thalweg.engine.entries import Message, Text, ToolCall
-from thalweg.engine.summaries.check import checked
+from thalweg.engine.summaries.check import SummarySource
 from thalweg.engine.summaries.summary import Summary
 from thalweg.errors import SummaryError
 
@@ -31,7 +31,9 @@ REST = "The importer drops rows."
 
 def faults(section: str, line: str) -> tuple[str, ...]:
     """Check one line beside one that stands."""
-    _, dropped = checked(Summary(**{"state": (REST,), section: (line, REST)}), THREAD)
+    _, dropped = SummarySource.of(THREAD).checked(
+        Summary(**{"state": (REST,), section: (line, REST)})
+    )
     return tuple(fault.told for fault in dropped if REST not in fault.told)
 
 
@@ -128,10 +130,10 @@ def test_what_is_said_in_an_argument_is_read_without_its_escapes() -> None:
     source = [Message("assistant", (ToolCall("c", "Edit", '{"new":"\\tload_rows_fast()"}'),))]
     summary = Summary(state=("Added load_rows_fast to it.",))
 
-    assert checked(summary, source) == (summary, ())
+    assert SummarySource.of(source).checked(summary) == (summary, ())
 
 
 def test_a_summary_of_which_nothing_stands_is_refused() -> None:
     """With the reason for the first line, so that a log says what happened."""
     with pytest.raises(SummaryError, match="9417"):
-        checked(Summary(state=("Deleted 9417 rows.",)), THREAD)
+        SummarySource.of(THREAD).checked(Summary(state=("Deleted 9417 rows.",)))

@@ -4,14 +4,9 @@ import pytest
 
 from thalweg.engine.entries import Media, Message, Opaque, Text, Thinking, ToolCall
 from thalweg.engine.summaries.ask import ask_for, ask_in_place
-from thalweg.engine.summaries.chunks import chunks
-from thalweg.engine.summaries.summary import (
-    Summary,
-    merged,
-    render_summaries,
-    shown_line,
-    summary_from_data,
-)
+from thalweg.engine.summaries.merging import merged, render_summaries, shown_line
+from thalweg.engine.summaries.summary import Summary, summary_from_data
+from thalweg.engine.summaries.transcripts import chunks
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from thalweg.engine.compaction.policy import RentOrBuy
-from thalweg.engine.compaction.thresholds import Thresholds
+from thalweg.engine.compaction.policy import RentOrBuy, Thresholds
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ConfigError

@@ -16,8 +16,8 @@ from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Entry
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.summaries.ask import ask_for, ask_in_place
-from thalweg.engine.summaries.chunks import LEAST_BUDGET, chunks
 from thalweg.engine.summaries.summary import Summary
+from thalweg.engine.summaries.transcripts import LEAST_BUDGET, chunks
 from thalweg.engine.tokens import Counter
 from thalweg.lab.replay.contestants.base import Summarizing
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from thalweg.engine.compaction.plan import plan_arrivals
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.compaction.structured_summary import Record, absorb
+from thalweg.engine.compaction.structured_summary import absorb
 from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.entries import Entry
+from thalweg.engine.snapshot import Record
 from thalweg.engine.tokens import Counter, measure
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem, record_message

@@ -13,8 +13,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, StateSnapshot
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.contexts import page_at
-from thalweg.archive.threads.journal import AuxiliaryUsage
+from thalweg.archive.threads.journal import AuxiliaryUsage, page_at
 from thalweg.errors import ArchiveError, ClaimLostError, StorageError, ThalwegError
 from thalweg.server.api.events import (
     Event,

@@ -13,7 +13,7 @@ from typing import assert_never
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter
-from thalweg.engine.transcript import speaker
+from thalweg.engine.transcript import one_line, speaker
 from thalweg.errors import ConfigError
 
 LEAST_BUDGET = 128
@@ -116,19 +116,14 @@ class _Head:
 def _heads(messages: Sequence[tuple[int, Message]], mark: str) -> Iterator[_Head]:
     asked: dict[str, str] = {}
     for position, message in messages:
-        who = _line(speaker(message), _SPEAKER_CHARS).replace(MARK, "")
+        who = one_line(speaker(message), _SPEAKER_CHARS).replace(MARK, "")
         least = f"{mark} #{position} {message.role}"
         call = asked.get(message.answers) if message.role == "tool" else None
         answers = f", answers {call}" if call else ""
         yield _Head(f"{mark} #{position} {who}{answers}", least)
         for call_ in message.calls:
-            brief = _line(f"{call_.name} {call_.arguments[:_CALL_CHARS]}", _CALL_CHARS)
+            brief = one_line(f"{call_.name} {call_.arguments[:_CALL_CHARS]}", _CALL_CHARS)
             asked[call_.id] = f"#{position} {brief.replace(MARK, '')}"
-
-
-def _line(text: str, chars: int) -> str:
-    line = " ".join(text[: 4 * chars].split())
-    return line if len(line) <= chars else f"{line[: chars - 1]}…"
 
 
 def _pieces(head: _Head, body: str, budget: int, count: Counter) -> list[str]:

@@ -1,0 +1,24 @@
+"""The texts that replace messages: most threads need none, so they are loaded at first use."""
+
+from typing import TYPE_CHECKING
+
+from thalweg.engine.lazy import lazily
+
+if TYPE_CHECKING:
+    from thalweg.engine.compaction.pins import excerpt
+    from thalweg.engine.compaction.preview import preview
+    from thalweg.engine.compaction.structured_summary import absorb
+    from thalweg.engine.compaction.summary_rendering import fenced, render
+
+__all__ = ["absorb", "excerpt", "fenced", "preview", "render"]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "absorb": "thalweg.engine.compaction.structured_summary",
+        "excerpt": "thalweg.engine.compaction.pins",
+        "fenced": "thalweg.engine.compaction.summary_rendering",
+        "preview": "thalweg.engine.compaction.preview",
+        "render": "thalweg.engine.compaction.summary_rendering",
+    },
+)

@@ -1,0 +1,163 @@
+"""How summaries are merged, and how a structured summary shows them.
+
+A summary is made from the originals, once (I29). Summaries of several chunks, and later of
+several spans, are merged by the rules here, without a model.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from thalweg.engine.prompts import prompt
+from thalweg.engine.summaries.summary import SECTIONS, Summary
+from thalweg.engine.summaries.words import denies, key
+from thalweg.engine.tokens import Counter
+from thalweg.engine.transcript import one_line
+
+ACCUMULATE = ("goal", "constraints", "decisions")
+"""Sections that remain valid as a thread continues: oldest first. The others: newest first."""
+
+
+def merged(summaries: Sequence[Summary]) -> Summary:
+    """Merge the summaries of one span's chunks, oldest first, without a model.
+
+    Example:
+        >>> merged([Summary(state=("a fails",)), Summary(state=("a passes",))]).state
+        ('a passes', 'a fails')
+    """
+    return Summary(**{name: tuple(_distinct(_lines(name, summaries))) for name in SECTIONS})
+
+
+def _lines(name: str, summaries: Sequence[Summary]) -> Iterator[str]:
+    for summary in summaries if name in ACCUMULATE else reversed(summaries):
+        yield from summary.sections[name]
+
+
+def _distinct(lines: Iterable[str]) -> list[str]:
+    """Drop lines that another line contains; the longer takes the position of the shorter."""
+    kept: dict[int, tuple[str, str]] = {}
+    holding: defaultdict[str, list[int]] = defaultdict(list)
+    known_by: defaultdict[str, list[int]] = defaultdict(list)
+    for n, line in enumerate(lines):
+        whole = key(line)
+        words = whole.split() or [""]
+        rarest = min(words, key=lambda word: len(holding[word]))
+        if any(_says(kept[i][1], whole) for i in holding[rarest] if i in kept):
+            continue
+        shorter = {i for word in words for i in known_by.get(word, ()) if i in kept}
+        said = sorted(i for i in shorter if _says(whole, kept[i][1]))
+        for i in said:
+            del kept[i]
+        at = said[0] if said else n
+        kept[at] = (line, whole)
+        known_by[rarest].append(at)
+        for word in set(words):
+            holding[word].append(at)
+    return [kept[i][0] for i in sorted(kept)]
+
+
+def _says(longer: str, shorter: str) -> bool:
+    """Return whether one line contains another whole, with the same negation."""
+    return f" {shorter} " in f" {longer} " and denies(longer) == denies(shorter)
+
+
+LINE_CHARS = 800
+"""A longer line is clipped when it is rendered."""
+_CHARS_PER_TOKEN = 16
+"""Lines with more characters per token of the budget than this are not counted."""
+_TAGS = re.compile(
+    r"<(?=\s*/?\s*(?:thread-record|transcript|system|user|human|assistant|developer|tool|\|))"
+    r"|\[(?=/?(?:INST|SYS)\b)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _SummaryLine:
+    """A line of a summary, its rank for scarce space, and its position."""
+
+    rank: tuple[int, int, int]
+    span: int
+    section: str
+    text: str
+
+
+def render_summaries(
+    summaries: Sequence[tuple[int, int, Summary]], *, budget: int, count: Counter
+) -> str:
+    """Render the summaries of several spans for a structured summary.
+
+    The newest span is the most complete one. In older spans, next steps are dropped first, then
+    open questions, the state of work and decisions; constraints and goals last. A line that
+    several spans have is shown once.
+
+    Args:
+        summaries: First and last position of each span and its summary, oldest first.
+        budget: Most tokens of the text.
+        count: Counter of tokens.
+
+    Returns:
+        The text; empty if no line fits. A larger budget shows the same lines and maybe more.
+    """
+    lines = _ranked([summary for _, _, summary in summaries])
+    chars, most = 0, 0
+    for line in lines:
+        chars += len(line.text)
+        most += chars <= _CHARS_PER_TOKEN * budget
+    shown, over = 0, most + 1
+    while over - shown > 1:
+        middle = (shown + over) // 2
+        if count(_written(lines[:middle], summaries)) <= budget:
+            shown = middle
+        else:
+            over = middle
+    return _written(lines[:shown], summaries) if shown else ""
+
+
+def _ranked(summaries: Sequence[Summary]) -> list[_SummaryLine]:
+    """Return the lines of all spans without duplicates, the first to drop last."""
+    lines: list[_SummaryLine] = []
+    newest = len(summaries) - 1
+    for name in SECTIONS:
+        spans = {
+            line: span for span, summary in enumerate(summaries) for line in summary.sections[name]
+        }
+        newest_first = (line for summary in reversed(summaries) for line in summary.sections[name])
+        for k, text in enumerate(_distinct(newest_first)):
+            span = spans[text]
+            rank = _RANKS[name][span != newest]
+            lines.append(_SummaryLine((rank, newest - span, k), span, name, text))
+    return sorted(lines)
+
+
+_RANKS = {
+    "constraints": (0, 2),
+    "goal": (1, 3),
+    "decisions": (7, 8),
+    "state": (5, 9),
+    "next_steps": (4, 11),
+    "questions": (6, 10),
+}
+"""Ranks for scarce space, lowest shown first: in the newest span, and in older ones."""
+
+
+def _written(lines: Sequence[_SummaryLine], summaries: Sequence[tuple[int, int, Summary]]) -> str:
+    order = list(SECTIONS)
+    blocks = [prompt("summaries").render()]
+    at: tuple[int, str] | None = None
+    for line in sorted(lines, key=lambda x: (x.span, order.index(x.section), x.rank)):
+        if at is None or at[0] != line.span:
+            first, last, _ = summaries[line.span]
+            blocks.append(f"\n### Messages {first}-{last}")
+        if at != (line.span, line.section):
+            old = line.section == "next_steps" and line.span != len(summaries) - 1
+            blocks.append(f"{SECTIONS[line.section]}{' at that time' if old else ''}:")
+        at = line.span, line.section
+        blocks.append(f"- {shown_line(line.text)}")
+    return "\n".join(blocks)
+
+
+def shown_line(text: str) -> str:
+    """Return a line without line breaks, of bounded length, that opens or closes no fence."""
+    return _TAGS.sub(lambda match: f"{match[0]}\\", one_line(text, LINE_CHARS))
