@@ -71,6 +71,7 @@ from thalweg.backends.state import StateBackend
 from thalweg.backends.text import EMPTY_CONTENT_WARNING
 from thalweg.engine.prompts import prompt
 from thalweg.errors import ConfigError
+from thalweg.middleware.backend_calls import of_backend
 from thalweg.middleware.file_tools import retold, servable, shell_paths
 from thalweg.middleware.request.message_writer import common_prefix
 from thalweg.middleware.request.rejected import clash, without_media
@@ -82,7 +83,6 @@ from thalweg.middleware.turn.effects import (
     Send,
     ToolCallFlow,
     ToolResult,
-    of_backend,
 )
 
 __all__ = [

@@ -138,19 +138,21 @@ class EventRenderer:
         match event:
             case ToolStarted():
                 arguments = _arguments(event.arguments)
-                self._tools[event.call] = _RunningTool(event.name, arguments, event.caller)
+                self._tools[event.call] = _RunningTool(_name(event.name), arguments, event.caller)
                 return self._flushed([])
             case SubagentEvent():
                 return self._hear_subagent(event)
             case ToolCompleted():
-                tool = self._tools.pop(event.call, _RunningTool(event.name, "", event.caller))
+                tool = self._tools.pop(
+                    event.call, _RunningTool(_name(event.name), "", event.caller)
+                )
                 if tool.subagent or event.caller:
                     return []  # the subagent's own line tells it
                 return self._flushed([_done(tool, event)])
 
     def _hear_subagent(self, event: SubagentEvent) -> list[PrintedLine]:
         tool = self._tools.setdefault(event.task, _RunningTool("task", "", ""))
-        tool.subagent = event.subagent or "subagent"
+        tool.subagent = _name(event.subagent) or "subagent"
         tool.news = _figures(event.detail)
         if event.kind in {"task_started", "task_running"}:
             return []
@@ -268,6 +270,10 @@ def _done(tool: _RunningTool, event: ToolCompleted) -> PrintedLine:
 
 def _named(tool: _RunningTool) -> str:
     return printable(f"{tool.name}({tool.arguments})")
+
+
+def _name(name: str) -> str:
+    return one_line(name, _ARGUMENTS_CHARS)
 
 
 def _arguments(written: str) -> str:

@@ -46,6 +46,7 @@ from thalweg.engine.additions import SKILLS, Addition
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError
+from thalweg.middleware.backend_calls import of_backend
 from thalweg.middleware.skills.finding import FIND_SKILLS, wanted_first
 from thalweg.middleware.skills.loading import LoadedSkills, find_skills_in
 from thalweg.middleware.skills.pins import pin_skills
@@ -70,7 +71,6 @@ from thalweg.middleware.turn.effects import (
     ToolCallFlow,
     ToolResult,
     both,
-    of_backend,
 )
 
 __all__ = [

@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
-from threading import Semaphore
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from langchain.agents.middleware.types import (
@@ -30,9 +29,6 @@ from langchain_core.runnables.config import (
 )
 from langgraph.types import Command
 
-from thalweg.agent.tools import asking
-from thalweg.agent.tools.asking import Steps
-from thalweg.backends.protocol import BackendProtocol
 from thalweg.engine.undocumented import child_config
 
 Done = TypeVar("Done")
@@ -59,13 +55,6 @@ class Either:
 
     blocking: Callable[[], object]
     awaited: Callable[[], Awaitable[object]]
-
-
-def of_backend(
-    steps: Steps[Any], backend: BackendProtocol, slots: Semaphore | None = None
-) -> Either:
-    """Have a tool's steps run by a backend; see `asking.run`."""
-    return Either(lambda: asking.run(steps, backend, slots), lambda: asking.arun(steps, backend))
 
 
 Effect = Send | Either
