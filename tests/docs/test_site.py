@@ -18,8 +18,6 @@ from scripts.reference_pages import PACKAGES, public_names
 
 from tests.docs.pages import ROOT, blocks
 
-pytestmark = pytest.mark.xdist_group("site")  # one worker makes its fixture
-
 griffe = pytest.importorskip("griffe", reason="the group `docs` is not installed")
 EXAMPLES = "\n".join(path.read_text("utf-8") for path in (ROOT / "examples").rglob("*.py"))
 

@@ -26,8 +26,6 @@ from thalweg.server.app import open_app
 from thalweg.server.gateway import create_app
 from thalweg.server.settings import Settings
 
-pytestmark = pytest.mark.xdist_group("parity")  # one worker makes its fixture
-
 RENAMED = {"join_run": "join_stream"}
 """Operations whose method has another name: it gives the stream, and joins it again."""
 BESIDE = {"aclose", "chat", "get_artifact", "upload_files", "join_stream"}

@@ -7,8 +7,6 @@ import pytest
 
 from tests.e2e.test_cli import in_turn
 
-pytestmark = pytest.mark.xdist_group("eval_cli")  # one worker makes its fixture
-
 SMALL = ("eval", "--probe", "needle/user_aside", "--window", "20000")
 OWN = ("--policy", "thalweg-middleware")
 PEER = ("--policy", "langchain")

@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.test_cli import environment
 from tests.e2e.test_recorder_mcp import TOOLS, wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.xdist_group("mcp")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PACKAGES = (
     "@modelcontextprotocol/conformance@0.1.16",

@@ -30,8 +30,6 @@ from thalweg.archive.threads.journal import page_from_json
 from thalweg.backends import LocalShellBackend
 from thalweg.testing.strict import Answer, Request, StrictProvider
 
-pytestmark = pytest.mark.xdist_group("real_task")  # one worker makes its fixture
-
 WINDOW = 12_000
 SEED = int(os.environ.get("THALWEG_TASK_SEED", "7"))
 TICKET = f"SHOP-{SEED:04}"

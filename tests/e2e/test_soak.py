@@ -226,7 +226,7 @@ def figures(soak: Soak, seconds: float) -> str:
     )
 
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800), pytest.mark.xdist_group("soak")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 
 def edits(soak: Soak) -> list[Any]:
