@@ -38,7 +38,7 @@ def without_progress(patch: pytest.MonkeyPatch) -> None:
         bare = replace(record, runs=(), notes=(), names=(), files={}, summaries=())
         return written(bare, **given)  # type: ignore[arg-type]
 
-    patch.setattr("thalweg.engine.compaction.plan.render", render)
+    patch.setattr(records, "render", render)
 
 
 def unreadable(patch: pytest.MonkeyPatch) -> None:
