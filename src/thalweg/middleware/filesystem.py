@@ -71,11 +71,11 @@ from thalweg.backends.state import StateBackend
 from thalweg.backends.text import EMPTY_CONTENT_WARNING
 from thalweg.engine.prompts import prompt
 from thalweg.errors import ConfigError
-from thalweg.middleware.backend_calls import of_backend
 from thalweg.middleware.file_tools import retold, servable, shell_paths
 from thalweg.middleware.request.message_writer import common_prefix
 from thalweg.middleware.request.rejected import clash, without_media
 from thalweg.middleware.system_prompt import with_text
+from thalweg.middleware.turn.backend_calls import of_backend
 from thalweg.middleware.turn.effects import (
     Flow,
     ModelCallFlow,

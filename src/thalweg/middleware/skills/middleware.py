@@ -46,7 +46,6 @@ from thalweg.engine.additions import SKILLS, Addition
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError
-from thalweg.middleware.backend_calls import of_backend
 from thalweg.middleware.skills.finding import FIND_SKILLS, wanted_first
 from thalweg.middleware.skills.loading import LoadedSkills, find_skills_in
 from thalweg.middleware.skills.pins import pin_skills
@@ -62,6 +61,7 @@ from thalweg.middleware.skills.tools import (
     skills_read,
 )
 from thalweg.middleware.system_prompt import with_part
+from thalweg.middleware.turn.backend_calls import of_backend
 from thalweg.middleware.turn.effects import (
     Either,
     Flow,
