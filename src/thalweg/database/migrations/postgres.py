@@ -40,9 +40,9 @@ def bring_up_to_date(connection: psycopg.Connection, place: str) -> None:
         psycopg.Error: The server failed.
     """
     found = version_of(connection)
-    refuse_newer(_PostgresSchema(connection), place, found)
     if found == HEAD:
         return
+    refuse_newer(_PostgresSchema(connection), place, found)
     who, owner = _roles(connection)
     try:
         with connection.transaction():
