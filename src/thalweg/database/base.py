@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
+from thalweg.database.migrations.schema import refuse_newer_format
 from thalweg.errors import ConfigError
 
 Value = int | str | bytes
@@ -128,10 +129,10 @@ def read_secret(
         component: Whose tables.
         given: The secret that the caller expects; `None` for any. New tables get it, or a random
             one.
-        version: The format of new tables.
+        version: The format of new tables, the newest that is read.
 
     Raises:
-        ConfigError: They have another secret.
+        ConfigError: They have another secret, or a newer format.
         StorageError: The database failed.
     """
     first = {
@@ -147,6 +148,7 @@ def read_secret(
                 first.items(),
             )
             meta = _read(rows, component)
+    refuse_newer_format(database.place, component, int(meta["version"]), version)
     kept = bytes(meta["secret"])
     if given is not None and given != kept:
         problem = "it was made with another secret"

@@ -61,10 +61,18 @@ def refuse_newer(schema: Schema, place: str, version: str) -> None:
     for component, known in schema.formats.items():
         if schema.has(f"{component}_meta"):
             asked = f"SELECT value FROM {component}_meta WHERE name = 'version'"  # noqa: S608 (ours)
-            found = int(schema.value(asked) or 0)
-            if found > known:
-                problem = f"it has {component} format {found}, this version reads {known}"
-                raise ConfigError(place, problem, "update thalweg")
+            refuse_newer_format(place, component, int(schema.value(asked) or 0), known)
+
+
+def refuse_newer_format(place: str, component: Component, found: int, known: int) -> None:
+    """Check the format that a component's tables name.
+
+    Raises:
+        ConfigError: A newer Thalweg made the tables.
+    """
+    if found > known:
+        problem = f"it has {component} format {found}, this version reads {known}"
+        raise ConfigError(place, problem, "update thalweg")
 
 
 POSTGRES: Mapping[str, str] = MappingProxyType(
