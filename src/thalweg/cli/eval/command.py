@@ -1,159 +1,63 @@
-"""`thalweg eval`: its options, and what is done with them."""
+"""`thalweg eval`: what is done with its options."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, get_args
 
-import typer
-
+from thalweg.cli.eval.options import (
+    OWN_TRIGGER,
+    Baseline,
+    Budget,
+    IsListing,
+    Judge,
+    LeastRate,
+    Models,
+    NewBaseline,
+    Parallel,
+    Policies,
+    Probes,
+    Report,
+    Results,
+    Seed,
+    ShownRequest,
+    Subjects,
+    SuiteName,
+    Trials,
+    Triggers,
+    Window,
+)
 from thalweg.cli.printing import AsJson
 from thalweg.cli.shared_options import Config
-from thalweg.cli.values import bounded, listed, one_of
+from thalweg.cli.values import listed, one_of
 from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
     from thalweg.lab.evals.base import Suite
 
-OWN_TRIGGER = "default"
 ALL = "all"
 """Of the suites."""
 
 
 def evaluate(
     *,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            metavar="NAME",
-            help="The model: scripted:searcher (the default), scripted:literal or "
-            "scripted:forgetful, which need no key; local:PATH.gguf, ollama:NAME, provider:model, "
-            "openai:NAME@http://host/v1, or a name in the settings' models. May be repeated.",
-        ),
-    ] = None,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--policy",
-            metavar="NAMES",
-            help="The agent: thalweg (the default), thalweg-careful, thalweg-frugal, "
-            "thalweg-middleware, deepagents, langchain or none. May be repeated, or separated by "
-            "commas.",
-        ),
-    ] = None,
-    subject: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--subject",
-            metavar="PATH",
-            help="An agent of yours: module:attribute or path/to/file.py:attribute of a graph of "
-            "LangGraph's or of a function that makes one; or http://host/v1, or "
-            "NAME@http://host/v1, of a server that speaks OpenAI's API. May be repeated.",
-        ),
-    ] = None,
-    suite: Annotated[
-        str,
-        typer.Option(
-            "--suite", metavar="NAME", help="The suite: context, memory, subagents or all."
-        ),
-    ] = ALL,
-    probe: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--probe",
-            metavar="NAMES",
-            help="Only these: a probe, a PROBE/VARIANT, or a pattern such as 'memory_*'. May be "
-            "repeated, or separated by commas. --list shows them.",
-        ),
-    ] = None,
-    trigger: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--trigger",
-            metavar="SHARES",
-            help="Share of the window at which a context is compacted. Default: 0.25. "
-            f"`{OWN_TRIGGER}` uses the agent's own trigger. May be repeated, or separated by "
-            "commas.",
-        ),
-    ] = None,
-    window: Annotated[
-        int | None,
-        typer.Option(
-            metavar="TOKENS",
-            help="What the model accepts. 64,000 for a scripted model, and its own for any other, "
-            "when not given.",
-            min=1_000,
-            callback=bounded,
-        ),
-    ] = None,
-    trials: Annotated[
-        int,
-        typer.Option(metavar="N", help="Repetitions of each case, with other names and numbers."),
-    ] = 1,
-    parallel: Annotated[int, typer.Option(metavar="N", help="Number of concurrent trials.")] = 1,
-    seed: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="Seed of all names and numbers; the same for every agent, model and trigger.",
-            callback=bounded,
-        ),
-    ] = 0,
-    judge: Annotated[
-        str,
-        typer.Option(
-            "--judge",
-            metavar="MODEL",
-            help="The model that grades answers without an exact check. Default: skip such cases.",
-        ),
-    ] = "",
-    budget: Annotated[
-        float | None,
-        typer.Option(metavar="USD", help="Start no further trial when this amount is spent."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Keep results, with every request, one line a trial (JSON Lines). What is in it "
-            "is not repeated.",
-        ),
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a report for a browser.")
-    ] = None,
-    baseline: Annotated[
-        Path | None,
-        typer.Option(
-            "--baseline",
-            metavar="FILE",
-            help="Compare with saved results; exit code 1 if something is worse.",
-        ),
-    ] = None,
-    save_baseline: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the verdicts to a small file that can be committed."
-        ),
-    ] = None,
-    fail_under: Annotated[
-        float | None,
-        typer.Option(
-            metavar="RATE",
-            help="Exit code 1 if a smaller share of an agent's tested trials passes, such as 0.9.",
-        ),
-    ] = None,
+    model: Models = None,
+    policy: Policies = None,
+    subject: Subjects = None,
+    suite: SuiteName = ALL,
+    probe: Probes = None,
+    trigger: Triggers = None,
+    window: Window = None,
+    trials: Trials = 1,
+    parallel: Parallel = 1,
+    seed: Seed = 0,
+    judge: Judge = "",
+    budget: Budget = None,
+    out: Results = None,
+    html: Report = None,
+    baseline: Baseline = None,
+    save_baseline: NewBaseline = None,
+    fail_under: LeastRate = None,
     config: Config = None,
-    is_listing: Annotated[
-        bool, typer.Option("--list", help="List the probes, their questions and requirements.")
-    ] = False,
-    show: Annotated[
-        str,
-        typer.Option(
-            metavar="ID",
-            help="Print the request that shows why a trial of --out ended as it did; ID:N prints "
-            "its request number N.",
-        ),
-    ] = "",
+    is_listing: IsListing = False,
+    show: ShownRequest = "",
     as_json: AsJson = False,
 ) -> None:
     """Ask of an agent: does it keep its objective, and find again what left its context?
