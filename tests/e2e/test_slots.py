@@ -1,11 +1,13 @@
 """The engine behind the seams of other frameworks: real agents, a real socket, strict rules."""
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.slot_hosts import HOSTS
+from tests.forking import Forked, start
 from thalweg.testing.slots import EngineSlotContract, SlotHost
 
 for _slow in (
@@ -23,6 +25,12 @@ class _Contract(EngineSlotContract):
     def host(self, url: str, archive: Path, thread: str) -> SlotHost:
         """Return its agent."""
         return HOSTS[self.name](url, archive, thread)
+
+    def start(self, url: str, archive: Path, thread: str, state: Path) -> Forked:
+        """Fork its process."""
+        pipe = subprocess.PIPE
+        _, _, module, *arguments = self.command(url, archive, thread, state)
+        return start(module, *arguments, stdin=pipe, stdout=pipe)
 
     def command(self, url: str, archive: Path, thread: str, state: Path) -> list[str]:
         """Return the command of its process."""
@@ -53,6 +61,23 @@ class TestHermesCompressing(_Contract):
 
     name = "hermes, compressing"
     logs_at_once = False
+
+
+class _Echoing(EngineSlotContract):
+    """Whose processes say what they are told."""
+
+    def command(self, url: str, archive: Path, thread: str, state: Path) -> list[str]:
+        """Return the command of its process."""
+        program = "import sys; print(*sys.argv[1:], input())"
+        return [sys.executable, "-c", program, url, str(archive), thread, str(state)]
+
+
+def test_the_command_of_a_host_is_started(tmp_path: Path) -> None:
+    """It reads its questions, and is told where everything is."""
+    process = _Echoing().start("u", tmp_path / "a", "t", tmp_path / "s")  # type: ignore[abstract]
+    told, _ = process.communicate("ask\n")
+    assert told == f"u {tmp_path / 'a'} t {tmp_path / 's'} ask\n"
+    assert process.returncode == 0
 
 
 del _Contract

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Any, Protocol
 
 import pytest
 
@@ -53,6 +53,22 @@ class SlotHost(Protocol):
         ...
 
 
+class HostProcess(Protocol):
+    """A process that asks an agent; `subprocess.Popen[str]` is one."""
+
+    stdin: IO[str] | None
+    returncode: int | Any
+    """None while it lives."""
+
+    def kill(self) -> None:
+        """End it by SIGKILL."""
+        ...
+
+    def communicate(self, given: str | None = None, /) -> tuple[str, str]:
+        """Write its input, and return what it says until it ends."""
+        ...
+
+
 class EngineSlotContract:
     """Every adapter must pass it. A subclass returns its framework's agent.
 
@@ -82,6 +98,12 @@ class EngineSlotContract:
             thread: As for `host`.
             state: A file for what the application keeps of the thread; it continues from that.
         """
+
+    def start(self, url: str, archive: Path, thread: str, state: Path) -> HostProcess:
+        """Start `command` with pipes for input and output; an override may fork it instead."""
+        command = self.command(url, archive, thread, state)
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)  # noqa: S603 (ours)
 
     def test_a_long_thread(self, tmp_path: Path) -> None:
         """Every request is valid and fits, and the log has every message once."""
@@ -165,7 +187,7 @@ class EngineSlotContract:
 
     def test_a_process_that_is_killed_at_a_model_call_loses_nothing(self, tmp_path: Path) -> None:
         """What was logged before the request left is there, once, and the thread goes on."""
-        killed: list[subprocess.Popen[str]] = []
+        killed: list[HostProcess] = []
 
         def answer(request: Request) -> Answer:
             if request.number == KILLED_AT:
@@ -212,12 +234,8 @@ class EngineSlotContract:
         _check_once(log)
         assert sorted(m.text for m in log if m.is_request) == [_question(k) for k in range(6)]
 
-    def _process(
-        self, provider: StrictProvider, folder: Path, state: str = "state"
-    ) -> "subprocess.Popen[str]":
-        command = self.command(provider.openai_url, folder / "t.db", "t1", folder / state)
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)  # noqa: S603 (ours)
+    def _process(self, provider: StrictProvider, folder: Path, state: str = "state") -> HostProcess:
+        return self.start(provider.openai_url, folder / "t.db", "t1", folder / state)
 
     def _check_log(self, path: Path, asked: int) -> None:
         log = _log(path, "t1")
