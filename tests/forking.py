@@ -172,14 +172,15 @@ def start(
     """Start a module in a process of its own, as `python -m MODULE ARGUMENT...` would.
 
     Args:
-        module: Its name. It is imported before the process is forked; so is what it imports.
+        module: Its name. It is imported before the process is forked, and its function `warm_up`
+            is called, if it has one, to import what is imported late.
         arguments: Its arguments.
         cwd: Its working directory.
         env: Its environment; that of this process if not given.
         stdin: Its input; as for `subprocess.Popen`, with text in a pipe.
         stdout: Its output.
         stderr: Its errors.
-        imports: What else is imported before.
+        imports: Modules that are treated like that, too.
         new_session: Whether it leads a group of processes of its own.
     """
     global _forks  # noqa: PLW0603 (one for all tests of a run)
@@ -200,13 +201,16 @@ def start(
 
 def _serve(requests: socket.socket) -> dict[str, Any] | None:
     """Fork for each request. Returns in every forked process what it is to do."""
+    imported: set[str] = set()
     while True:
         message, descriptors, _, _ = socket.recv_fds(requests, _MOST_BYTES, 4)
         if not message:
             return None
         request: dict[str, Any] = json.loads(message)
         for name in request["imports"]:
-            import_module(name)
+            if name not in imported:
+                imported.add(name)
+                getattr(import_module(name), "warm_up", int)()
         assert threading.active_count() == 1, threading.enumerate()
         gc.collect()
         gc.freeze()

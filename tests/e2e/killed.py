@@ -1,17 +1,19 @@
-"""A process that drives a thread until it is killed; run as `python killed.py ARCHIVE CHECKPOINTS`.
+"""A process that drives a thread until it is killed.
 
-It imports all it needs once and then forks a worker for every line on its input, so that a kill
-costs milliseconds. The line says how many runs it makes, and LangGraph's durability. A run that
-was cut off is finished first.
+    python -m tests.e2e.killed ARCHIVE CHECKPOINTS TOLD
+
+It forks a worker for every line on its input, so that a kill costs milliseconds. The line says how
+many runs it makes, and LangGraph's durability. A run that was cut off is finished first.
 """
 
+import io
 import os
 import re
 import sqlite3
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, Literal, NotRequired, cast
 
@@ -132,10 +134,15 @@ def work(archive: str, address: str, durability: Durability, runs: int) -> None:
                 ask(agent, agent.get_state(AT).values.get("asked", 0) + 1, durability)
 
 
+def warm_up() -> None:
+    """Import what is imported late."""
+    with redirect_stdout(io.StringIO()):
+        work(":memory:", ":memory:", "sync", 2)
+
+
 def main() -> None:
     """Fork a worker for every line, and say when it is gone."""
     archive, address, told = sys.argv[1:]
-    work(":memory:", ":memory:", "sync", 2)  # imports what is imported late
     print("ready", flush=True)  # noqa: T201
     for line in sys.stdin:
         runs, durability = line.split()

@@ -4,7 +4,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.killed import AT, Durability, checkpoints
+from tests.forking import Forked, start
 from tests.postgres import fresh_database
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads.journal import page_from_json, read_page
@@ -24,7 +24,7 @@ from thalweg.middleware.turn.checkpoint_pointer import read_mark
 
 pytestmark = pytest.mark.slow
 
-KILLS = int(os.environ.get("THALWEG_KILLS", "100"))
+KILLS = int(os.environ.get("THALWEG_KILLS", "40"))
 SHARED_KILLS = 10
 MEAN_S = 0.15
 """From the moment a worker is ready to the kill."""
@@ -33,7 +33,6 @@ MOST = 0.9
 ENDLESS, CALM = 1_000_000, 8
 """Runs of a worker that is killed, and of the last one."""
 KEY = ThreadKey("local", "t")
-ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +63,14 @@ def places(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Plac
 
 
 @contextmanager
-def workers(place: Place) -> Iterator[subprocess.Popen[str]]:
+def workers(place: Place) -> Iterator[Forked]:
     """Start a process that forks workers."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.e2e.killed", place.archive, place.checkpoints, place.told],
+    process = start(
+        "tests.e2e.killed",
+        *(place.archive, place.checkpoints, place.told),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(ROOT)},
-        start_new_session=True,
+        new_session=True,
     )
     try:
         until("ready", process)
@@ -83,7 +80,7 @@ def workers(place: Place) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def said(process: subprocess.Popen[str]) -> str:
+def said(process: Forked) -> str:
     """Read what a process says next."""
     assert process.stdout is not None
     line = process.stdout.readline()
@@ -91,13 +88,13 @@ def said(process: subprocess.Popen[str]) -> str:
     return line.strip()
 
 
-def until(what: str, process: subprocess.Popen[str]) -> None:
+def until(what: str, process: Forked) -> None:
     """Wait until a process says something."""
     while said(process) != what:
         pass
 
 
-def ask(process: subprocess.Popen[str], line: str) -> int:
+def ask(process: Forked, line: str) -> int:
     """Start a worker."""
     assert process.stdin is not None
     process.stdin.write(line + "\n")

@@ -1,49 +1,32 @@
 """Two real processes that drive one thread at once, and a third that goes on from there."""
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forking
 from tests.e2e.killed import ask, checkpoints, worked_on
-from tests.e2e.test_kill import KEY, ROOT, Place, line_at, places, until
+from tests.e2e.test_kill import KEY, Place, line_at, places, until
 from thalweg.archive import open_archive
 
 pytestmark = pytest.mark.slow
 
 __all__ = ["places"]  # a fixture
 
-ROUNDS = 15
+ROUNDS = 10
 """Questions that each of the two asks."""
-PROGRAM = """
-import random, sys, time
-from tests.e2e.killed import ask, work, worked_on
-archive, address, first, rounds, durability = sys.argv[1:]
-work(":memory:", ":memory:", "sync", 2)
-with worked_on(archive, address) as agent:
-    print("ready", flush=True)
-    sys.stdin.readline()
-    dice = random.Random(first)
-    for number in range(int(first), int(first) + 2 * int(rounds), 2):
-        ask(agent, number, durability)
-        time.sleep(dice.choice((0, 0, 0.003, 0.01, 0.03)))
-    print("done", flush=True)
-"""
 
 
-def start(place: Place, first: int, durability: str) -> subprocess.Popen[str]:
+def start(place: Place, first: int, durability: str) -> forking.Forked:
     """Start a process that asks every other question."""
-    given = (place.archive, place.checkpoints, first, ROUNDS, durability)
-    return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *map(str, given)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(ROOT)},
+    pipe = subprocess.PIPE
+    return forking.start(
+        "tests.e2e.talking_at_once",
+        *(place.archive, place.checkpoints, first, ROUNDS, durability),
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
     )
 
 
