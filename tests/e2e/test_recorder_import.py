@@ -1,16 +1,13 @@
 """`thalweg import` as a process: killed, run twice at once, out of disk, on the command line."""
 
 import json
-import resource
-import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests import forking
 from tests.e2e.test_cli import in_turn, posix
 from tests.unit.recorder.sessions import KEY, numbered, texts, write
 from thalweg.archive import open_archive
@@ -21,25 +18,15 @@ KILLED_AFTER_S = (0.0, 0.02, 0.05, 0.1, 0.2)
 """Behind the opening of the archive."""
 
 
-def _import(
-    path: Path, place: Path, *, before: Callable[[], None] | None = None
-) -> "subprocess.Popen[bytes]":
-    code = (
-        "import sys; from pathlib import Path; from thalweg.archive import open_archive;"
-        "from thalweg.recorder import import_sessions;"
-        "a = open_archive(sys.argv[2]); print('open', flush=True);"
-        "r = list(import_sessions(a, [Path(sys.argv[1])])); print(r[0].new, flush=True)"
-    )
-    return subprocess.Popen(
-        [sys.executable, "-c", code, str(path), str(place)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=before,  # noqa: PLW1509 (nothing here has threads)
-    )
+def _import(path: Path, place: Path, *most_bytes: int) -> forking.Forked:
+    pipe = subprocess.PIPE
+    arguments = (path, place, *most_bytes)
+    return forking.start("tests.e2e.import_killed", *arguments, stdout=pipe, stderr=pipe)
 
 
-def _finish(process: "subprocess.Popen[bytes]") -> int:
+def _finish(process: forking.Forked) -> int:
     process.communicate()
+    assert process.returncode is not None
     return process.returncode
 
 
@@ -51,7 +38,7 @@ def test_a_killed_import_is_completed_by_the_next(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdout.readline()
         time.sleep(pause)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.communicate()
         with open_archive(place) as archive:
             assert archive.length(KEY) in {0, ROWS}  # all or nothing
@@ -77,12 +64,8 @@ def test_an_import_on_a_full_disk_changes_nothing_and_can_be_repeated(tmp_path: 
     path, place = write(tmp_path, numbered(range(ROWS))), tmp_path / "a.db"
     open_archive(place).close()
 
-    def limit() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
-
-    full = _import(path, place, before=limit)
-    assert b"StorageError" in full.communicate()[1]
+    full = _import(path, place, 60_000)
+    assert "StorageError" in full.communicate()[1]
     with open_archive(place) as archive:
         assert archive.length(KEY) == 0
     assert _finish(_import(path, place)) == 0
