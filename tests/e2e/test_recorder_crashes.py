@@ -4,6 +4,7 @@ What must hold: a row that the agent had written before a hook ended is in the a
 the next event that is worked off.
 """
 
+import fcntl
 import json
 import os
 import shutil
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forking
 from tests.e2e.test_cli import posix
 from tests.unit.recorder.sessions import SESSION, numbered, texts, write
 from thalweg.archive import open_archive
@@ -24,7 +26,11 @@ from thalweg.recorder import hook
 
 pytestmark = [posix, pytest.mark.slow]
 ROWS = 200
-KILLS = 16
+BREAKS = 16
+"""Into how many parts the last two rows are cut."""
+KILLS = 8
+HOOK_S, WORKER_S = 0.008, 0.025
+"""By how much later each is killed than the one before: at last about when it has done its work."""
 _MOUNT, _UNMOUNT = (shutil.which(name) or name for name in ("mount", "umount"))
 
 
@@ -47,34 +53,28 @@ def _hook(home: Path, event: str) -> "subprocess.Popen[bytes]":
     return process
 
 
+def _worker(home: Path) -> forking.Forked:
+    return forking.start("thalweg.recorder.worker", home, stderr=subprocess.DEVNULL)
+
+
 def _settle(home: Path) -> None:
-    """Work off what is queued, after any worker that a hook started."""
-    subprocess.run([sys.executable, "-m", "thalweg.recorder.worker", str(home)], check=True)
-    for _ in range(600):
+    """Work off what is queued, beside any worker that a hook started."""
+    for _ in range(100):
+        assert _worker(home).wait() == 0
         if not list((home / "queue").glob("*.json")):
             return
-        time.sleep(0.1)
+        with (home / hook.LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # until that worker has ended
     pytest.fail("the queue was not worked off")
 
 
 @contextmanager
 def _worker_lock(home: Path) -> Iterator[None]:
-    """Hold the lock of the worker in another process: events wait meanwhile."""
-    home.mkdir()
-    (home / hook.LOCK).touch()
-    code = (
-        "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, 2); print(1, flush=True); input()"
-    )
-    holder = subprocess.Popen(
-        [sys.executable, "-c", code, str(home / hook.LOCK)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert holder.stdout is not None
-    holder.stdout.readline()
-    yield
-    holder.kill()
-    holder.communicate()
+    """Hold the lock of the worker in this process: events wait meanwhile."""
+    home.mkdir(exist_ok=True)
+    with (home / hook.LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _archived(home: Path) -> list[str]:
@@ -87,20 +87,20 @@ def _requests(numbers: range) -> list[str]:
 
 
 def test_a_host_that_was_killed_anywhere_in_a_row_loses_no_row(tmp_path: Path, home: Path) -> None:
-    """The log breaks off after each byte of its last two rows, in turn; then it goes on."""
+    """The log breaks off at places all over its last two rows and beside their ends, in turn."""
     path = write(tmp_path, numbered(range(4)))
     whole = path.read_bytes()
-    start = len(b"".join(whole.splitlines(keepends=True)[:2]))
-    step = max(1, (len(whole) - start) // KILLS)
-    for end in range(start, len(whole) + 1, step):
+    rows = whole.splitlines(keepends=True)
+    ends = [len(b"".join(rows[:count])) for count in (2, 3, 4)]
+    step = max(1, (ends[-1] - ends[0]) // BREAKS)
+    breaks = {*range(ends[0], ends[-1], step), *ends, *(end - 1 for end in ends)}
+    for end in sorted({*breaks, ends[1] + 1}):
         path.write_bytes(whole[:end])
-        assert _hook(home, _event(path)).wait() == 0
+        with _worker_lock(home):
+            assert _hook(home, _event(path)).wait() == 0
         _settle(home)
         kept = whole[:end].count(b"\n")
         assert _archived(home)[:kept] == _requests(range(kept))
-    path.write_bytes(whole)
-    _hook(home, _event(path)).wait()
-    _settle(home)
 
     assert _archived(home) == _requests(range(4))
 
@@ -111,13 +111,15 @@ def test_a_hook_or_worker_that_is_killed_at_any_time_loses_nothing(
     """Killed ever later; the next event finds what is left, whatever that is."""
     for kill in range(KILLS):
         path = write(tmp_path, numbered(range(ROWS * (kill + 1))))
-        process = _hook(home, _event(path))
-        time.sleep(0.004 * kill)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        worker = subprocess.Popen([sys.executable, "-m", "thalweg.recorder.worker", str(home)])
-        time.sleep(0.12 * kill)
-        worker.send_signal(signal.SIGKILL)
+        with _worker_lock(home):
+            process = _hook(home, _event(path))
+            time.sleep(HOOK_S * kill)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            assert _hook(home, _event(path)).wait() == 0
+        worker = _worker(home)
+        time.sleep(WORKER_S * kill)
+        worker.kill()
         worker.wait()
     assert _hook(home, _event(path)).wait() == 0
     _settle(home)
@@ -178,7 +180,7 @@ def test_what_was_queued_before_an_opt_out_is_dropped(tmp_path: Path, home: Path
 def test_a_log_that_is_rewritten_before_the_worker_reads_it_loses_nothing(
     tmp_path: Path, home: Path, name: str
 ) -> None:
-    """Another process holds the lock of the worker: the agent is faster, and rewrites in place."""
+    """The lock of the worker is held meanwhile: the agent is faster, and rewrites in place."""
     with _worker_lock(home):
         path = write(tmp_path, numbered(range(9)))
         assert _hook(home, _event(path, name)).wait() == 0
@@ -202,9 +204,9 @@ def test_a_full_disk_stops_no_agent_and_loses_nothing_of_the_log(tmp_path: Path)
         home = small / "home"
         for size in (ROWS, ROWS * 20):
             path = write(tmp_path, numbered(range(size)))
-            assert _hook(home, _event(path)).wait() == 0
-            worker = [sys.executable, "-m", "thalweg.recorder.worker", str(home)]
-            subprocess.run(worker, capture_output=True, check=False)
+            with _worker_lock(home):
+                assert _hook(home, _event(path)).wait() == 0
+            _worker(home).wait()
         assert _archived(home) == _requests(range(ROWS))
         subprocess.run([_MOUNT, "-o", "remount,size=64m", str(small)], check=True)
         assert _hook(home, _event(path)).wait() == 0
