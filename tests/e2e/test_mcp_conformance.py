@@ -19,9 +19,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PACKAGES = (
     "@modelcontextprotocol/conformance@0.1.16",
-    "@modelcontextprotocol/inspector@0.15.0",
-    "node@22",  # the suite does not start with Node 20, which Debian has
+    "@modelcontextprotocol/inspector-cli@0.15.0",  # the inspector without its pages
 )
+NODE = 22
+"""The suite does not start with Node 20, which Debian has."""
 SCENARIOS = {
     "server-initialize": 1,
     "ping": 1,
@@ -34,6 +35,8 @@ SCENARIOS = {
 }
 """Checks by scenario. The others call tools, resources and prompts of a reference server by their
 names, or use capabilities that ours does not declare (logging, completion, subscriptions)."""
+_NODES = "node-*-*"
+"""The package with Node itself, which is called by platform and processor."""
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +45,16 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kept = os.environ.get("THALWEG_MCP_TOOLS")
     place = Path(kept) if kept else tmp_path_factory.mktemp("npm")
     modules = place / "node_modules"
-    if (modules / "node").is_dir():
+    if any(modules.glob(f"{_NODES}/bin/node")):
         return modules
-    npm = shutil.which("npm")
-    if npm is None:
+    npm, node = shutil.which("npm"), shutil.which("node")
+    if npm is None or node is None:
         pytest.skip("npm is not installed")
+    named = [node, "-p", "`node-${process.platform}-${process.arch}`"]
+    of_here = subprocess.run(named, capture_output=True, text=True, check=True).stdout.strip()
+    packages = (*PACKAGES, f"{of_here}@{NODE}")
     done = subprocess.run(
-        [npm, "install", "--no-audit", "--no-fund", "--prefix", str(place), *PACKAGES],
+        [npm, "install", "--no-audit", "--no-fund", "--prefix", str(place), *packages],
         capture_output=True,
         text=True,
         check=False,
@@ -74,7 +80,8 @@ def server(tmp_path: Path) -> Iterator[str]:
 
 
 def _run(tools: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    node, program = tools / "node" / "bin" / "node", tools / "@modelcontextprotocol" / script
+    (node,) = tools.glob(f"{_NODES}/bin/node")
+    program = tools / "@modelcontextprotocol" / script
     return subprocess.run(
         [str(node), str(program), *arguments],
         capture_output=True,
@@ -103,5 +110,5 @@ def test_the_inspector_reads_it_over_stdio(
 ) -> None:
     served = [sys.executable, "-m", "thalweg", "mcp"]
     place = ["--archive", str(tmp_path / "a.db")]
-    done = _run(tools, "inspector/cli/build/cli.js", "--cli", *served, *place, "--method", method)
+    done = _run(tools, "inspector-cli/build/cli.js", "--cli", *served, *place, "--method", method)
     assert {one["name"] for one in json.loads(done.stdout)[field]} == names, done.stderr
