@@ -22,7 +22,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.mark.slow
-def test_every_operation_answers_as_the_document_says(served: Served) -> None:
+def test_every_operation_answers_as_the_document_says(served: Served, tmp_path: Path) -> None:
     """Boundary values and random requests, valid and invalid, by a client that reads the document.
 
     One check is left out: what a document cannot say is refused in words, as a fact with hidden
@@ -41,6 +41,7 @@ def test_every_operation_answers_as_the_document_says(served: Served) -> None:
     command = Path(sys.executable).with_name("schemathesis")
     done = subprocess.run(
         [command, "run", "--no-color", *given, f"{served.url}/openapi.json"],
+        cwd=tmp_path,
         capture_output=True,
         encoding="utf-8",
         check=False,
