@@ -8,7 +8,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -22,7 +25,7 @@ PACKAGES = (
     "@modelcontextprotocol/inspector-cli@0.15.0",  # the inspector without its pages
 )
 NODE = 22
-"""The suite does not start with Node 20, which Debian has."""
+"""The oldest that the suite starts with; Debian has 20, and Playwright brings one of its own."""
 SCENARIOS = {
     "server-initialize": 1,
     "ping": 1,
@@ -35,33 +38,58 @@ SCENARIOS = {
 }
 """Checks by scenario. The others call tools, resources and prompts of a reference server by their
 names, or use capabilities that ours does not declare (logging, completion, subscriptions)."""
-_NODES = "node-*-*"
-"""The package with Node itself, which is called by platform and processor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Node, and a folder with the packages."""
+
+    node: Path
+    modules: Path
+
+
+def recent_node() -> Path | None:
+    """Find a Node that is new enough, on the path or in Playwright."""
+    found = [Path(on_path)] if (on_path := shutil.which("node")) else []
+    if (playwright := find_spec("playwright")) and playwright.origin:
+        found.append(Path(playwright.origin).parent / "driver" / "node")
+    for node in filter(Path.exists, found):
+        said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
+        if re.match(r"v(\d+)", said.stdout) and int(said.stdout[1:].partition(".")[0]) >= NODE:
+            return node
+    return None
 
 
 @pytest.fixture(scope="module")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the packages; `THALWEG_MCP_TOOLS` names one that is kept."""
-    kept = os.environ.get("THALWEG_MCP_TOOLS")
-    place = Path(kept) if kept else tmp_path_factory.mktemp("npm")
-    modules = place / "node_modules"
-    if any(modules.glob(f"{_NODES}/bin/node")):
-        return modules
-    npm, node = shutil.which("npm"), shutil.which("node")
-    if npm is None or node is None:
+def tools() -> Iterator[Tools]:
+    """Return the packages; `THALWEG_MCP_TOOLS` names a folder in which they are kept."""
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 (7,000 small files)
+    with TemporaryDirectory(dir=memory) as made:
+        yield _installed(Path(os.environ.get("THALWEG_MCP_TOOLS") or made))
+
+
+def _installed(place: Path) -> Tools:
+    modules, node = place / "node_modules", recent_node()
+    packages = PACKAGES if node else (*PACKAGES, f"node@{NODE}")
+    tools = Tools(node or modules / "node" / "bin" / "node", modules)
+    if tools.node.exists() and (modules / PACKAGES[-1].rpartition("@")[0]).is_dir():
+        return tools
+    npm = shutil.which("npm")
+    if npm is None:
         pytest.skip("npm is not installed")
-    named = [node, "-p", "`node-${process.platform}-${process.arch}`"]
-    of_here = subprocess.run(named, capture_output=True, text=True, check=True).stdout.strip()
-    packages = (*PACKAGES, f"{of_here}@{NODE}")
-    done = subprocess.run(
-        [npm, "install", "--no-audit", "--no-fund", "--prefix", str(place), *packages],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [
+        npm,
+        "install",
+        "--prefer-offline",
+        "--no-audit",
+        "--no-fund",
+        "--prefix",
+        str(place),
+    ]
+    done = subprocess.run([*command, *packages], capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"npm could not install the packages: {done.stderr[-300:]}")
-    return modules
+    return tools
 
 
 @pytest.fixture
@@ -79,11 +107,10 @@ def server(tmp_path: Path) -> Iterator[str]:
         process.wait()
 
 
-def _run(tools: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (node,) = tools.glob(f"{_NODES}/bin/node")
-    program = tools / "@modelcontextprotocol" / script
+def _run(tools: Tools, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    program = tools.modules / "@modelcontextprotocol" / script
     return subprocess.run(
-        [str(node), str(program), *arguments],
+        [tools.node, program, *arguments],
         capture_output=True,
         text=True,
         timeout=300,
@@ -92,7 +119,7 @@ def _run(tools: Path, script: str, *arguments: str) -> subprocess.CompletedProce
     )
 
 
-def test_the_conformance_suite_passes_over_http(tools: Path, server: str) -> None:
+def test_the_conformance_suite_passes_over_http(tools: Tools, server: str) -> None:
     done = _run(tools, "conformance/dist/index.js", "server", "--url", server)
     found = re.findall(r"([\w-]+): (\d+) passed, (\d+) failed", done.stdout)
     counts = {name: (int(passed), int(failed)) for name, passed, failed in found}
@@ -106,7 +133,7 @@ def test_the_conformance_suite_passes_over_http(tools: Path, server: str) -> Non
     [("tools/list", "tools", TOOLS), ("resources/list", "resources", {"threads"})],
 )
 def test_the_inspector_reads_it_over_stdio(
-    tools: Path, tmp_path: Path, method: str, field: str, names: set[str]
+    tools: Tools, tmp_path: Path, method: str, field: str, names: set[str]
 ) -> None:
     served = [sys.executable, "-m", "thalweg", "mcp"]
     place = ["--archive", str(tmp_path / "a.db")]
