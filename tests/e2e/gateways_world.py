@@ -11,7 +11,6 @@ import queue
 import random
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -24,11 +23,21 @@ import httpx2
 import psycopg
 from psycopg import sql
 
+from tests import forking
 from tests.e2e.gateways_models import asking
 from tests.postgres import as_role
 from thalweg.server.gateway.serving import address_of, bound
 
-ROOT = Path(__file__).parents[2]
+SERVED = (
+    "thalweg.server.gateway.serving",
+    "thalweg.server.app.performing.performing",
+    "thalweg.archive.postgres",
+    "thalweg.memory.store.postgres",
+    "langgraph.checkpoint.postgres.aio",
+    "langgraph.checkpoint.sqlite.aio",
+    "tests.e2e.gateways_models",
+)
+"""What gateways import."""
 PATIENCE_S = 120.0
 THINGS = ("amphora", "brush", "compass", "dynamo", "easel", "flute", "globe", "heron", "inkwell")
 
@@ -62,19 +71,21 @@ class Gateway:
         with bound("127.0.0.1", 0) as free:
             self.url, self._port = address_of(free), free.getsockname()[1]
         self._config.write_text(json.dumps(settings))  # JSON is YAML
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: forking.Forked | None = None
         self.kills = 0
 
     def start(self) -> None:
         """Start it."""
-        command = [sys.executable, "-m", "thalweg", "serve", "--config", str(self._config)]
         with (self._folder / f"{self.name}.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [*command, "--port", str(self._port), "--log-level", "warning"],
+            self.process = forking.start(
+                "thalweg",
+                *("serve", "--config", self._config, "--port", self._port),
+                *("--log-level", "warning"),
                 stdout=log,
                 stderr=log,
                 cwd=self._folder,
-                env={**os.environ, "PYTHONPATH": str(ROOT), "THALWEG_TOLD": str(self._folder)},
+                env={**os.environ, "THALWEG_TOLD": str(self._folder)},
+                imports=SERVED,
             )
 
     def wait_ready(self) -> None:
@@ -112,13 +123,8 @@ class Follower:
     """A process that follows runs; see `tests/e2e/gateways_client.py`."""
 
     def __init__(self, urls: Sequence[str], answers: "queue.Queue[dict[str, Any]]") -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.e2e.gateways_client", *urls],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        pipe = subprocess.PIPE
+        self.process = forking.start("tests.e2e.gateways_client", *urls, stdin=pipe, stdout=pipe)
         self._answers = answers
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -300,12 +306,10 @@ def roles(admin_url: str) -> Iterator[str]:
         admin.execute(sql.SQL("GRANT ALL ON SCHEMA public TO {}").format(to))
     try:
         for command in (["upgrade"], ["grants", serves, "--apply"]):
-            subprocess.run(
-                [sys.executable, "-m", "thalweg", "db", *command],
-                check=True,
-                env={**os.environ, "THALWEG_DATABASE_URL": as_role(admin_url, owner)},
-                stdout=subprocess.DEVNULL,
-            )
+            env = {**os.environ, "THALWEG_DATABASE_URL": as_role(admin_url, owner)}
+            null = subprocess.DEVNULL
+            with forking.start("thalweg", "db", *command, env=env, stdout=null) as process:
+                assert process.wait() == 0
         yield as_role(admin_url, serves)
     finally:
         with psycopg.connect(admin_url, autocommit=True) as admin:
