@@ -1,12 +1,14 @@
 """The built site: every link leads to a page and an anchor, every public name is in the reference.
 
-The site is built once, as `mkdocs build` does. Links to other hosts are not followed.
+The site is built once, as `mkdocs build --strict` does, in this process: most of what it imports is
+imported here. Links to other hosts are not followed.
 """
 
 import re
-import subprocess
-import sys
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import chdir
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +20,6 @@ from scripts.reference_pages import PACKAGES, public_names
 
 from tests.docs.pages import ROOT, blocks
 
-griffe = pytest.importorskip("griffe", reason="the group `docs` is not installed")
 EXAMPLES = "\n".join(path.read_text("utf-8") for path in (ROOT / "examples").rglob("*.py"))
 
 
@@ -38,17 +39,33 @@ class Links(HTMLParser):
         self.links |= {found[name] for name in ("href", "src") if name in found}
 
 
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A built site."""
+
+    folder: Path
+    source: Callable[[str], Any]
+    """Returns what the reference read of a name."""
+
+
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Build the site."""
     pytest.importorskip("mkdocs", reason="the group `docs` is not installed")
+    build, config = import_module("mkdocs.commands.build"), import_module("mkdocs.config")
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir"]
-    done = subprocess.run(
-        [*command, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return folder
+    with warnings.catch_warnings(), chdir(ROOT):
+        warnings.simplefilter("ignore")
+        settings = config.load_config(str(ROOT / "mkdocs.yml"), strict=True, site_dir=str(folder))
+        reference, handlers = settings.plugins["mkdocstrings"], list[Any]()
+        settings.plugins.events["env"].append(
+            lambda _, **__: handlers.append(reference.get_handler("python"))  # before it is dropped
+        )
+        settings.plugins.on_startup(command="build", dirty=False)
+        build.build(settings)
+        settings.plugins.on_shutdown()
+    (handler,) = handlers
+    return Site(folder, lambda name: handler.collect(name, handler.get_options({})))
 
 
 def dead_links(pages: Mapping[Path, Links]) -> list[str]:
@@ -68,9 +85,9 @@ def dead_links(pages: Mapping[Path, Links]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_no_link_of_the_site_is_dead(site: Path) -> None:
+def test_no_link_of_the_site_is_dead(site: Site) -> None:
     """`404.html` names its files from the root of a server, and is not walked."""
-    files = [page.resolve() for page in site.rglob("*.html") if page.name != "404.html"]
+    files = [page.resolve() for page in site.folder.rglob("*.html") if page.name != "404.html"]
     pages = {page: Links(page.read_text(encoding="utf-8")) for page in files}
     assert len(pages) > len(PACKAGES)
     assert dead_links(pages) == []
@@ -83,18 +100,11 @@ def test_a_dead_link_is_found(tmp_path: Path) -> None:
     assert found == ["a.html: #y", "a.html: b.html"]
 
 
-@pytest.fixture(scope="module")
-def source() -> Any:  # noqa: ANN401 (Griffe comes with the group `docs`)
-    """Read the source as the reference does."""
-    return griffe.load("thalweg", search_paths=[ROOT / "src"])
-
-
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_public_name_has_a_docstring(package: str, source: Any) -> None:  # noqa: ANN401
+def test_every_public_name_has_a_docstring(package: str, site: Site) -> None:
     """The reference omits a name without one."""
     names = (f"{package}.{name}" for name in public_names(import_module(package)))
-    missing = [name for name in names if not source[name.removeprefix("thalweg.")].docstring]
-    assert missing == []
+    assert [name for name in names if not site.source(name).docstring] == []
 
 
 def test_every_name_that_the_pages_import_is_in_the_reference() -> None:
@@ -109,17 +119,17 @@ def test_every_name_that_the_pages_import_is_in_the_reference() -> None:
     assert missing == set()
 
 
-def test_every_public_name_is_rendered(site: Path) -> None:
+def test_every_public_name_is_rendered(site: Site) -> None:
     """By its own address, or as a link to where it is rendered."""
     for package in PACKAGES:
-        page = Links((site / "api" / f"{package}.html").read_text(encoding="utf-8"))
+        page = Links((site.folder / "api" / f"{package}.html").read_text(encoding="utf-8"))
         targets = page.anchors | {link.partition("#")[2] for link in page.links}
         shown = {target.rpartition(".")[2] for target in targets}
         assert [n for n in public_names(import_module(package)) if n not in shown] == [], package
 
 
 @pytest.mark.slow
-def test_the_search_works_from_the_folder(site: Path) -> None:
+def test_the_search_works_from_the_folder(site: Site) -> None:
     """In a real browser without a network; no page asks for another address, or is too wide."""
     api = pytest.importorskip("playwright.sync_api", reason="the package playwright is absent")
     chromium = Path("/usr/bin/chromium")
@@ -132,10 +142,10 @@ def test_the_search_works_from_the_folder(site: Path) -> None:
         page.on("console", lambda message: complaints.append(message.text))
         page.on("request", lambda request: asked.append(request.url))
         for name in ("configuration", "cli", "coming-from/mem0"):
-            page.goto((site / f"{name}.html").as_uri())
+            page.goto((site.folder / f"{name}.html").as_uri())
             assert page.evaluate("document.documentElement.scrollWidth") <= 390
         page.set_viewport_size({"width": 1280, "height": 900})
-        page.goto((site / "index.html").as_uri())
+        page.goto((site.folder / "index.html").as_uri())
         page.locator("input[name=query]").fill("breakpoints")
         hit = page.locator(".md-search-result__item a[href*='anthropic.html']").first
         hit.wait_for()
