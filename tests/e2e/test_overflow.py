@@ -37,9 +37,10 @@ def look(n: int) -> list[dict[str, Any]]:
 
 
 def working(request: Request) -> Answer:
-    """Read a file after every request, and then answer."""
+    """Read three files after every request, and then answer."""
     if request.messages[-1].role == "user" and request.tools:
-        return Answer(calls=(("read", {"path": f"{request.number}.md"}),))
+        files = [f"{request.number}-{n}.md" for n in range(3)]
+        return Answer(calls=tuple(("read", {"path": path}) for path in files))
     return Answer("I read it.")
 
 
@@ -125,7 +126,7 @@ def test_a_provider_that_begins_to_count_more_refuses_once(
     assert refused(provider) == []
 
     provider.inflation = 1.5
-    for n in range(12):
+    for n in range(6):
         talk.say(model, f"Go on, {n}.")
 
     sizes = [seen.tokens for seen in refused(provider)]
@@ -145,10 +146,10 @@ def test_a_provider_that_counts_less_is_believed_slowly(
     for n in range(4):
         talk.say(model, f"Soon, {n}.")
     early = max(seen.tokens for seen in provider.requests[-8:])
-    for n in range(40):
+    for n in range(12):
         talk.say(model, f"Later, {n}.")
 
-    late = max(seen.tokens for seen in provider.requests[-20:])
+    late = max(seen.tokens for seen in provider.requests[-8:])
     assert refused(provider) == []
     assert early < late <= WINDOW
 
@@ -164,7 +165,7 @@ def test_a_window_that_nobody_told_of_is_found_and_remembered(
     provider.window = 10 * WINDOW
     grow(talk, model, provider, 3 * WINDOW)
     provider.window = WINDOW
-    for n in range(20):
+    for n in range(8):
         talk.say(model, f"Go on, {n}.")
 
     sizes = [seen.tokens for seen in refused(provider)]
@@ -303,7 +304,7 @@ def test_what_other_middleware_adds_later_is_counted(
     model = told(stack.enter_context(chat_model(provider, wire)), WINDOW)
     memory = Reminder("The user likes short answers and long walks. " * 1_000, where=where)
     talk = Talk(memory, policy=ContextPolicy(summarize=False, enabled=False))
-    for n in range(25):
+    for n in range(9):
         talk.say(model, f"Read file {n}.")
 
     assert refused(provider) == []
