@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import Any
 
 import pytest
@@ -25,77 +25,68 @@ from thalweg.engine.entries import (
 from thalweg.engine.wires.registry import WIRES
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-few = settings(steady, max_examples=30)
-"""For laws that are tried on every pair of wires."""
 each_wire = pytest.mark.parametrize("name", sorted(WIRES))
-each_pair = pytest.mark.parametrize(
-    ("source", "target"), [(a, b) for a in sorted(WIRES) for b in sorted(WIRES) if a != b]
-)
 
 
 def _stripped(messages: list[Message]) -> list[Message]:
     return [replace(message, origin=None) for message in messages]
 
 
-@each_wire
 @steady
 @given(story=stories())
-def test_what_nobody_touched_is_written_as_the_very_object_that_was_read(
-    name: str, story: Story
-) -> None:
+def test_what_nobody_touched_is_written_as_the_very_object_that_was_read(story: Story) -> None:
     """Signed reasoning and cached prefixes depend on it to the byte."""
-    items = TELL[name](story)
-    written = WIRES[name].write(WIRES[name].read(items)[0])
-    assert written == items
-    assert all(after is before for after, before in zip(written, items, strict=True))
+    for name, wire in WIRES.items():
+        items = TELL[name](story)
+        written = wire.write(wire.read(items)[0])
+        assert written == items, name
+        assert all(a is b for a, b in zip(written, items, strict=True)), name
 
 
-@each_wire
 @steady
 @given(story=stories(images_in_results=False))
-def test_a_message_built_from_its_parts_says_what_the_original_said(
-    name: str, story: Story
-) -> None:
+def test_a_message_built_from_its_parts_says_what_the_original_said(story: Story) -> None:
     """What an edit leaves alone in a message must survive the edit."""
-    items = TELL[name](story)
-    assert WIRES[name].write(_stripped(WIRES[name].read(items)[0])) == items
+    for name, wire in WIRES.items():
+        items = TELL[name](story)
+        assert wire.write(_stripped(wire.read(items)[0])) == items, name
 
 
-@each_wire
-@few
+@steady
 @given(story=stories())
-def test_a_call_goes_out_under_the_id_it_was_given_since(name: str, story: Story) -> None:
+def test_a_call_goes_out_under_the_id_it_was_given_since(story: Story) -> None:
     """The engine gives ids of its own where the recorded ones are missing, reused or too long."""
-    messages = _stripped(WIRES[name].read(TELL[name](story))[0])
-    renamed = [
-        replace(
-            message,
-            parts=tuple(
-                replace(part, id=f"view_{k}_{n}") if isinstance(part, ToolCall) else part
-                for n, part in enumerate(message.parts)
-            ),
-        )
-        for k, message in enumerate(messages)
-    ]
-    again, _ = WIRES[name].read(WIRES[name].write(renamed))
-    assert [c.id for m in again for c in m.calls] == [c.id for m in renamed for c in m.calls]
+    for name, wire in WIRES.items():
+        messages = _stripped(wire.read(TELL[name](story))[0])
+        renamed = [_renamed(message, k) for k, message in enumerate(messages)]
+        again, _ = wire.read(wire.write(renamed))
+        ids = [c.id for m in again for c in m.calls]
+        assert ids == [c.id for m in renamed for c in m.calls], name
 
 
-@pytest.mark.parametrize("name", ["anthropic", "gemini", "langchain", "openai-responses"])
+def _renamed(message: Message, k: int) -> Message:
+    parts = (
+        replace(part, id=f"view_{k}_{n}") if isinstance(part, ToolCall) else part
+        for n, part in enumerate(message.parts)
+    )
+    return replace(message, parts=tuple(parts))
+
+
 @steady
 @given(story=stories())
-def test_images_in_results_stay_in_results(name: str, story: Story) -> None:
+def test_images_in_results_stay_in_results(story: Story) -> None:
     """OpenAI's chat is not here: its results hold text only."""
-    items = TELL[name](story)
-    assert WIRES[name].write(_stripped(WIRES[name].read(items)[0])) == items
+    for name in ("anthropic", "gemini", "langchain", "openai-responses"):
+        items = TELL[name](story)
+        assert WIRES[name].write(_stripped(WIRES[name].read(items)[0])) == items, name
 
 
-@each_wire
 @steady
 @given(story=stories())
-def test_well_formed_histories_are_read_without_a_note(name: str, story: Story) -> None:
+def test_well_formed_histories_are_read_without_a_note(story: Story) -> None:
     """A note is for what is odd."""
-    assert WIRES[name].read(TELL[name](story))[1] == []
+    for name, wire in WIRES.items():
+        assert wire.read(TELL[name](story))[1] == [], name
 
 
 @each_wire
@@ -229,19 +220,19 @@ def _all_texts(value: object) -> Iterator[str]:
             yield from _all_texts(inner)
 
 
-@pytest.mark.slow
-@each_pair
-@few
+@steady
 @given(story=stories())
-def test_calls_and_results_cross_from_wire_to_wire(source: str, target: str, story: Story) -> None:
+def test_calls_and_results_cross_from_wire_to_wire(story: Story) -> None:
     """Reasoning does not: it is sent to nobody but its author."""
-    messages, _ = WIRES[source].read(TELL[source](story))
-    crossed, notes = WIRES[target].read(WIRES[target].write(messages))
-    assert notes == []
-    assert _calls(crossed) == _calls(messages)
-    assert _results(crossed) == _results(messages)
-    assert _said(crossed) == _said(messages)
-    assert not [part for m in crossed for part in m.parts if isinstance(part, Thinking)]
+    for source, target in permutations(WIRES, 2):
+        pair = f"{source} to {target}"
+        messages, _ = WIRES[source].read(TELL[source](story))
+        crossed, notes = WIRES[target].read(WIRES[target].write(messages))
+        assert notes == [], pair
+        assert _calls(crossed) == _calls(messages), pair
+        assert _results(crossed) == _results(messages), pair
+        assert _said(crossed) == _said(messages), pair
+        assert not [p for m in crossed for p in m.parts if isinstance(p, Thinking)], pair
 
 
 def _calls(messages: list[Message]) -> list[tuple[str, str, Any]]:
@@ -256,21 +247,21 @@ def _said(messages: list[Message]) -> list[tuple[str, str]]:
     return [(m.role, m.text) for m in messages if m.role != "tool" and m.text]
 
 
-@pytest.mark.parametrize("source", sorted(WIRES))
 @steady
 @given(story=stories(), data=st.data())
-def test_anthropic_takes_what_any_wire_read(source: str, story: Story, data: st.DataObject) -> None:
+def test_anthropic_takes_what_any_wire_read(story: Story, data: st.DataObject) -> None:
     """Roles alternate; all results of a batch come first in the next message."""
-    messages = _some_touched(WIRES[source].read(TELL[source](story))[0], data)
-    items = [item for item in WIRES["anthropic"].write(messages) if item["role"] != "system"]
-    assert all(a["role"] != b["role"] for a, b in pairwise(items))
-    assert all(item["content"] for item in items)
-    for asked, answered in pairwise([{"content": []}, *items]):
-        uses = [b["id"] for b in _blocks(asked) if b["type"] == "tool_use"]
-        kinds = [b["type"] for b in _blocks(answered)]
-        results = [b["tool_use_id"] for b in _blocks(answered) if b["type"] == "tool_result"]
-        assert results == uses
-        assert kinds[: len(results)] == ["tool_result"] * len(results)
+    for messages in _read_and_touched(story, data):
+        written = WIRES["anthropic"].write(messages)
+        items = [item for item in written if item["role"] != "system"]
+        assert all(a["role"] != b["role"] for a, b in pairwise(items))
+        assert all(item["content"] for item in items)
+        for asked, answered in pairwise([{"content": []}, *items]):
+            uses = [b["id"] for b in _blocks(asked) if b["type"] == "tool_use"]
+            kinds = [b["type"] for b in _blocks(answered)]
+            results = [b["tool_use_id"] for b in _blocks(answered) if b["type"] == "tool_result"]
+            assert results == uses
+            assert kinds[: len(results)] == ["tool_result"] * len(results)
 
 
 def _blocks(item: dict[str, Any]) -> list[dict[str, Any]]:
@@ -278,41 +269,42 @@ def _blocks(item: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-@pytest.mark.parametrize("source", sorted(WIRES))
 @steady
 @given(story=stories(), data=st.data())
-def test_gemini_takes_what_any_wire_read(source: str, story: Story, data: st.DataObject) -> None:
+def test_gemini_takes_what_any_wire_read(story: Story, data: st.DataObject) -> None:
     """Roles alternate; a content answers every call of the one before, by name."""
-    messages = _some_touched(WIRES[source].read(TELL[source](story))[0], data)
-    items = [item for item in WIRES["gemini"].write(messages) if item["role"] != "system"]
-    assert all(a["role"] != b["role"] for a, b in pairwise(items))
-    assert all(item["parts"] for item in items)
-    for asked, answered in pairwise([{"parts": []}, *items]):
-        calls = [p["functionCall"]["name"] for p in asked["parts"] if "functionCall" in p]
-        results = [
-            p["functionResponse"]["name"] for p in answered["parts"] if "functionResponse" in p
-        ]
-        assert results == calls
+    for messages in _read_and_touched(story, data):
+        items = [item for item in WIRES["gemini"].write(messages) if item["role"] != "system"]
+        assert all(a["role"] != b["role"] for a, b in pairwise(items))
+        assert all(item["parts"] for item in items)
+        for asked, answered in pairwise([{"parts": []}, *items]):
+            calls = [p["functionCall"]["name"] for p in asked["parts"] if "functionCall" in p]
+            results = [
+                p["functionResponse"]["name"] for p in answered["parts"] if "functionResponse" in p
+            ]
+            assert results == calls
 
 
-@pytest.mark.parametrize("source", sorted(WIRES))
 @steady
 @given(story=stories(), data=st.data())
-def test_openai_takes_what_any_wire_read(source: str, story: Story, data: st.DataObject) -> None:
+def test_openai_takes_what_any_wire_read(story: Story, data: st.DataObject) -> None:
     """Results follow their calls at once, as text; the model never says nothing."""
-    messages = _some_touched(WIRES[source].read(TELL[source](story))[0], data)
-    waiting: list[str] = []
-    for item in WIRES["openai-chat"].write(messages):
-        if item["role"] == "tool":
-            assert item["tool_call_id"] == waiting.pop(0)
-            assert isinstance(item["content"], str)
-            continue
-        assert waiting == []
-        waiting = [call["id"] for call in item.get("tool_calls") or ()]
-        assert item["content"] or waiting
+    for messages in _read_and_touched(story, data):
+        waiting: list[str] = []
+        for item in WIRES["openai-chat"].write(messages):
+            if item["role"] == "tool":
+                assert item["tool_call_id"] == waiting.pop(0)
+                assert isinstance(item["content"], str)
+                continue
+            assert waiting == []
+            waiting = [call["id"] for call in item.get("tool_calls") or ()]
+            assert item["content"] or waiting
 
 
-def _some_touched(messages: list[Message], data: st.DataObject) -> list[Message]:
-    """Take the origin from some of the messages, as an edit does."""
-    touched = data.draw(st.lists(st.booleans(), min_size=len(messages), max_size=len(messages)))
-    return [replace(m, origin=None) if t else m for m, t in zip(messages, touched, strict=True)]
+def _read_and_touched(story: Story, data: st.DataObject) -> Iterator[list[Message]]:
+    """Read a story by each wire, and take the origin from some messages, as an edit does."""
+    for name, wire in WIRES.items():
+        messages = wire.read(TELL[name](story))[0]
+        touched = data.draw(st.lists(st.booleans(), min_size=len(messages), max_size=len(messages)))
+        pairs = zip(messages, touched, strict=True)
+        yield [replace(m, origin=None) if t else m for m, t in pairs]
