@@ -64,12 +64,6 @@ PARTS: Mapping[str, Part] = {
         "    return -(-n // LITRES)\n",
         slip=("n // LITRES", "-(-n // LITRES)"),
     ),
-    "points": Part(
-        "WORTH",
-        "def answer(n):\n"
-        '    """Return the points for an order of n cents."""\n'
-        "    return n // WORTH\n",
-    ),
     "postage": Part(
         "GRAMS",
         "def answer(n):\n"
@@ -94,12 +88,6 @@ PARTS: Mapping[str, Part] = {
         "    return 3 * LEVEL - n if n <= LEVEL else 0\n",
         slip=("if n < LEVEL", "if n <= LEVEL"),
     ),
-    "refunds": Part(
-        "SHARE",
-        "def answer(n):\n"
-        '    """Return what is paid back of n cents."""\n'
-        "    return n * SHARE // 100\n",
-    ),
     "rounding": Part(
         "STEP",
         "def answer(n):\n"
@@ -113,32 +101,6 @@ PARTS: Mapping[str, Part] = {
         '    """Return where the n-th article stands."""\n'
         "    return divmod(n, PLACES)\n",
         slip=("divmod(PLACES, n + 1)", "divmod(n, PLACES)"),
-    ),
-    "batches": Part(
-        "SIZE",
-        "def answer(n):\n"
-        '    """Return how many batches n pieces make."""\n'
-        "    return -(-n // SIZE)\n",
-    ),
-    "boxes": Part(
-        "DEPTH",
-        'def answer(n):\n    """Return how high n boxes stand."""\n    return n % DEPTH + 1\n',
-    ),
-    "coupons": Part(
-        "CENTS",
-        'def answer(n):\n    """Return what n coupons are worth."""\n    return n * CENTS\n',
-    ),
-    "weights": Part(
-        "TARE",
-        "def answer(n):\n"
-        '    """Return what is left of n grams without the box."""\n'
-        "    return max(0, n - TARE)\n",
-    ),
-    "taxes": Part(
-        "BASIS_POINTS",
-        "def answer(n):\n"
-        '    """Return the tax on n cents."""\n'
-        "    return (n * BASIS_POINTS + 5_000) // 10_000\n",
     ),
 }
 TEST = '''\
