@@ -6,7 +6,6 @@ import queue
 import random
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter, defaultdict
@@ -16,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests import forking
 from tests.e2e.runs_worker import histories, set_up
 from thalweg.server.runs.base import ENDED, Event
 
-ROOT = Path(__file__).parents[2]
 END_TYPES = {f"run.{status}" for status in ENDED}
 Key = tuple[str, str, str]
 
@@ -30,14 +29,12 @@ class Worker:
     def __init__(
         self, address: str, told: Path, pause_s: float, answers: "queue.Queue[Any]"
     ) -> None:
-        command = [sys.executable, "-m", "tests.e2e.runs_worker", address, str(told)]
         self.is_ready = False
-        self.process = subprocess.Popen(
-            [*command, "--pause", str(pause_s)],
-            cwd=ROOT,
+        self.process = forking.start(
+            "tests.e2e.runs_worker",
+            *(address, told, "--pause", pause_s),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
         )
         self._answers = answers
         self._reader = threading.Thread(target=self._read, daemon=True)

@@ -14,6 +14,9 @@ from tests.postgres import Server
 
 pytestmark = pytest.mark.slow
 
+SLOW = {"words": 30, "pause_s": 0.05}
+"""A run takes two and a half seconds at least."""
+
 
 def checked(made: World) -> Findings:
     """Follow every run to its end, and see that nothing went wrong."""
@@ -29,7 +32,7 @@ def test_two_processes_share_runs_and_either_may_be_killed(
     postgres_url: str, tmp_path: Path
 ) -> None:
     """PostgreSQL: thirty runs, three kills, another process in the place of each."""
-    with world(postgres_url, tmp_path, words=40) as made:
+    with world(postgres_url, tmp_path, **SLOW) as made:
         made.add_worker()
         made.add_worker()
         made.wait_ready(2)
@@ -51,7 +54,7 @@ def test_one_process_is_killed_and_started_again_over_one_file(tmp_path: Path) -
     """SQLite: nobody is there between the kill and the new start."""
     home = tmp_path / "home"
     home.mkdir()
-    with world(str(home), tmp_path, words=30) as made:
+    with world(str(home), tmp_path, **SLOW) as made:
         made.add_worker()
         made.wait_ready()
         for number in range(8):
@@ -71,7 +74,7 @@ def test_two_processes_over_one_file_and_one_is_killed(tmp_path: Path) -> None:
     """SQLite: `serve` and `chat` side by side; the one goes on with the runs of the other."""
     home = tmp_path / "home"
     home.mkdir()
-    with world(str(home), tmp_path, words=30) as made:
+    with world(str(home), tmp_path, **SLOW) as made:
         made.add_worker()
         made.add_worker()
         made.wait_ready(2)
@@ -89,7 +92,7 @@ def test_a_process_that_is_told_to_stop_hands_its_runs_over_at_once(
     postgres_url: str, tmp_path: Path
 ) -> None:
     """SIGTERM, as a new release sends it."""
-    with world(postgres_url, tmp_path, words=60) as made:
+    with world(postgres_url, tmp_path, **SLOW) as made:
         made.add_worker()
         made.add_worker()
         made.wait_ready(2)
@@ -112,7 +115,7 @@ def test_the_server_restarts_and_a_process_dies_meanwhile(
 
     Whoever lives goes on with its own runs: its lock is taken again under the same name.
     """
-    with world(own_postgres.url, tmp_path, words=60) as made:
+    with world(own_postgres.url, tmp_path, **SLOW) as made:
         made.add_worker()
         made.add_worker()
         made.wait_ready(2)
