@@ -12,12 +12,12 @@ from thalweg.memory.opening import open_memory
 
 pytestmark = pytest.mark.slow
 
-OWNERS = [Scope(f"owner {n}") for n in range(64)]
+OWNERS = [Scope(f"owner {n}") for n in range(32)]
 MINUTES, STEP_S = 10, 25
 
 
 def test_every_owner_s_facts_are_there_within_the_longest_wait(tmp_path: Path) -> None:
-    """Sixty-four write for ten minutes, never quiet for as long as a debounce waits for."""
+    """Thirty-two write for ten minutes, never quiet for as long as a debounce waits for."""
     clock = Clock()
     settings = MemorySettings(profile=False, max_facts=1_000)
     oldest_s = 0

@@ -27,7 +27,7 @@ from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.turn.sending import ATTEMPTS
 from thalweg.testing.strict import FaultName, Model, Seen, StrictProvider, WireName
 
-TURNS = int(os.environ.get("THALWEG_SOAK_TURNS", "400"))
+TURNS = int(os.environ.get("THALWEG_SOAK_TURNS", "200"))
 SEED = int(os.environ.get("THALWEG_SOAK_SEED", "7"))
 KEY = ThreadKey("local", "soak")
 WIRES: dict[str, WireName] = {

@@ -42,16 +42,22 @@ _USER = frozenset(("user", "users", "nutzer", "utilisateur", "usuario", "usuári
 
 
 def _new_names(content: str, said: str) -> Iterator[str]:
-    vocabulary = {
-        fold(part)
+    given = _WORD.findall(ADDRESS.sub(" ", _spaced(content)))
+    names = [
+        name
+        for name in (re.sub(r"['’]s$", "", word) for word in given)
+        if _is_name(name, content, said) and name.casefold() not in _USER
+    ]
+    if not names:
+        return
+    said_parts = {
+        part
         for word in _WORD.findall(_spaced(said))
         for part in (*_parts(word), *re.split(r"[-.'’]", word))
     }
+    vocabulary = set(map(fold, said_parts))
     has_date = RELATIVE.search(said) is not None or DATE.search(said) is not None
-    for word in _WORD.findall(ADDRESS.sub(" ", _spaced(content))):
-        name = re.sub(r"['’]s$", "", word)
-        if not _is_name(name, content, said) or name.casefold() in _USER:
-            continue
+    for name in names:
         if has_date and fold(name) in _TIME_NAMES:
             continue
         parts = {fold(part) for part in _parts(name)[1:] if len(part) > 1}
