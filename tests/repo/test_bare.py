@@ -117,19 +117,43 @@ def ran(
     )
 
 
+End = tuple[int, str, str]
+
+
+@pytest.fixture(scope="module")
+def ends(bare: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, End]:
+    """How every command and call ends, each in a fork of a process of that environment."""
+    asked = [
+        *(("command", f"{command} {arguments}") for command, (arguments, _) in COMMANDS.items()),
+        *(("code", call) for call in CALLS),
+    ]
+    run = Path(__file__).with_name("bare_commands.py")
+    done = ran([bare / "python", run], tmp_path_factory.mktemp("ends"), json.dumps(asked))
+    assert done.returncode == 0, done.stderr
+    return dict(zip([*COMMANDS, *CALLS], json.loads(done.stdout), strict=True))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_every_command_works_or_names_its_extra(bare: Path, tmp_path: Path) -> None:
+def test_every_command_works_or_names_its_extra(ends: dict[str, End]) -> None:
     wrong = {}
-    for command, (arguments, extra) in COMMANDS.items():
-        line = f'"{bare}/thalweg" {command} {arguments}'
-        done = ran(["/bin/sh", "-c", line], tmp_path)
-        said = done.stdout + done.stderr
+    for command, (_, extra) in COMMANDS.items():
+        _, out, err = ends[command]
+        said = out + err
         named = f"pip install 'thalweg[{extra}]'"
-        is_one_line = not extra or (named in done.stderr and done.stderr.count("\n") == 1)
+        is_one_line = not extra or (named in err and err.count("\n") == 1)
         if "Traceback" in said or "No module named" in said or not is_one_line:
             wrong[command] = said[-500:]
     assert not wrong
+
+
+@pytest.mark.slow
+def test_the_installed_program_works(bare: Path, tmp_path: Path) -> None:
+    done = ran([bare / "thalweg", "thread", "list"], tmp_path)
+    asked = ran([bare / "thalweg", "chat", "hello"], tmp_path)
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "No module named" not in done.stdout + done.stderr
+    assert asked.stderr.endswith("; pip install 'thalweg[chat]'\n")
 
 
 @pytest.mark.slow
@@ -147,9 +171,9 @@ def test_every_module_and_public_name_imports_or_names_its_extra(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_names_its_extra(bare: Path, tmp_path: Path, call: str) -> None:
-    done = ran([bare / "python", "-c", call], tmp_path)
-    *_, last = done.stderr.strip().splitlines()
+def test_a_call_names_its_extra(ends: dict[str, End], call: str) -> None:
+    _, _, err = ends[call]
+    *_, last = err.strip().splitlines()
     assert last.startswith("thalweg.errors.MissingExtraError: ")
     assert last.endswith(f"; pip install 'thalweg[{CALLS[call]}]'")
 
