@@ -2,7 +2,6 @@
 
 import asyncio
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,11 @@ import pytest
 from tests.e2e.app_killed import TOOLS
 from tests.e2e.talkers import settings
 from tests.e2e.test_app import answer, check_laws
+from tests.forking import start
 from thalweg.server.api.runs import NewRun
 from thalweg.server.app import open_app
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -23,8 +22,9 @@ def anyio_backend() -> str:
 
 
 def kill_at(home: Path, step: str, message: str) -> None:
-    command = [sys.executable, "-m", "tests.e2e.app_killed", str(home), step, message]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    performing = "thalweg.server.app.performing.performing"
+    given = ("tests.e2e.app_killed", home, step, message)
+    with start(*given, stdout=subprocess.PIPE, imports=[performing]) as process:
         assert process.stdout is not None
         try:
             assert process.stdout.readline() == "ready\n"

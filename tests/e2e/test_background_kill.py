@@ -1,7 +1,5 @@
 """A parent that was killed while it waited for a background task."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,18 +7,17 @@ from langchain_core.messages import AIMessage
 
 from tests.e2e.agent_server import serving
 from tests.e2e.killed_parent import POINTS, Parent, until
+from tests.forking import start
 from thalweg.middleware.notes import is_note
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_after_kill_9_a_thread_is_woken_once_for_a_task(tmp_path: Path) -> None:
     """Wherever it died: one notice, which is no word of the user's, and one answer to it."""
     with serving() as server:
-        command = [sys.executable, "-m", "tests.e2e.killed_parent", str(tmp_path), server.url]
-        subprocess.run(command, cwd=ROOT, check=True, timeout=120)
+        process = start("tests.e2e.killed_parent", tmp_path, server.url)
+        assert process.wait(120) == 0
         asked = {}
         for number, point in enumerate(POINTS):
             server.finished.add(str(number))

@@ -2,26 +2,22 @@
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.killed_subagent import drive
+from tests.forking import start
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_after_kill_9_the_ledger_says_what_ran_and_the_child_goes_on_where_it_stood(
     tmp_path: Path,
 ) -> None:
     """One task, begun once; no turn that was over is taken again."""
-    command = [sys.executable, "-m", "tests.e2e.killed_subagent", str(tmp_path)]
-    process = subprocess.Popen(command, cwd=ROOT)
+    process = start("tests.e2e.killed_subagent", tmp_path)
     deadline = time.monotonic() + 60
     while not (tmp_path / "waiting").exists():
         assert process.poll() is None, "it ended by itself"
