@@ -1,6 +1,7 @@
 """A person is asked before a call is run: in agents, in subagents, and over compactions."""
 
 import json
+import os
 import random
 import sqlite3
 import subprocess
@@ -226,8 +227,7 @@ def check_decided(request: list[dict[str, Any]], decisions: dict[str, Any]) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("kind", "seed"), [("memory", 0), ("sqlite", 1)])
 def test_no_compaction_takes_calls_that_wait_for_a_person(
     kind: str, seed: int, tmp_path: Path
 ) -> None:
@@ -260,29 +260,30 @@ def test_no_compaction_takes_calls_that_wait_for_a_person(
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="forks")
 def test_a_decision_is_taken_up_in_another_process(tmp_path: Path) -> None:
     """Whoever comes has the archive and the checkpoints, and nothing else."""
     came: list[dict[str, Any]] = []
+    paths = [str(tmp_path / name) for name in ("thalweg.db", "checkpoints.db")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.e2e.approving", *paths],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    ) as forking:
+        asks, tells = forking.stdin, forking.stdout
+        assert asks is not None
+        assert tells is not None
 
-    def do(given: dict[str, Any]) -> dict[str, Any]:
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "tests.e2e.approving",
-                str(tmp_path / "thalweg.db"),
-                str(tmp_path / "checkpoints.db"),
-            ],
-            input=json.dumps(given),
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=Path(__file__).parents[2],
-        )
-        came.append(json.loads(done.stdout))
-        return came[-1]
+        def do(given: dict[str, Any]) -> dict[str, Any]:
+            asks.write(json.dumps(given) + "\n")
+            asks.flush()
+            came.append(json.loads(tells.readline()))
+            return came[-1]
 
-    talk(random.Random(5), 2, do)  # noqa: S311 (no secret)
+        talk(random.Random(5), 2, do)  # noqa: S311 (no secret)
+        asks.close()
 
     assert [problem for each in came for problem in each["problems"]] == []
     assert any(each["asked"] for each in came)
