@@ -1,14 +1,15 @@
 """A provider that speaks OpenAI's API, by `config.yaml` alone: real processes, real sockets."""
 
+import io
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_cli import environment, thalweg
+from tests.e2e.test_cli import environment, here, thalweg
 from thalweg.client import ThalwegClient
 from thalweg.server.api.events import ContextChanged, MessageDelta, RunCompleted, ToolCompleted
 from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
@@ -27,30 +28,39 @@ def keeps_a_log(request: Request) -> Answer:
         path = f"/log-{request.number}.txt"
         return Answer("I write.", (("write_file", {"file_path": path, "content": PAGE}),))
     if newest.role == "tool" and "heron" not in newest.text:
-        path = f"/log-{request.number - 1}.txt"
-        return Answer(calls=(("read_file", {"file_path": path}),))
+        written = json.loads(request.messages[-2].calls[0].arguments)
+        return Answer(calls=(("read_file", {"file_path": written["file_path"]}),))
     return Answer(f"That was request {request.number}.")
 
 
-@pytest.fixture
-def provider() -> Iterator[StrictProvider]:
+@pytest.fixture(scope="module")
+def whole_provider() -> Iterator[StrictProvider]:
     with StrictProvider(window=WINDOW, answer=keeps_a_log) as provider:
         yield provider
 
 
 @pytest.fixture
-def home(tmp_path: Path, provider: StrictProvider) -> Path:
+def provider(whole_provider: StrictProvider) -> StrictProvider:
+    """Give the provider, which has been asked nothing yet by this test."""
+    whole_provider.requests.clear()
+    return whole_provider
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, whole_provider: StrictProvider) -> Path:
     """Give a folder with nothing in it but a `config.yaml`."""
-    (tmp_path / "config.yaml").write_text(
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "config.yaml").write_text(
         f"models:\n"
-        f"  - {{name: house, model: strict-1, base_url: {provider.openai_url}, window: {WINDOW}}}\n"
+        f"  - {{name: house, model: strict-1, base_url: {whole_provider.openai_url}, "
+        f"window: {WINDOW}}}\n"
         f"agent: {{profile: full}}\n"
     )
-    return tmp_path
+    return folder
 
 
-@contextmanager
-def serving(home: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def url(home: Path) -> Iterator[str]:
     """Run `thalweg serve` on a free port until it is not needed any more."""
     command = [sys.executable, "-m", "thalweg", "serve", "--no-token", "--port", "0"]
     told = environment(HOME=str(home))
@@ -63,16 +73,22 @@ def serving(home: Path) -> Iterator[str]:
             served.terminate()
 
 
+@pytest.fixture(autouse=True)
+def _no_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands in this process read nothing beside their arguments."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+
+
 def refused(provider: StrictProvider) -> list[Seen]:
     return [seen for seen in provider.requests if seen.status != 200]
 
 
 @pytest.mark.slow
 def test_a_long_thread_with_tools_streams_and_is_compacted_and_nothing_is_refused(
-    home: Path, provider: StrictProvider
+    url: str, provider: StrictProvider
 ) -> None:
     events = []
-    with serving(home) as url, ThalwegClient(url) as client:
+    with ThalwegClient(url) as client:
         for question in QUESTIONS:
             events += [numbered.event for numbered in client.stream(question, "log")]
         health = client.health().status
@@ -92,14 +108,13 @@ def test_a_long_thread_with_tools_streams_and_is_compacted_and_nothing_is_refuse
 
 @pytest.mark.slow
 def test_the_chat_of_the_same_file_answers_in_process_and_at_the_gateway(
-    home: Path, provider: StrictProvider
+    home: Path, url: str, provider: StrictProvider
 ) -> None:
-    here = thalweg("chat", "--thread", "t", QUESTIONS[0], cwd=home)
-    with serving(home) as url:
-        there = thalweg("chat", "--url", url, "--thread", "t", "And now?", cwd=home)
+    local = thalweg("chat", "--thread", "t", QUESTIONS[0], cwd=home)
+    there = here("chat", "--url", url, "--thread", "t", "And now?", cwd=home)
 
-    assert [each.returncode for each in (here, there)] == [0, 0], here.stderr + there.stderr
-    assert [said.stdout[:17] for said in (here, there)] == ["That was request "] * 2
+    assert [each.returncode for each in (local, there)] == [0, 0], local.stderr + there.stderr
+    assert [said.stdout[:17] for said in (local, there)] == ["That was request "] * 2
     assert refused(provider) == []
     bodies = [str(seen.body) for seen in provider.requests]
     assert any("And now?" in body and "Write page 0" in body for body in bodies)
@@ -107,19 +122,16 @@ def test_the_chat_of_the_same_file_answers_in_process_and_at_the_gateway(
 
 @pytest.mark.slow
 def test_who_sits_at_the_process_names_any_model_and_who_comes_over_http_does_not(
-    home: Path, provider: StrictProvider
+    home: Path, url: str, provider: StrictProvider, tmp_path: Path
 ) -> None:
     """A gateway is not to connect to wherever its callers say."""
     model = f"openai:strict-1@{provider.openai_url}"
-    bare = home / "bare"
-    bare.mkdir()
-    here = thalweg("chat", "--model", model, "Hello.", cwd=bare, HOME=str(bare))
+    local = thalweg("chat", "--model", model, "Hello.", cwd=tmp_path, HOME=str(tmp_path))
     asked = len(provider.requests)
-    with serving(home) as url:
-        there = thalweg("chat", "--url", url, "--model", model, "Hello.", cwd=bare)
-    unknown = thalweg("chat", "--model", "huose", "Hello.", cwd=home)
+    there = here("chat", "--url", url, "--model", model, "Hello.", cwd=tmp_path)
+    unknown = here("chat", "--model", "huose", "Hello.", cwd=home)
 
-    assert (here.stdout[:17], here.stderr) == ("That was request ", "")
+    assert (local.stdout[:17], local.stderr) == ("That was request ", "")
     assert (there.returncode, f"there is no model '{model}'" in there.stderr) == (2, True)
     assert "no model is called 'huose'; name one of house, or provider:model" in unknown.stderr
     assert len(provider.requests) == asked > 0
@@ -139,9 +151,10 @@ def test_who_sits_at_the_process_names_any_model_and_who_comes_over_http_does_no
     ],
 )
 def test_what_cannot_be_reached_or_used_is_said_in_one_line(
-    tmp_path: Path, arguments: list[str], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
 ) -> None:
-    done = thalweg("chat", *arguments, "Hello.", cwd=tmp_path, HOME=str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = here("chat", *arguments, "Hello.", cwd=tmp_path)
 
     assert done.stderr.startswith(f"thalweg: {said}")
     assert (done.stdout, done.stderr.count("\n"), done.returncode) == ("", 1, 2)
