@@ -5,7 +5,6 @@ import os
 import pty
 import signal
 import struct
-import subprocess
 import termios
 import threading
 import time
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Self
 
 import pyte
+
+from tests.forking import start
 
 KEYS = {
     "enter": "\r",
@@ -41,11 +42,11 @@ class _Screen(pyte.HistoryScreen):
 
 
 class Terminal:
-    """A process in a terminal."""
+    """A command of Thalweg in a terminal."""
 
     def __init__(
         self,
-        command: Sequence[str],
+        arguments: Sequence[str],
         *,
         cwd: Path,
         environ: Mapping[str, str],
@@ -57,15 +58,15 @@ class Terminal:
         self._screen = _Screen(columns, rows, self.type)
         self._stream = pyte.ByteStream(self._screen)
         self._lock = threading.Lock()
-        self.process = subprocess.Popen(
-            command,
+        self.process = start(
+            "tests.e2e.forked_command",
+            *arguments,
             cwd=cwd,
             env={**environ, "TERM": "xterm-256color"},
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 (it has one thread)
+            new_session=True,
         )
         os.close(theirs)
         self.written = b""

@@ -4,7 +4,6 @@ import os
 import re
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import uvicorn
 from tests.e2e.chat_gateway import Gateway, application
 from tests.e2e.terminals import Terminal
 from tests.e2e.test_cli import environment
+from tests.forking import start
 
 if os.name != "posix":
     pytest.skip("terminals of POSIX", allow_module_level=True)
@@ -47,7 +47,7 @@ def chat(home: Path, *arguments: str, columns: int = 90, rows: int = 30) -> Term
     """Start a chat in a terminal of its own."""
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     return Terminal(
-        [sys.executable, "-m", "thalweg", "chat", *arguments],
+        ["chat", *arguments],
         cwd=home,
         environ=environment(HOME=str(home), PYTHONPATH=paths),
         columns=columns,
@@ -313,13 +313,15 @@ def test_nothing_but_the_answer_goes_through_a_pipe(tmp_path: Path) -> None:
 
 def piped(text: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a chat in a pipe."""
-    return subprocess.run(
-        [sys.executable, "-m", "thalweg", "chat", *arguments],
-        input=text,
+    process = start(
+        "tests.e2e.forked_command",
+        "chat",
+        *arguments,
         cwd=cwd,
         env=environment(HOME=str(cwd)),
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=120,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
+    out, err = process.communicate(text, timeout=120)
+    return subprocess.CompletedProcess(arguments, process.wait(), out, err)

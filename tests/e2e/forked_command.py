@@ -1,0 +1,44 @@
+"""The command line in a process that `tests.forking` forks: it has loaded LangChain before.
+
+    python -m tests.e2e.forked_command ARGUMENT...
+
+A terminal that is its input controls it.
+"""
+
+import fcntl
+import os
+import sys
+import termios
+from importlib import import_module
+
+from thalweg.cli import main
+
+LATE = (
+    "langchain_anthropic",
+    "langchain_openai",
+    "thalweg.cli.chat.command",
+    "thalweg.cli.chat.session",
+    "thalweg.cli.doctor.command",
+    "thalweg.client",
+    "thalweg.server.gateway",
+)
+
+
+def warm_up() -> None:
+    """Import what commands import late."""
+    for module in LATE:
+        import_module(module)
+
+
+def own_streams() -> None:
+    """Open the standard streams anew: those of the process that forks knew other files."""
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+
+
+if __name__ == "__main__":
+    own_streams()
+    if os.isatty(0) and os.getsid(0) == os.getpid():
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    main()
