@@ -7,10 +7,14 @@ A terminal that is its input controls it.
 
 import fcntl
 import os
+import subprocess
 import sys
 import termios
+from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 
+from tests.forking import start
 from thalweg.cli import main
 
 LATE = (
@@ -35,6 +39,27 @@ def own_streams() -> None:
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+
+
+def run(
+    *arguments: str,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: int = subprocess.DEVNULL,
+    given: str = "",
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, in a process that is forked; what is given goes through a pipe."""
+    process = start(
+        "tests.e2e.forked_command",
+        *arguments,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.PIPE if given else stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    out, err = process.communicate(given, timeout=600)
+    return subprocess.CompletedProcess(arguments, process.wait(), out, err)
 
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ import pytest
 import uvicorn
 
 from tests.e2e.chat_gateway import Gateway, application
+from tests.e2e.forked_command import run
 from tests.e2e.terminals import Terminal
 from tests.e2e.test_cli import environment
-from tests.forking import start
 
 if os.name != "posix":
     pytest.skip("terminals of POSIX", allow_module_level=True)
@@ -313,15 +313,4 @@ def test_nothing_but_the_answer_goes_through_a_pipe(tmp_path: Path) -> None:
 
 def piped(text: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a chat in a pipe."""
-    process = start(
-        "tests.e2e.forked_command",
-        "chat",
-        *arguments,
-        cwd=cwd,
-        env=environment(HOME=str(cwd)),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    out, err = process.communicate(text, timeout=120)
-    return subprocess.CompletedProcess(arguments, process.wait(), out, err)
+    return run("chat", *arguments, cwd=cwd, env=environment(HOME=str(cwd)), given=text)

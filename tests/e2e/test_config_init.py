@@ -2,15 +2,12 @@
 
 import os
 import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.forked_command import run
 from thalweg.testing.strict import Answer, StrictProvider
-
-THALWEG = [sys.executable, "-m", "thalweg"]
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -20,21 +17,12 @@ def environment(folder: Path) -> dict[str, str]:
 def asked(folder: Path, answers: str) -> str:
     """Answer the questions on a real terminal; return what it shows."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [*THALWEG, "config", "init"],
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=folder,
-        env=environment(folder),
-        text=True,
-    ) as process:
-        os.write(ours, answers.encode())
-        said, _ = process.communicate(timeout=120)
+    os.write(ours, answers.encode())
+    done = run("config", "init", cwd=folder, env=environment(folder), stdin=theirs)
     os.close(theirs)
     os.close(ours)
-    assert process.returncode == 0, said
-    return said
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
 
 
 @pytest.mark.slow
@@ -43,15 +31,8 @@ def test_three_answers_make_an_agent_that_answers(tmp_path: Path) -> None:
         provider.answer = lambda _request: Answer("The Elbe and the Havel.")
         said = asked(tmp_path, f"openai:strict-1@{provider.openai_url}\nnone\nn\n")
         text = (tmp_path / "config.yaml").read_text(encoding="utf-8")
-        done = subprocess.run(
-            [*THALWEG, "chat", "Which rivers meet here?"],
-            cwd=tmp_path,
-            env=environment(tmp_path),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        question = "Which rivers meet here?"
+        done = run("chat", question, cwd=tmp_path, env=environment(tmp_path))
     assert "1/3" in said
     assert "next:  thalweg chat" in said
     assert "enabled: false" in text

@@ -10,29 +10,20 @@ from typing import Any
 
 import pytest
 
-from tests.forking import start
+from tests.e2e.forked_command import run
 from thalweg.archive import open_archive
 
 PRIVATE = "sk-should-never-be-shown"
 
 
-def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def user(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command as a user would, in an environment of its own."""
-    process = start(
-        "tests.e2e.forked_command",
-        *arguments,
-        cwd=folder,
-        env={"PATH": os.environ["PATH"], "HOME": str(folder), "COLUMNS": "200", **variables},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    out, err = process.communicate(timeout=120)
-    return subprocess.CompletedProcess(arguments, process.wait(), out, err)
+    given = {"PATH": os.environ["PATH"], "HOME": str(folder), "COLUMNS": "200", **variables}
+    return run(*arguments, cwd=folder, env=given)
 
 
 def doctor(folder: Path, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return run(folder, "doctor", *options, **variables)
+    return user(folder, "doctor", *options, **variables)
 
 
 def findings(folder: Path, **variables: str) -> dict[str, dict[str, Any]]:
@@ -132,6 +123,6 @@ def test_an_agent_that_is_not_recorded_is_named_with_the_command(tmp_path: Path)
     found = findings(tmp_path)["recorder claude-code"]
     assert (found["state"], found["fix"]) == ("off", "thalweg install --agent claude-code")
 
-    installed = run(tmp_path, "install", "--agent", "claude-code", "--yes")
+    installed = user(tmp_path, "install", "--agent", "claude-code", "--yes")
     assert installed.returncode == 0, installed.stderr
     assert findings(tmp_path)["recorder claude-code"]["state"] == "ok"

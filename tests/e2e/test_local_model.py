@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -22,6 +21,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.e2e.local_models import local
+from tests.forking import Forked, start
 from thalweg.agent.graph import create_small_agent
 from thalweg.errors import ConfigError
 from thalweg.server.models.local.chat import LocalChat
@@ -35,7 +35,7 @@ def ls(path: str) -> str:
     return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def chat(smol: Path) -> Iterator[LocalChat]:
     model = local(smol)
     yield model
@@ -136,15 +136,11 @@ def test_nobody_without_the_key_is_answered(chat: LocalChat) -> None:
         urlopen(f"{chat.host.server().address}/v1/models", timeout=10)  # noqa: S310
 
 
-def started(path: Path, how: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.e2e.local_agent", str(path), how],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+def started(path: Path, how: str) -> Forked:
+    return start("tests.e2e.local_agent", path, how, stdout=subprocess.PIPE)
 
 
-def read_address(process: "subprocess.Popen[str]") -> str:
+def read_address(process: Forked) -> str:
     assert process.stdout is not None
     return process.stdout.readline().strip()
 
