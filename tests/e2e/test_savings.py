@@ -1,6 +1,7 @@
 """The ledger of savings of a live thread, beside what a provider charged with and without folds."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from thalweg.testing.model import ScriptedModel
 KEY = ThreadKey("local", "t")
 FRAME = 4
 """Tokens that this provider adds to each message."""
+tokens = cache(exact_counter())
 
 
 class CachingModel(ScriptedModel):
@@ -42,7 +44,7 @@ class CachingModel(ScriptedModel):
     ) -> ChatResult:
         result = super()._generate(messages, stop, run_manager, **kwargs)
         texts = [json.dumps(kwargs["tools"]), *(str(message.text) for message in messages)]
-        sizes = [FRAME + exact_counter()(text) for text in texts]
+        sizes = [FRAME + tokens(text) for text in texts]
         pairs = enumerate(zip(self.last, texts, strict=False))
         same = next((k for k, (a, b) in pairs if a != b), min(len(self.last), len(texts)))
         used = Usage(sum(sizes), sum(sizes[:same]), sum(sizes[same:]), 1)
