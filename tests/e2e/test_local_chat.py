@@ -1,12 +1,11 @@
 """`thalweg chat` with a model in a file: the command itself, and real weights."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.forked_command import run
 from tests.e2e.test_cli import environment, thalweg
 
 pytestmark = [pytest.mark.slow, pytest.mark.local_model, pytest.mark.timeout(1_800)]
@@ -15,17 +14,8 @@ WINDOW = 4_096
 
 def said(home: Path, model: Path, thread: str, text: str) -> str:
     """Ask one question, and give the answer."""
-    command = [sys.executable, "-m", "thalweg", "chat", "--model", f"local:{model}"]
-    done = subprocess.run(
-        [*command, "--thread", thread],
-        input=text,
-        cwd=home,
-        env=environment(HOME=str(home)),
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=600,
-    )
+    command = ("chat", "--model", f"local:{model}", "--thread", thread)
+    done = run(*command, cwd=home, env=environment(HOME=str(home)), given=text)
     assert (done.stderr, done.returncode) == ("", 0)
     return done.stdout
 
@@ -43,14 +33,14 @@ def test_it_answers_says_what_it_cannot_and_remembers_in_a_new_thread(
 
 
 def test_a_window_that_is_small_by_the_settings_is_outlived(smol: Path, tmp_path: Path) -> None:
-    """The fourth message is one more than it holds."""
+    """The third message is one more than it holds."""
     (tmp_path / "config.yaml").write_text(
         f"models:\n"
         f"  - {{name: 'local:{smol}', provider: local, model: '{smol}',\n"
         f"     window: {WINDOW // 4}, max_output: 24, threads: 1}}\n"
     )
-    for number in range(4):
-        rivers = " ".join(f"River {each} is {each * number + 7} miles long." for each in range(24))
+    for number in range(3):
+        rivers = " ".join(f"River {each} is {each * number + 7} miles long." for each in range(34))
         answer = said(tmp_path, smol, "t", f"{rivers} In one word: what is this about?")
 
         assert answer.strip()
