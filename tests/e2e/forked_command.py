@@ -46,7 +46,7 @@ def run(
     cwd: Path,
     env: Mapping[str, str],
     stdin: int = subprocess.DEVNULL,
-    given: str = "",
+    given: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, in a process that is forked; what is given goes through a pipe."""
     process = start(
@@ -54,7 +54,7 @@ def run(
         *arguments,
         cwd=cwd,
         env=env,
-        stdin=subprocess.PIPE if given else stdin,
+        stdin=stdin if given is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
