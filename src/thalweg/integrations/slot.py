@@ -212,12 +212,12 @@ class EngineSlot:
         """
         self._with(ThreadKey(self.owner, thread), said, _end)
 
-    def observe(self, thread: str, model: str, reported: int) -> None:
+    def observe(self, thread: str, model: str, reported: int, *, refused: bool = False) -> None:
         """Calibrate by the input tokens that the provider reports for the last request."""
         with self._lock:
             session = self._open.get(ThreadKey(self.owner, thread))
             if session is not None and reported > 0:
-                session.engine.observe(reported)
+                session.engine.observe(reported, refused=refused)
                 session.calibrations[model] = session.engine.calibration
 
     def refused(self, thread: str, error: BaseException | None = None) -> bool:
@@ -237,7 +237,7 @@ class EngineSlot:
             if overflow is None or session is None:
                 return False
             model = session.page.model
-            self.observe(thread, model, overflow.counted or 0)
+            self.observe(thread, model, overflow.counted or 0, refused=True)
             return self._limits.refuse(key, model, session.engine, overflow, str(error or ""))
 
     def recall(self, thread: str, **asked: object) -> str:

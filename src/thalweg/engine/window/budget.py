@@ -156,7 +156,7 @@ class Budget(Amounts):
         if not calibration.is_known:
             return self
         output = calibration.lower(self.output)
-        window = max(calibration.lower(self.window), output + MIN_LIMIT)
+        window = max(calibration.lower(self.window), output + LEAST_LIMIT)
         return self.model_copy(update={"window": window, "max_output": output})
 
     @property
@@ -175,3 +175,6 @@ SKILLS_SHARE = 0.1
 """Share of the limit that loaded skills may keep through compactions."""
 MIN_LIMIT = 1_000
 """The smallest request that can hold a goal, a structured summary and one exchange."""
+LEAST_LIMIT = MIN_LIMIT // 4
+"""What a provider's count or refusal may lower a limit to: near `MIN_LIMIT` a request may still
+have to shrink."""

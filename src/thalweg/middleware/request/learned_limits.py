@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from thalweg.engine.tokens import Calibration, TokenCounts
-from thalweg.engine.window.budget import MIN_LIMIT, Budget
+from thalweg.engine.window.budget import LEAST_LIMIT, MIN_LIMIT, Budget
 from thalweg.middleware.request.overflow import Overflow
 
 SMALLER = (0.85, 0.7, 0.55, 0.4, 0.3)
@@ -63,7 +63,7 @@ class Ceilings:
             changed["max_media"] = min(budget.max_media, self.media)
         if self.window is not None and self.window < budget.window:
             output = min(budget.output, max(0, self.window - MIN_LIMIT))
-            changed |= {"window": max(self.window, output + MIN_LIMIT), "max_output": output}
+            changed |= {"window": max(self.window, output + LEAST_LIMIT), "max_output": output}
         return budget.model_copy(update=changed)
 
     def lowered(
