@@ -33,7 +33,7 @@ with needs_extra("thalweg.testing.memory"):
 class RacesContract:
     """A concurrent deletion or edit takes precedence over extracted facts."""
 
-    ROUNDS = 67
+    ROUNDS = 24
     """Of each of three races."""
 
     @pytest.mark.parametrize("how", ["forget", "clear", "edit"])
