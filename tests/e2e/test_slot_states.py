@@ -1,10 +1,12 @@
 """What a framework may hand over: its whole history, the last view, or either one changed."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from thalweg.archive import ThreadKey
+from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads import rewind
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.settings import ContextPolicy
@@ -103,3 +105,29 @@ def test_unknown_threads_and_arguments_of_recall(slot: EngineSlot) -> None:
     compacted(slot)
     assert "question 0" in slot.recall("t", query="question 0", made_up=1)
     assert "question 0" not in slot.recall("u", query="question 0")
+
+
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_a_message_written_before_a_conflict_is_logged_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounds: int
+) -> None:
+    """Another slot adds a turn to the thread between a message and its turn."""
+    policy, path = ContextPolicy(window=8_000, max_output=500), tmp_path / "t.db"
+    with EngineSlot(policy, archive=path) as first, EngineSlot(policy, archive=path) as other:
+        if rounds:
+            other.view("t", thread(rounds), CALL)
+        left = ["a conflict"]
+        add_turn = type(first.archive).add_turn
+
+        def conflicting(archive: Archive, *given: Any, **named: Any) -> int:  # noqa: ANN401
+            if left and archive is first.archive:
+                left.clear()
+                archive.append(KEY, named["log"], expected=named["length"])  # as `write` does
+                other.view("t", [*thread(rounds), user("theirs")], CALL)
+            return add_turn(archive, *given, **named)
+
+        monkeypatch.setattr(type(first.archive), "add_turn", conflicting)
+        first.view("t", [user("ours")], CALL)
+        assert not left
+        assert logged(first).count("ours") == 1
+        assert logged(first).count("theirs") == 1

@@ -123,7 +123,8 @@ class EngineSlot:
         self._replaced: dict[ThreadKey, tuple[list[Message], list[Message]]] = {}
         """What a framework held when it asked for a view in its place, and that view."""
         self._turns: dict[ThreadKey, int] = {}
-        """The last turn that this slot added to a thread."""
+        """The turn from which this slot continues a thread: its own, or the one it began from; -1
+        before the first."""
         self._lock = RLock()
 
     @property
@@ -257,11 +258,11 @@ class EngineSlot:
     def _visible(self, key: ThreadKey) -> ThreadBranch:
         """Return the branch that a thread continues, manual operations included."""
         turn, turns = self._own_turn(key), self.archive.turn_count(key)
-        turn = turns - 1 if turn is None else turn
+        turn = turns - 1 if turn is None or turn < 0 else turn
         return read_page(self.archive, key, turn).line if turns else ThreadBranch()
 
     def _own_turn(self, key: ThreadKey) -> int | None:
-        """Return the last turn of this slot, from which the thread continues.
+        """Return the turn from which this slot continues a thread; -1 before the first.
 
         Other processes continue their own. `None` if there is none, or a manual operation followed.
         """
@@ -311,8 +312,12 @@ class EngineSlot:
             The session, and all messages of the thread that the framework holds.
         """
         session, own = self._open.pop(key, None), self._own_turn(key)
-        number = _newest(self.archive, key) if own is None else own
-        if session is None or own is None:
+        if own is None:  # kept for the next attempt: the log may have the messages of this one
+            newest = _newest(self.archive, key)
+            session, own = None, -1 if newest is None else newest
+            self._turns[key] = own
+        number = None if own < 0 else own
+        if session is None:
             session = self._opened(key, number, self._held(key, number))
         said = all_messages(session, said, self._replaced.get(key, ((), ())))
         if not session.knows(said):
