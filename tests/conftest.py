@@ -70,8 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return more workers than cores: many tests wait for a process or a server."""
-    return (os.cpu_count() or 1) + 2
+    """Return one more worker than cores: many tests wait, and each worker imports everything."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(trylast=True)
