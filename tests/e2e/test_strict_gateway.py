@@ -1,4 +1,4 @@
-"""A provider that speaks OpenAI's API, by `config.yaml` alone: real processes, real sockets."""
+"""A provider that speaks OpenAI's API, by `config.yaml` alone: real sockets, and chats as processes."""
 
 import io
 import json

@@ -149,10 +149,11 @@ def test_every_command_works_or_names_its_extra(ends: dict[str, End]) -> None:
 
 @pytest.mark.slow
 def test_the_installed_program_works(bare: Path, tmp_path: Path) -> None:
-    done = ran([bare / "thalweg", "thread", "list"], tmp_path)
+    for words in (("thread", "list"), ("doctor",)):
+        done = ran([bare / "thalweg", *words], tmp_path)
+        assert "Traceback" not in done.stdout + done.stderr
+        assert "No module named" not in done.stdout + done.stderr
     asked = ran([bare / "thalweg", "chat", "hello"], tmp_path)
-    assert "Traceback" not in done.stdout + done.stderr
-    assert "No module named" not in done.stdout + done.stderr
     assert asked.stderr.endswith("; pip install 'thalweg[chat]'\n")
 
 
