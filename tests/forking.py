@@ -1,7 +1,8 @@
 """Real processes that are forked instead of started, so that each costs milliseconds.
 
 One process, which serves all tests of a run, imports what is asked for once. `start` has it fork a
-process that runs a module as `python -m` does. There is no thread in it when it forks.
+process that runs a module as `python -m` does. There is no thread in it when it forks. The forked
+processes have one hash seed: what has to hold for different ones starts processes of its own.
 
     python -m tests.forking DESCRIPTOR
 
@@ -19,6 +20,7 @@ import socket
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from importlib import import_module
@@ -123,7 +125,7 @@ class _Forks:
                 pass_fds=[theirs.fileno()],
                 stdin=_DEVNULL,
                 cwd=ROOT,
-                env={**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(ROOT)},
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
             )
 
     def start(self, request: dict[str, Any], streams: Sequence[Stream]) -> Forked:
@@ -151,6 +153,11 @@ class _Forks:
                 given.append(handed)
             socket.send_fds(self._requests, [json.dumps(request).encode()], given)
         return Forked(ours, pipes)
+
+    @property
+    def lives(self) -> bool:
+        """Whether it serves: a module that cannot be imported ends it."""
+        return self._process.poll() is None
 
     def end(self) -> None:
         """End it."""
@@ -193,7 +200,7 @@ def start(
         "new_session": new_session,
     }
     with _lock:
-        if _forks is None:
+        if _forks is None or not _forks.lives:
             _forks = _Forks()
             atexit.register(_forks.end)
         return _forks.start(request, (stdin, stdout, stderr))
@@ -216,7 +223,7 @@ def _serve(requests: socket.socket) -> dict[str, Any] | None:
         gc.freeze()
         if os.fork() == 0:
             requests.close()
-            _watch(descriptors)
+            _watch(descriptors, new_session=request["new_session"])
             _enter(request, descriptors)
             return request
         for descriptor in descriptors:
@@ -224,11 +231,18 @@ def _serve(requests: socket.socket) -> dict[str, Any] | None:
         _reap()
 
 
-def _watch(descriptors: Sequence[int]) -> None:
+def _watch(descriptors: Sequence[int], *, new_session: bool) -> None:
     """Fork once more, for the process itself, and tell its number and how it ended."""
+    ready, leads = os.pipe()
     worker = os.fork()
     if worker == 0:
+        if new_session:
+            os.setsid()
+        os.close(ready)
+        os.close(leads)
         return
+    os.close(leads)
+    os.read(ready, 1)  # until it leads its group
     link, *handed = descriptors
     for descriptor in (0, 1, 2, *handed):
         os.close(descriptor)
@@ -240,8 +254,6 @@ def _watch(descriptors: Sequence[int]) -> None:
 
 def _enter(request: dict[str, Any], descriptors: Sequence[int]) -> None:
     """Become the process that was asked for."""
-    if request["new_session"]:
-        os.setsid()
     for number, descriptor in enumerate(descriptors[1:]):
         os.dup2(descriptor, number)
     for descriptor in descriptors:
@@ -253,7 +265,7 @@ def _enter(request: dict[str, Any], descriptors: Sequence[int]) -> None:
 
 
 def _reap() -> None:
-    """Take note of who has ended."""
+    """Reap children that have ended."""
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
@@ -272,6 +284,7 @@ def _main() -> None:
             except ChildProcessError:
                 return
     sys.argv[1:] = request["arguments"]
+    warnings.filterwarnings("ignore", ".* found in sys.modules", RuntimeWarning)
     runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
 
 

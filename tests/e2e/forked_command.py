@@ -58,7 +58,11 @@ def run(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    out, err = process.communicate(given, timeout=600)
+    try:
+        out, err = process.communicate(given, timeout=600)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
     return subprocess.CompletedProcess(arguments, process.wait(), out, err)
 
 

@@ -9,6 +9,7 @@ import termios
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -85,7 +86,8 @@ class Terminal:
 
     def kill(self) -> None:
         """Kill the process as a machine that fails would."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def type(self, text: str) -> None:

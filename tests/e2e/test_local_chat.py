@@ -32,7 +32,9 @@ def test_it_answers_says_what_it_cannot_and_remembers_in_a_new_thread(
     assert re.search(r"can(no|')t|unable|sorry|not able|(n't|do not) have|no access", file)
 
 
-def test_a_window_that_is_small_by_the_settings_is_outlived(smol: Path, tmp_path: Path) -> None:
+def test_a_thread_outgrows_a_window_that_is_small_by_the_settings(
+    smol: Path, tmp_path: Path
+) -> None:
     """The third message is one more than it holds."""
     (tmp_path / "config.yaml").write_text(
         f"models:\n"

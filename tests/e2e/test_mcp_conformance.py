@@ -63,9 +63,14 @@ def recent_node() -> Path | None:
 @pytest.fixture(scope="module")
 def tools() -> Iterator[Tools]:
     """Return the packages; `THALWEG_MCP_TOOLS` names a folder in which they are kept."""
-    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 (7,000 small files)
-    with TemporaryDirectory(dir=memory) as made:
+    memory = Path("/dev/shm")  # noqa: S108 (7,000 small files)
+    has_room = memory.is_dir() and shutil.disk_usage(memory).free > _ROOM
+    with TemporaryDirectory(dir=memory if has_room else None) as made:
         yield _installed(Path(os.environ.get("THALWEG_MCP_TOOLS") or made))
+
+
+_ROOM = 1 << 29
+"""Bytes that the packages may take."""
 
 
 def _installed(place: Path) -> Tools:

@@ -108,7 +108,7 @@ def test_a_host_that_was_killed_anywhere_in_a_row_loses_no_row(tmp_path: Path, h
 def test_a_hook_or_worker_that_is_killed_at_any_time_loses_nothing(
     tmp_path: Path, home: Path
 ) -> None:
-    """Killed ever later; the next event finds what is left, whatever that is."""
+    """Killed ever later, a hook before it starts a worker; the next event finds what is left."""
     for kill in range(KILLS):
         path = write(tmp_path, numbered(range(ROWS * (kill + 1))))
         with _worker_lock(home):

@@ -107,15 +107,17 @@ def test_unknown_threads_and_arguments_of_recall(slot: EngineSlot) -> None:
     assert "question 0" not in slot.recall("u", query="question 0")
 
 
-@pytest.mark.parametrize("rounds", [0, 1])
+@pytest.mark.parametrize(("rounds", "rewound"), [(0, False), (1, False), (1, True)])
 def test_a_message_written_before_a_conflict_is_logged_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounds: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounds: int, *, rewound: bool
 ) -> None:
     """Another slot adds a turn to the thread between a message and its turn."""
     policy, path = ContextPolicy(window=8_000, max_output=500), tmp_path / "t.db"
     with EngineSlot(policy, archive=path) as first, EngineSlot(policy, archive=path) as other:
         if rounds:
             other.view("t", thread(rounds), CALL)
+        if rewound:
+            rewind(first.archive, KEY, 0)
         left = ["a conflict"]
         add_turn = type(first.archive).add_turn
 

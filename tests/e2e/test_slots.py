@@ -64,7 +64,7 @@ class TestHermesCompressing(_Contract):
 
 
 class _Echoing(EngineSlotContract):
-    """Whose processes say what they are told."""
+    """Its processes print their arguments and one line of input."""
 
     def command(self, url: str, archive: Path, thread: str, state: Path) -> list[str]:
         """Return the command of its process."""

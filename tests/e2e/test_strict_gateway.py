@@ -1,4 +1,4 @@
-"""A provider that speaks OpenAI's API, by `config.yaml` alone: real sockets, and chats as processes."""
+"""A provider that speaks OpenAI's API, by `config.yaml` alone: real sockets and processes."""
 
 import io
 import json

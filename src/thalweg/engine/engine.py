@@ -273,11 +273,9 @@ class Engine:
             self._bind(entries[-1], answers=False)
         self.window.resume(standing, entries)
 
-    def observe(self, reported: int, *, refused: bool = False) -> None:
+    def observe(self, reported: int) -> None:
         """Calibrate by the input tokens that the provider reports for the last request."""
-        self.calibration = self.calibration.observe(
-            estimated=self.window.tokens, reported=reported, refused=refused
-        )
+        self.calibration = self.calibration.observe(estimated=self.window.tokens, reported=reported)
 
     def pin(self, position: int, quote: str) -> None:
         """Keep a user's words verbatim in every context, until they are unpinned.

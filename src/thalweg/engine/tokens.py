@@ -219,14 +219,14 @@ class Calibration:
     DECAY = 0.9
     """How much of the distance to a smaller factor is kept at each observation."""
 
-    def observe(self, *, estimated: int, reported: int, refused: bool = False) -> "Calibration":
+    def observe(self, *, estimated: int, reported: int) -> "Calibration":
         """Fold in one reported count.
 
         Missing counts change nothing (I23), nor do those of requests so small that what a
         provider adds to every request weighs more than how it counts, nor those too small to
-        be true. The count of a refused request is that of a full window, however small it is.
+        be true.
         """
-        if (estimated < self.LEAST and not refused) or reported < estimated * self.least:
+        if estimated < self.LEAST or reported < estimated * self.least:
             return self
         ratio = min(8.0, reported / estimated)
         if ratio >= self.DOUBTFUL:

@@ -122,9 +122,9 @@ class EngineSlot:
         """What a framework held at the last view of a thread, and that view."""
         self._replaced: dict[ThreadKey, tuple[list[Message], list[Message]]] = {}
         """What a framework held when it asked for a view in its place, and that view."""
-        self._turns: dict[ThreadKey, int] = {}
-        """The turn from which this slot continues a thread: its own, or the one it began from; -1
-        before the first."""
+        self._turns: dict[ThreadKey, tuple[int, int]] = {}
+        """The turn from which this slot continues a thread (its own, or the one it began from; -1
+        before the first), and how many turns there were then."""
         self._lock = RLock()
 
     @property
@@ -213,12 +213,12 @@ class EngineSlot:
         """
         self._with(ThreadKey(self.owner, thread), said, _end)
 
-    def observe(self, thread: str, model: str, reported: int, *, refused: bool = False) -> None:
+    def observe(self, thread: str, model: str, reported: int) -> None:
         """Calibrate by the input tokens that the provider reports for the last request."""
         with self._lock:
             session = self._open.get(ThreadKey(self.owner, thread))
             if session is not None and reported > 0:
-                session.engine.observe(reported, refused=refused)
+                session.engine.observe(reported)
                 session.calibrations[model] = session.engine.calibration
 
     def refused(self, thread: str, error: BaseException | None = None) -> bool:
@@ -238,7 +238,7 @@ class EngineSlot:
             if overflow is None or session is None:
                 return False
             model = session.page.model
-            self.observe(thread, model, overflow.counted or 0, refused=True)
+            self.observe(thread, model, overflow.counted or 0)
             return self._limits.refuse(key, model, session.engine, overflow, str(error or ""))
 
     def recall(self, thread: str, **asked: object) -> str:
@@ -266,10 +266,11 @@ class EngineSlot:
 
         Other processes continue their own. `None` if there is none, or a manual operation followed.
         """
-        own, turns = self._turns.get(key), self.archive.turn_count(key)
+        own, seen = self._turns.get(key, (None, 0))
+        turns = self.archive.turn_count(key)
         if own is None or own >= turns:
             return None
-        later = (read_page(self.archive, key, number).kind for number in range(own + 1, turns))
+        later = (read_page(self.archive, key, number).kind for number in range(seen, turns))
         return None if any(kind in BY_HAND for kind in later) else own
 
     def delete(self, thread: str) -> None:
@@ -295,7 +296,7 @@ class EngineSlot:
                     continue
                 self._open[key] = session
                 if session.number is not None:
-                    self._turns[key] = session.number
+                    self._turns[key] = session.number, session.number + 1
                 while len(self._open) > OPEN_THREADS:
                     oldest, _ = self._open.popitem(last=False)
                     self._shown.pop(oldest, None)
@@ -313,9 +314,9 @@ class EngineSlot:
         """
         session, own = self._open.pop(key, None), self._own_turn(key)
         if own is None:  # kept for the next attempt: the log may have the messages of this one
-            newest = _newest(self.archive, key)
+            turns, newest = self.archive.turn_count(key), _newest(self.archive, key)
             session, own = None, -1 if newest is None else newest
-            self._turns[key] = own
+            self._turns[key] = own, turns
         number = None if own < 0 else own
         if session is None:
             session = self._opened(key, number, self._held(key, number))

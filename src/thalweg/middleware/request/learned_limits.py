@@ -62,7 +62,7 @@ class Ceilings:
         if self.media is not None:
             changed["max_media"] = min(budget.max_media, self.media)
         if self.window is not None and self.window < budget.window:
-            output = min(budget.output, max(0, self.window - MIN_LIMIT))
+            output = min(budget.output, max(self.window - MIN_LIMIT, self.window // 2))
             changed |= {"window": max(self.window, output + LEAST_LIMIT), "max_output": output}
         return budget.model_copy(update=changed)
 

@@ -135,7 +135,7 @@ class Sending:
     def _shrink(self, opened: OpenThread, overflow: Overflow, asked: str, said: str) -> None:
         """Make the next request smaller, after a refusal by the provider or by our own check."""
         engine = opened.session.engine
-        calibration = self._calibrate(opened, asked, overflow.counted, refused=True)
+        calibration = self._calibrate(opened, asked, overflow.counted)
         if calibration.factor > engine.calibration.factor:
             engine.calibration = calibration  # until the thread is taken for the next turn
         ledger = engine.window.ledger
@@ -174,14 +174,12 @@ class Sending:
         if refusals and learned != known:
             _log.warning(_LEARNED, asked, _told(learned), refusals[-1].said[:200])
 
-    def _calibrate(
-        self, opened: OpenThread, asked: str, counted: int | None, *, refused: bool = False
-    ) -> Calibration:
+    def _calibrate(self, opened: OpenThread, asked: str, counted: int | None) -> Calibration:
         session, engine = opened.session, opened.session.engine
         calibration = session.calibrations.get(asked) or first_calibration(asked)
         if counted:
             seen = engine.window.tokens - opened.unseen
-            calibration = calibration.observe(estimated=seen, reported=counted, refused=refused)
+            calibration = calibration.observe(estimated=seen, reported=counted)
             session.calibrations[asked] = calibration
             if asked == self.model:
                 engine.calibration = calibration
