@@ -1,12 +1,10 @@
 """One step of an agent that asks a person; all it knows of the steps before is on disk.
 
-Run as `python -m tests.e2e.approving ARCHIVE CHECKPOINTS`, it takes lines of JSON on its input
-(`{"ask": n}` or `{"decide": [...]}`), does each in a process of its own, which is forked before
-anything was opened, and tells on its output what came of it.
+Run as `python -m tests.e2e.approving ARCHIVE CHECKPOINTS`, it takes one line of JSON on its
+input (`{"ask": n}` or `{"decide": [...]}`) and tells on its output what came of it.
 """
 
 import json
-import os
 import re
 import sqlite3
 import sys
@@ -109,21 +107,12 @@ def _answers(message: BaseMessage) -> str:
 
 
 def main(archive: str, checkpoints: str) -> None:
-    """Do the steps."""
-    for line in sys.stdin:
-        if child := os.fork():
-            _, status = os.waitpid(child, 0)
-            if status:
-                sys.exit("a step failed")
-            continue
-        with (
-            open_archive(archive) as opened,
-            closing(sqlite3.connect(checkpoints, check_same_thread=False)) as database,
-        ):
-            came = step(opened, SqliteSaver(database), json.loads(line))
-        sys.stdout.write(f"{json.dumps(came)}\n")
-        sys.stdout.flush()
-        os._exit(0)  # without what the parent's end does
+    """Do one step."""
+    with (
+        open_archive(archive) as opened,
+        closing(sqlite3.connect(checkpoints, check_same_thread=False)) as database,
+    ):
+        json.dump(step(opened, SqliteSaver(database), json.loads(sys.stdin.read())), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,9 @@
 """A person is asked before a call is run: in agents, in subagents, and over compactions."""
 
 import json
-import os
 import random
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -22,6 +20,7 @@ from langgraph.types import Command
 from tests.e2e.approving import step
 from tests.e2e.scripted import RuledModel, calls, says
 from tests.e2e.worlds import AT, Run, both_worlds, in_sync
+from tests.forking import start
 from thalweg import create_deep_agent
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.threads.thread_history import turns
@@ -260,30 +259,20 @@ def test_no_compaction_takes_calls_that_wait_for_a_person(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="forks")
 def test_a_decision_is_taken_up_in_another_process(tmp_path: Path) -> None:
     """Whoever comes has the archive and the checkpoints, and nothing else."""
     came: list[dict[str, Any]] = []
-    paths = [str(tmp_path / name) for name in ("thalweg.db", "checkpoints.db")]
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.e2e.approving", *paths],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[2],
-    ) as forking:
-        asks, tells = forking.stdin, forking.stdout
-        assert asks is not None
-        assert tells is not None
+    paths = [tmp_path / name for name in ("thalweg.db", "checkpoints.db")]
 
-        def do(given: dict[str, Any]) -> dict[str, Any]:
-            asks.write(json.dumps(given) + "\n")
-            asks.flush()
-            came.append(json.loads(tells.readline()))
-            return came[-1]
+    def do(given: dict[str, Any]) -> dict[str, Any]:
+        pipe = subprocess.PIPE
+        process = start("tests.e2e.approving", *paths, stdin=pipe, stdout=pipe)
+        told, _ = process.communicate(json.dumps(given))
+        assert process.returncode == 0
+        came.append(json.loads(told))
+        return came[-1]
 
-        talk(random.Random(5), 2, do)  # noqa: S311 (no secret)
-        asks.close()
+    talk(random.Random(5), 2, do)  # noqa: S311 (no secret)
 
     assert [problem for each in came for problem in each["problems"]] == []
     assert any(each["asked"] for each in came)

@@ -39,7 +39,7 @@ def test_two_gateways_share_a_server_and_either_may_be_killed(
 def test_the_only_gateway_is_killed_and_started_again(tmp_path: Path) -> None:
     """SQLite: nobody is there between the kill and the new start."""
     with world(tmp_path, None, gateways=1, owners=2, followers=1, pause_s=0.1, words=20) as made:
-        for _ in range(2):
+        for _ in range(3):
             for _ in range(2):
                 made.converse()
             made.until_streaming(2)
@@ -48,5 +48,4 @@ def test_the_only_gateway_is_killed_and_started_again(tmp_path: Path) -> None:
         seen = found(made)
 
     assert seen.problems == []
-    interruptions = sum((attempts - 1) * runs for attempts, runs in seen.attempts.items())
-    assert interruptions > 2, "too few kills fell into a run"
+    assert sum(seen.attempts.values()) - seen.attempts[1] > 2, "too few kills fell into a run"

@@ -65,7 +65,7 @@ class HostProcess(Protocol):
         ...
 
     def communicate(self, given: str | None = None, /) -> tuple[str, str]:
-        """Write its input, and return what it says until it ends."""
+        """Write its input, wait for its end, and return its output and errors."""
         ...
 
 
