@@ -277,21 +277,21 @@ def test_another_process_shows_what_one_process_had_written(tmp_path: Path) -> N
 
 
 CHILD = """
-import sqlite3, sys, time
+import os, sqlite3, sys, time
 from langgraph.checkpoint.sqlite import SqliteSaver
 from tests.e2e.test_background_summaries import BESIDE
 from tests.e2e.test_summaries import Speaker, Thread, scribe
 from thalweg.archive import open_archive
 
 def sleeps(messages):
-    print("asked", flush=True)
+    os.write(1, b"asked\\n")  # whole: two threads speak at once, and `print` writes in parts
     time.sleep(60)
 
 with open_archive(sys.argv[1]) as archive:
     saver = SqliteSaver(sqlite3.connect(sys.argv[2], check_same_thread=False))
     thread = Thread(Speaker(), BESIDE, scribe(sleeps)[0], archive, saver)
     thread.fold()
-    print(thread.said, flush=True)
+    os.write(1, b"%d\\n" % thread.said)
     time.sleep(60)
 """
 
