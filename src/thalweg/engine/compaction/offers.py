@@ -165,14 +165,16 @@ def _fold(scene: PlanningContext, tail: int) -> Iterator[Sequence[Edit]]:
 def clear(scene: PlanningContext, costs: Costs, tail: int) -> CandidateAction:
     """Offer to replace the large results and arguments before the tail by previews."""
     window = scene.window
-    cut = window.cut_for_tail(tail)
+    cut, card = window.cut_for_tail(tail), scene.budget.card
     loaded = kept_skills(scene, ())
     large = [
         k
         for k in range(window.head, cut)
-        if window.items[k].position not in loaded and _is_clearable(scene, window.items[k])
+        if window.items[k].tokens > 2 * card
+        and window.items[k].position not in loaded
+        and _is_clearable(scene, window.items[k])
     ]
-    freed = sum(window.items[k].tokens - scene.budget.card for k in large)
+    freed = sum(window.items[k].tokens - card for k in large)
     behind = window.tokens_from(large[0]) - freed if large else 0
     positions = [window.items[k].position for k in large]
     price = costs.rewriting(freed, behind)
@@ -182,9 +184,7 @@ def clear(scene: PlanningContext, costs: Costs, tail: int) -> CandidateAction:
 
 def _is_clearable(scene: PlanningContext, item: WindowItem) -> bool:
     entry = scene.window.entries.get(item.position)
-    if entry is None or item.tokens <= 2 * scene.budget.card:
-        return False
-    if item.position in scene.window.rewrites or entry.is_fetched:
+    if entry is None or item.position in scene.window.rewrites or entry.is_fetched:
         return False
     return item.message.role == "tool" or has_long_arguments(item.message)
 

@@ -29,7 +29,7 @@ from thalweg.engine.wires.fields import unpack
 from thalweg.engine.wires.langchain_content import WIRE
 from thalweg.middleware.request.cache_marks import is_anthropic
 from thalweg.middleware.request.checked_model import Body, LastLook
-from thalweg.middleware.request.message_adaptation import is_own, listener_of
+from thalweg.middleware.request.message_adaptation import TargetModel, is_own
 from thalweg.middleware.turn.open_thread import OpenThread
 
 EDITING_BETA = "context-management-2025-06-27"
@@ -111,6 +111,7 @@ class ProviderEditing:
 
     policy: ContextPolicy
     request: ModelRequest[Any]
+    target: TargetModel
     open: OpenThread
 
     @property
@@ -137,8 +138,7 @@ class ProviderEditing:
         """Return the fewest tokens that the provider compacts; `None` if we compact."""
         if self.policy.compaction == "ours":
             return None
-        listener = listener_of(self.request)
-        fewest = fewest_tokens(listener.model, listener.client)
+        fewest = fewest_tokens(self.target.model, self.target.client)
         fits = fewest is not None and fewest < RentOrBuy.FULL * self._engine.budget.limit
         return fewest if fits else None
 
@@ -165,7 +165,7 @@ class ProviderEditing:
         Args:
             goes_on: Whether the thread continues from this request: no other one is compacted.
         """
-        if listener_of(self.request).client not in ("anthropic", "openai-responses"):
+        if self.target.client not in ("anthropic", "openai-responses"):
             return None
         edits = self._edits()
         return (edits if goes_on else replace(edits, compacts=None)).look
@@ -181,7 +181,7 @@ class ProviderEditing:
     def _received_at(self) -> int | None:
         window = self._engine.window
         index = received_at(window)
-        if index is None or is_own(window.items[index].message, listener_of(self.request)):
+        if index is None or is_own(window.items[index].message, self.target):
             return index
         return None
 

@@ -91,6 +91,8 @@ class _Turn:
     shelf: "Shelf | None" = None
     """Its tools, sorted, where tools are deferred."""
     pending: PendingSummaries = field(init=False)
+    viewed: ModelRequest[Any] = field(init=False)
+    """The request with the view of the thread, as the turn was entered."""
 
     def __post_init__(self) -> None:
         self.request = with_late_system(self.request)
@@ -169,10 +171,11 @@ class _Turn:
         )
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
-        self.open.wording.speak_to(listener_of(self.request))
+        target = listener_of(self.request)
+        self.open.wording.speak_to(target)
         self.open.set_beside(self.beside)
         engine.window.set_inserts(self.inserts.read(), self.inserts.of_memory)
-        self.editing = ProviderEditing(self.desk.policy, self.request, self.open)
+        self.editing = ProviderEditing(self.desk.policy, self.request, target, self.open)
         self.editing.take()
 
     def _plan(self, *, asked: bool = False, repairs: Sequence[Edit] = ()) -> Flow[None]:
@@ -312,7 +315,8 @@ class _Turn:
 
     def _repairs(self) -> tuple[Repair, ...]:
         session, check = self.open.session, self.open.last_check
-        check.foresee(self._view())
+        self.viewed = self._view()
+        check.foresee(self.viewed)
         is_same_model = session.page.model == self.limits.model
         return check.take(session.page.length if is_same_model else 0)
 
@@ -325,7 +329,7 @@ class _Turn:
         """
         try:
             while True:
-                response = yield from self.sending.attempt(self.open, self._request())
+                response = yield from self.sending.attempt(self.open, self._cacheable(self.viewed))
                 if response is not None:
                     return response
                 yield from self._plan_again()
@@ -347,9 +351,6 @@ class _Turn:
         page = replace(page, rejected=self.sending.rejected, repairs=repairs)
         with suppress(ThalwegError):
             self.open.session.enter(page, ())
-
-    def _request(self) -> ModelRequest[Any]:
-        return self._cacheable(self._view())
 
     def _view(self) -> ModelRequest[Any]:
         """Return the request with the view of the thread in the place of the state's messages."""
