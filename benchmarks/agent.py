@@ -301,14 +301,18 @@ def own(messages: int, folder: Path, profile: Path | None) -> bool:
 
 def main() -> int:
     """Measure and print; fail when a figure is missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("growth", "beside", "overhead", "own"))
-    parser.add_argument("--messages", type=int, help="50,000; beside 5,000; own 500")
+    parser.add_argument("--messages", type=int, help="50,000; beside 5,000, at least 500; own 500")
     parser.add_argument("--folder", help="where the databases go; a new folder of the system's")
     parser.add_argument("--name", default=OURS, choices=(OURS, OURS_SUMMARIZING), help="(growth)")
     parser.add_argument("--save", type=Path, help="write what was measured there, as JSON")
     parser.add_argument("--profile", type=Path, help="(own) write a profile of our side there")
     options = parser.parse_args()
+    if options.what == "beside" and BESIDE[0] > (options.messages or BESIDE[-1]):
+        parser.error(f"argument --messages: beside needs at least {BESIDE[0]}")
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         if options.what == "growth":

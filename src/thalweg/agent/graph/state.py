@@ -36,12 +36,12 @@ def merge_messages(state: Sequence[AnyMessage] | None, writes: Sequence[Any]) ->
         writes: Each a message or a list of messages, in any form LangChain reads.
     """
     flat = [one for write in writes for one in (write if isinstance(write, list) else [write])]
-    merged = {cast("str", message.id): message for message in state or ()}
+    merged: dict[str | None, AnyMessage] = {message.id: message for message in state or ()}
     for message in convert_to_messages(flat):
         if message.id == REMOVE_ALL_MESSAGES:
             merged.clear()
         elif isinstance(message, RemoveMessage):
-            merged.pop(message.id or "", None)
+            merged.pop(message.id, None)
         else:
             whole = cast("AnyMessage", message)
             if isinstance(message, BaseMessageChunk):
@@ -51,7 +51,7 @@ def merge_messages(state: Sequence[AnyMessage] | None, writes: Sequence[Any]) ->
     return list(merged.values())
 
 
-def _unused_id(message: AnyMessage, there: dict[str, AnyMessage]) -> str:
+def _unused_id(message: AnyMessage, there: dict[str | None, AnyMessage]) -> str:
     place = len(there)
     # Content may hold half of a character, which UTF-8 cannot encode.
     content = str(message.content).encode("utf-8", "backslashreplace").decode()

@@ -156,10 +156,11 @@ class Sending:
         for message in response.result:
             if isinstance(message, AIMessage):
                 message.response_metadata[ASKED] = asked
-                if is_signed(*read_state([message])):
+                (read,) = read_state([message])
+                if is_signed(read):
                     behind = read_state(boundary.behind)
                     message.response_metadata[BOND] = str(opened.session.engine.bond(behind))
-                if message.usage_metadata and not any(map(compacts, read_state([message]))):
+                if message.usage_metadata and not compacts(read):
                     counted = message.usage_metadata["input_tokens"]
         calibration = self._calibrate(opened, asked, counted)
         engine = opened.session.engine
