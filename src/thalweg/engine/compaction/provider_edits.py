@@ -70,7 +70,7 @@ class ProviderClearing:
             window: The window as it was sent, and what came since.
             uses: How many of the oldest tool uses it cleared.
         """
-        if uses or self.cleared or self._whole:
+        if uses or self.cleared:
             self._count(window, _answered(window)[:uses])
 
     def plan(self, window: Window, tariff: Tariff, limit: int, *, is_cold: bool) -> None:
@@ -143,10 +143,8 @@ def fewest_tokens(model: str, client: str) -> int | None:
 
 def received_at(window: Window) -> int | None:
     """Return the index of the newest item with a provider's compaction; `None` if there is none."""
-    for index in range(len(window.items) - 1, -1, -1):
-        if compacts(window.items[index].message):
-            return index
-    return None
+    indices = range(len(window.items) - 1, -1, -1)
+    return next((k for k in indices if compacts(window.items[k].message)), None)
 
 
 def plan_received(scene: PlanningContext, index: int) -> Fold | None:

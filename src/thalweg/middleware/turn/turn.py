@@ -281,7 +281,7 @@ class _Turn:
     def _enter(
         self, edits: Sequence[Edit], summarizer: Summarizer, same: int, *, is_cold: bool
     ) -> None:
-        session = self.open.session
+        session, self.viewed = self.open.session, self._view()
         system, tools, tariff = self.open.attach(self.beside, self.tariff)
         page = TurnRecord(
             kind="call",
@@ -315,7 +315,6 @@ class _Turn:
 
     def _repairs(self) -> tuple[Repair, ...]:
         session, check = self.open.session, self.open.last_check
-        self.viewed = self._view()
         check.foresee(self.viewed)
         is_same_model = session.page.model == self.limits.model
         return check.take(session.page.length if is_same_model else 0)
