@@ -192,7 +192,9 @@ def share(case: Case, found: list[Passage], thread: Thread, *, by_answer: bool) 
 
 def main() -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--misses", action="store_true", help="name the questions not answered")
     parser.add_argument("--limit", type=int, default=10_000, help="questions of a trajectory")
     parser.add_argument("--only", default="", help="only the file whose name has this in it")

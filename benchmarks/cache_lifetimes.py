@@ -63,7 +63,9 @@ def cost_of(waits: Sequence[float], tariff: Tariff, choose: Chooser) -> float:
 
 def main() -> None:
     """Print the costs for each half."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tariff", default="claude-opus-5")
     parser.add_argument("--seed", type=int, default=7)
     asked = parser.parse_args()

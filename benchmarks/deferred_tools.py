@@ -190,7 +190,9 @@ def drive(session: Session, make: Maker, others: Sequence[BaseTool], window: int
 
 def main() -> None:
     """Print the cost of each session under each agent."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("catalogue")
     parser.add_argument("sessions", nargs="+")
     parser.add_argument("--window", type=int, default=128_000)

@@ -189,7 +189,9 @@ def _call_s(driver: Driver, new: Sequence[Message]) -> float:
 
 def main() -> int:
     """Measure and print; fail when a figure is missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("growth", "beside"))
     parser.add_argument("--messages", type=int, default=50_000)
     parser.add_argument("--turns", type=int, default=120)

@@ -23,7 +23,9 @@ RUNS_A_THREAD = 2
 
 def main() -> int:
     """Run it, and print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--words", type=int, default=40, help="of every answer, two in a run")

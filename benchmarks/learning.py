@@ -104,7 +104,9 @@ def learn(
 
 def main() -> None:
     """Run the conversations and print what was learned."""
-    reading = argparse.ArgumentParser(description=__doc__)
+    reading = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     reading.add_argument("url", help="of the service, with /v1")
     reading.add_argument("--model", default="local")
     reading.add_argument("--short", action="store_true", help="ten short conversations")

@@ -419,7 +419,9 @@ def outcomes(folder: Path, name: str) -> list[tuple[str, list[str]]]:
 
 def main() -> None:
     """Print how many cases went wrong, and how. What stands in parentheses is no failure."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--misses", action="store_true", help="print each case that went wrong")
     parser.add_argument("--only", default="", help="a row by the beginning of its name")

@@ -587,7 +587,9 @@ def report(provider: StrictProvider, watch: Watch) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Run what is asked for; 1 where a request was refused."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("endpoint", "sessions", "steps"))
     parser.add_argument("--strategy", choices=sorted(STRATEGIES), default="ours")
     parser.add_argument("--model", choices=MODELS, default=MODELS[0])

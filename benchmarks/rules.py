@@ -57,7 +57,9 @@ def row(provider: Provider, kind: AgentKind, arguments: argparse.Namespace) -> N
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--histories", type=int, default=800)
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--provider", choices=PROVIDERS)

@@ -17,7 +17,9 @@ from tests.postgres import fresh_database, running_server
 
 def main() -> int:
     """Run it, and print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--processes", type=int, default=3)

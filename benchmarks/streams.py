@@ -25,7 +25,9 @@ Say = Callable[[int], Awaitable[None]]
 
 def main() -> None:
     """Measure, and print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--per-second", type=float, default=5.0, help="events of each run")
     parser.add_argument("--seconds", type=float, default=10.0)

@@ -488,7 +488,9 @@ def wait() -> bool:
 
 def main() -> int:
     """Measure and print; fail when a figure is missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("decay", "read", "wait"))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--calls", type=int, default=300)

@@ -109,7 +109,9 @@ def lines_of(messages: list[Message], others: list[str], rng: Random) -> Iterato
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", default="", help="print what was wrong of this kind")

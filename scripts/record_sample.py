@@ -54,7 +54,9 @@ def record(tree: Path, out: Path) -> Recorder:
 
 def main() -> int:
     """Record, and tell how much."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tree", type=Path, default=Path("src"))
     parser.add_argument("--out", type=Path, default=Path("src/thalweg/lab/replay/sample"))
     options = parser.parse_args()
