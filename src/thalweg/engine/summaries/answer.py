@@ -84,6 +84,27 @@ _REFUSES = re.compile(
 )
 
 
+_STOPGAPS = (
+    "Error generating summary: ",
+    "No previous conversation history.",
+    "Previous conversation was too long to summarize.",
+)
+"""How the texts begin that LangChain's `SummarizationMiddleware` returns in place of a summary:
+the first up to 1.0, with the words of any exception; the others in every version up to 1.5
+(`langchain/agents/middleware/summarization.py`, read on 2026-11-28)."""
+
+
+def check_stopgap(answer: str) -> None:
+    """Raise if an answer is the text that a summarizer returns when it failed.
+
+    Raises:
+        SummaryError: It is one of LangChain's.
+    """
+    if answer.startswith(_STOPGAPS):
+        problem = "it is the error text of a summarizer"
+        raise SummaryError(problem, answer)
+
+
 def is_filler(line: str) -> bool:
     """Return whether a line only acknowledges the request or announces an answer."""
     return len(line) <= _ACK_CHARS and _ACKNOWLEDGES.match(line) is not None

@@ -1,7 +1,8 @@
 """Parse a model's text as a summary, or raise.
 
 An answer without content must never replace the content it should summarise (I35): an empty
-answer, an acknowledgement, a refusal, headings without lines, an answer that was cut off.
+answer, an acknowledgement, a refusal, headings without lines, an answer that was cut off, the error
+text of a summarizer.
 """
 
 import json
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from thalweg.engine.data_files import by_word, read_table
 from thalweg.engine.summaries.answer import (
     check_finish,
+    check_stopgap,
     is_filler,
     is_refusal,
     unwrapped,
@@ -51,6 +53,7 @@ def read_summary(text: str, *, finish: str = "") -> Summary:
     if not answer:
         problem = "it is empty"
         raise SummaryError(problem, text)
+    check_stopgap(answer)
     reader = _SummaryParser()
     data = _as_json(answer)
     if data is None:

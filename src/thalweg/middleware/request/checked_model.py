@@ -5,6 +5,9 @@ the model; the format of messages and the model's own settings are visible only 
 LangChain's clients build in one method. So the model is replaced by a double: an instance of the
 same class for `isinstance`, with the same state, whose messages and bodies pass through one
 function each. A copy of a double by other middleware is a double, too.
+
+A double shares its model's connections and owns none of them: when it is collected, the
+destructor of the model's class does not run.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,6 +62,14 @@ def with_last_check(model: BaseChatModel, check: LastCheck) -> BaseChatModel:
     return _with_hooks(model, lambda hooks: replace(hooks, check=check), (_READER,))
 
 
+def changed_copy(model: BaseChatModel, **update: object) -> BaseChatModel:
+    """Return a copy of a model with other fields, which owns nothing that the two share.
+
+    LangChain's `model_copy` shares a client, and a destructor of the copy would close it.
+    """
+    return _double(model, getattr(model, _HOOKS, None)).model_copy(update=update)
+
+
 def _with_hooks(
     model: BaseChatModel, change: Callable[[_Hooks], _Hooks], methods: Sequence[str]
 ) -> BaseChatModel:
@@ -68,12 +79,17 @@ def _with_hooks(
         return model if seen is bound else model.model_copy(update={"bound": seen})
     if not any(hasattr(type(model), method) for method in methods):
         return model
-    known: _Hooks | None = getattr(model, _HOOKS, None)
-    double = _double_of(type(model)) if known is None else type(model)
-    made = double.__new__(double)
+    return _double(model, change(getattr(model, _HOOKS, None) or _Hooks()))
+
+
+def _double(model: BaseChatModel, hooks: _Hooks | None) -> BaseChatModel:
+    kind = type(model)
+    double = kind if hasattr(kind, _OWNER) else _double_of(kind)
+    made = object.__new__(double)  # the class's own `__new__` could register or open something
     for state in _STATE:
         object.__setattr__(made, state, getattr(model, state))
-    object.__setattr__(made, _HOOKS, change(known or _Hooks()))
+    object.__setattr__(made, _HOOKS, hooks)
+    object.__setattr__(made, _OWNER, model)
     return made
 
 
@@ -85,6 +101,9 @@ _STATE = (
 )
 """All that a model of pydantic holds: shared, so that a connection opened by one serves both."""
 _HOOKS = "_thalweg_hooks"
+_OWNER = "_thalweg_owner"
+"""The model whose state a double shares. It lives as long as the double: its destructor, or a
+`weakref.finalize` of it, would else close a connection that the double uses."""
 
 
 @cache
@@ -99,18 +118,41 @@ def _double_of(kind: type[BaseChatModel]) -> type[BaseChatModel]:
     def copy(self: BaseChatModel) -> BaseChatModel:
         made = kind.__copy__(self)
         object.__setattr__(made, _HOOKS, getattr(self, _HOOKS, None))
+        object.__setattr__(made, _OWNER, self)
         return made
+
+    def deep_copy(self: BaseChatModel, memo: dict[int, Any] | None = None) -> BaseChatModel:
+        made = kind.__deepcopy__(self, memo)  # it shares nothing, so it has no owner
+        if made is not self:
+            object.__setattr__(made, _HOOKS, getattr(self, _HOOKS, None))
+        return made
+
+    def reduce(self: BaseChatModel) -> tuple[Any, ...]:
+        # A pickled double is a model of its class: hooks belong to one request.
+        return _new, (kind,), self.__getstate__()
+
+    def delete(self: BaseChatModel) -> None:
+        if getattr(self, _OWNER, None) is None:  # a deep copy
+            kind.__del__(self)  # type: ignore[attr-defined]
 
     members: dict[str, Any] = {
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
         "__doc__": kind.__doc__,
-        "__slots__": (_HOOKS,),
+        "__slots__": (_HOOKS, _OWNER),
         "__copy__": copy,
+        "__deepcopy__": deep_copy,
+        "__reduce__": reduce,
         _READER: read,
     }
+    if hasattr(kind, "__del__"):
+        members["__del__"] = delete
     members |= {name: _builder(kind, name) for name in _BUILDERS if hasattr(kind, name)}
     return new_class(kind.__name__, (kind,), exec_body=lambda names: names.update(members))
+
+
+def _new(kind: type[BaseChatModel]) -> BaseChatModel:
+    return kind.__new__(kind)
 
 
 def _builder(kind: type[BaseChatModel], name: str) -> Callable[..., Body]:

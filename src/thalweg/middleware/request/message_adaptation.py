@@ -21,6 +21,7 @@ from thalweg.engine.window.items import NO_WORDS, compacts
 from thalweg.engine.wires.fields import is_of, pack, reopen, unpack
 from thalweg.engine.wires.langchain_content import WIRE
 from thalweg.engine.wires.rules import accepts_late_system
+from thalweg.middleware.request.checked_model import changed_copy
 from thalweg.middleware.request.model_limits import layers, model_name, once_per_model
 
 Client = Literal["anthropic", "openai-chat", "openai-responses", "other"]
@@ -89,7 +90,7 @@ def _with_late_system(model: BaseChatModel) -> BaseChatModel | None:
     profile = getattr(model, "profile", None) or {}
     if _LATE_SYSTEM in profile:
         return None
-    return model.model_copy(update={"profile": {**profile, _LATE_SYSTEM: True}})
+    return changed_copy(model, profile={**profile, _LATE_SYSTEM: True})
 
 
 _LATE_SYSTEM = "mid_conversation_system_messages"
@@ -105,7 +106,7 @@ def without_thinking(request: ModelRequest[Any]) -> ModelRequest[Any]:
     settings = {k: v for k, v in request.model_settings.items() if k != "thinking"}
     thinking = getattr(request.model, "thinking", None)
     if isinstance(thinking, Mapping) and thinking.get("type") == "enabled":
-        model = request.model.model_copy(update={"thinking": None})
+        model = changed_copy(request.model, thinking=None)
         return request.override(model=model, model_settings=settings)
     return request.override(model_settings=settings)
 

@@ -120,12 +120,25 @@ def test_a_wrapped_line_is_one_line() -> None:
         ("## Goal\n\n## Constraints\n\n## Next steps\n", "headings"),
         ("## Goal\nNone\n## Open questions\n- N/A", "headings"),
         ("Hm.", "too short"),
+        ("Error generating summary: timeout", "error text"),
+        (
+            "Error generating summary: Error code: 429 - {'error': 'slow down'}\nRetry.",
+            "error text",
+        ),
+        ("Previous conversation was too long to summarize.", "error text"),
+        ("No previous conversation history.", "error text"),
     ],
 )
 def test_what_says_nothing_is_refused(answer: str, why: str) -> None:
     """The record that stands without it is better than this."""
     with pytest.raises(SummaryError, match=why):
         read_summary(answer)
+
+
+def test_a_summary_about_such_an_error_is_read() -> None:
+    """The words are refused as the beginning of an answer alone."""
+    text = "## Goal\nFix 'Error generating summary: timeout'.\n## Next steps\n- Run it again."
+    assert read_summary(text).goal == ("Fix 'Error generating summary: timeout'.",)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from langchain_core.language_models import BaseChatModel
 
 from thalweg.lab.evals.base import Setting
+from thalweg.middleware.request.checked_model import changed_copy
 from thalweg.server.models.making import limit
 
 TRIGGER = 0.85
@@ -18,7 +19,7 @@ def fitted(setting: Setting) -> BaseChatModel:
     model = setting.model
     if (model.profile or {}).get("max_input_tokens") == setting.window:
         return model
-    model = model.model_copy()
+    model = changed_copy(model)
     limit(model, setting.window, (model.profile or {}).get("max_output_tokens"))
     return model
 
