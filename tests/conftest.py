@@ -74,6 +74,14 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the tests that use a PostgreSQL server, so that they can run on another version."""
+    used = set(getattr(item, "fixturenames", ()))
+    is_parameter = "postgres" in item.name.lower().partition("[")[2]
+    if is_parameter or used & {"postgres_server", "own_postgres"}:
+        item.add_marker("postgres")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the slow tests first, so that none is left to one worker at the end."""

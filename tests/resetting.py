@@ -19,9 +19,11 @@ class ResettingProxy:
 
     Args:
         url: Of the server, which listens at a socket in a folder.
+        replace: Bytes in what the server sends, and bytes of the same length to send instead.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, replace: tuple[bytes, bytes] = (b"\0", b"\0")) -> None:
+        self._replace = replace
         parts = urlsplit(url)
         self._server = f"{parse_qs(parts.query)['host'][0]}/.s.PGSQL.5432"
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -89,7 +91,7 @@ class ResettingProxy:
                 if server in self._unanswered:
                     self._reset()
                     return
-                client.sendall(packet)
+                client.sendall(packet.replace(*self._replace))
             client.shutdown(socket.SHUT_WR)
 
     def _is_last(self) -> bool:

@@ -87,6 +87,17 @@ def test_a_table_without_a_wall_is_named(served: Served) -> None:
     assert "no row-level security on these tables: memory_fact" in told.stdout
 
 
+def test_commits_that_a_crash_may_lose_are_reported(served: Served) -> None:
+    """The setting breaks "exactly once": what was confirmed is gone after an immediate stop."""
+    assert db("status", url=served.url).returncode == 0
+    with psycopg.connect(served.admin, autocommit=True) as admin:
+        name = sql.Identifier(admin.info.dbname)
+        admin.execute(sql.SQL("ALTER DATABASE {} SET synchronous_commit = off").format(name))
+    ended = db("status", url=served.url)
+    assert ended.returncode == 2
+    assert "synchronous_commit is off" in ended.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -83,9 +83,15 @@ def status(*, url: Url = "", as_json: AsJson = False) -> None:
         version = version_of(connection)
         role = rights.role(connection)
         walls = rights.walled(connection)
+        (commits,) = connection.execute("SHOW synchronous_commit").fetchone() or ("",)
     assert role is not None  # noqa: S101 (it is connected)
     bare = sorted(table for table, has_wall in walls.items() if not has_wall)
     problems = _problems(version, HEAD, role, bare)
+    if commits == "off":
+        problems.append(
+            "synchronous_commit is off: a crash of the server loses commits that it confirmed, "
+            "and events and messages that clients have seen: set it to on"
+        )
     plain = {
         "place": place,
         "version": version,

@@ -72,8 +72,8 @@ def marked(statement: str) -> bytes:
 class PostgresDatabase(Database[R]):
     """A database with the tables of all components. See `Database`; row-level security holds, too.
 
-    Made for PostgreSQL 12 and later. Threads of a process share some connections. Who writes
-    waits for a row that another writer holds up to `busy_timeout_s`.
+    For PostgreSQL 15 and later, tested on 15 and 18. Threads of a process share some connections.
+    Who writes waits for a row that another writer holds up to `busy_timeout_s`.
 
     Args:
         url: `postgresql://user:password@host:port/database`.
@@ -84,7 +84,8 @@ class PostgresDatabase(Database[R]):
 
     Raises:
         ConfigError: The address cannot be read; the tables were made by a newer version; or they
-            are missing or older, and this role may not make or change them.
+            are missing or older, and this role may not make or change them; or the server is
+            older than PostgreSQL 15.
         StorageError: The server cannot be reached, or fails.
     """
 

@@ -1,12 +1,13 @@
 """Reaching a PostgreSQL server, its tables brought up to date, and what its errors mean."""
 
+import re
 from urllib.parse import urlsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from thalweg.database.base import OTHER_TABLES, RESTART
-from thalweg.database.migrations.postgres import bring_up_to_date
+from thalweg.database.migrations.postgres import bring_up_to_date, server_name
 from thalweg.errors import ConfigError, StorageError
 
 
@@ -40,14 +41,19 @@ def place_of(url: str) -> str:
     return f"postgresql://{user}{host}{port}/{name['dbname']}"
 
 
+OLDEST = 15
+"""The oldest major version that is tested, and the oldest that is accepted."""
+
+
 def connect(url: str, place: str, timeout_s: float) -> psycopg.Connection:
     """Open a connection.
 
     Raises:
+        ConfigError: The server is older than `OLDEST`.
         StorageError: The server cannot be reached, or refuses.
     """
     try:
-        return psycopg.connect(
+        connection = psycopg.connect(
             url,
             autocommit=True,
             prepare_threshold=None,  # a pooler may use another server for each transaction
@@ -59,6 +65,13 @@ def connect(url: str, place: str, timeout_s: float) -> psycopg.Connection:
         problem = f"the server cannot be reached, or refuses connections ({_first_line(error)})"
         mend = "check the address, and that the server runs"
         raise StorageError(place, problem, mend) from None
+    # A pooler need not report a version, which then is 0.
+    if 0 < connection.info.server_version < OLDEST * 10_000:
+        found = server_name(connection)
+        connection.close()
+        problem = f"the server is {found}, and Thalweg needs PostgreSQL {OLDEST} or newer"
+        raise ConfigError(place, problem, "upgrade the server, or use another one")
+    return connection
 
 
 def prepare(url: str, place: str, timeout_s: float) -> None:
@@ -71,7 +84,7 @@ def prepare(url: str, place: str, timeout_s: float) -> None:
 
     Raises:
         ConfigError: They were made by a newer version; or they are missing or older, and this
-            role may not make or change them.
+            role may not make or change them; or the server is older than `OLDEST`.
         StorageError: The server cannot be reached, or fails.
     """
     with connect(url, place, timeout_s) as connection:
@@ -93,8 +106,11 @@ _MEANINGS = {
         "run `thalweg db grants ROLE` as the owner of the tables",
     ),
 }
-_OTHER_TABLES = {"42P01", "42703", "42883", "42804", "23502"}
-"""No such table, column or function; a column of another type; one more that must not be null."""
+_OTHER_TABLES = {"42P01", "42703", "42804", "23502"}
+"""No such table or column; a column of another type; one more that must not be null."""
+_NO_FUNCTION = "42883"
+_OWN_FUNCTION = re.compile(r"\b(?:archive|memory|run|thalweg)_\w+\(")
+"""A function that the migrations make. One that is missing and not ours, the server lacks."""
 _UNREACHABLE = ("08", "57P")
 """How the codes of errors begin where a connection or a server ended."""
 
@@ -107,7 +123,8 @@ def as_storage_error(place: str, error: psycopg.Error) -> StorageError:
         return StorageError(place, problem, mend)
     if code.startswith(_UNREACHABLE) or (not code and isinstance(error, _BROKEN)):
         return StorageError(place, f"the connection broke ({_first_line(error)})", "try again")
-    if code in _OTHER_TABLES:
+    is_own = code == _NO_FUNCTION and _OWN_FUNCTION.search(_first_line(error)) is not None
+    if code in _OTHER_TABLES or is_own:
         return StorageError(place, f"{OTHER_TABLES} ({_first_line(error)})", RESTART)
     problem = f"the database failed ({_first_line(error)})"
     return StorageError(place, problem, "check the server's log and try again")

@@ -12,7 +12,7 @@ from thalweg.database.migrations.schema import (
     refuse_newer,
     spelled,
 )
-from thalweg.errors import ConfigError
+from thalweg.errors import ConfigError, StorageError
 
 _LOCK = int.from_bytes(b"thalweg")
 """The advisory lock of a process that makes or changes tables."""
@@ -37,6 +37,7 @@ def bring_up_to_date(connection: psycopg.Connection, place: str) -> None:
 
     Raises:
         ConfigError: The role may not, or the database is at a version unknown to this code.
+        StorageError: The server rejects a statement of a migration; nothing was changed.
         psycopg.Error: The server failed.
     """
     found = version_of(connection)
@@ -52,6 +53,27 @@ def bring_up_to_date(connection: psycopg.Connection, place: str) -> None:
         problem = f"{state}, and the role {who} may not create or change tables"
         mend = f"run `thalweg db upgrade` as {owner}, then `thalweg db grants {who}`"
         raise ConfigError(place, problem, mend) from None
+    except _REJECTED as error:
+        step = f"from version {found} to {HEAD}" if found else f"to version {HEAD}"
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        problem = f"{server_name(connection)} cannot migrate its tables {step} ({reason})"
+        mend = "nothing was changed; undo manual changes to the tables, or report this error"
+        raise StorageError(place, problem, mend) from error
+
+
+_REJECTED = (
+    psycopg.ProgrammingError,
+    psycopg.IntegrityError,
+    psycopg.DataError,
+    psycopg.NotSupportedError,
+)
+"""A statement is wrong for this server or for the tables; others mean a failure of the server."""
+
+
+def server_name(connection: psycopg.Connection) -> str:
+    """Return the product and version of a server, such as `PostgreSQL 15.18`."""
+    version = connection.info.parameter_status("server_version") or ""
+    return f"PostgreSQL {version.partition(' ')[0]}".rstrip()
 
 
 def _upgrade(connection: psycopg.Connection) -> None:

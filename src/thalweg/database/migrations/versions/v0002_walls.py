@@ -36,9 +36,10 @@ _BLOBS = """
 ALTER TABLE archive_blob DROP CONSTRAINT archive_blob_pkey;
 ALTER TABLE archive_blob ADD owner bytea;
 UPDATE archive_blob SET owner = (
-    SELECT min(archive_thread.owner)
+    SELECT archive_thread.owner
     FROM archive_holding JOIN archive_thread ON archive_thread.id = archive_holding.thread
     WHERE archive_holding.hash = archive_blob.hash
+    ORDER BY archive_thread.owner LIMIT 1
 );
 DELETE FROM archive_blob WHERE owner IS NULL;
 INSERT INTO archive_blob (hash, data, packed, owner)
