@@ -50,16 +50,19 @@ class WindowExceededError(ContextError):
     code = "context.window_exceeded"
 
     needed: int
-    """Tokens in the smallest context that could be built."""
+    """Size of the smallest context that could be built."""
     window: int
-    """Tokens the request may fill."""
+    """What the request may fill."""
     irreducible: tuple[str, ...]
     """What cannot be reduced, as `name: tokens`, largest first."""
+    unit: str
+    """What `needed` and `window` count: `tokens`, as the provider counts them, `bytes`, or `images
+    and documents`."""
 
     def __str__(self) -> str:
         parts = ", ".join(self.irreducible)
         return (
-            f"the smallest context needs {self.needed} tokens and {self.window} fit; "
+            f"the smallest context needs {self.needed} {self.unit} and {self.window} fit; "
             f"parts that cannot shrink: {parts}; use a larger window or shorten these"
         )
 

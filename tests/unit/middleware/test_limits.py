@@ -1,7 +1,10 @@
 """What a chat model accepts, read from the objects people hand over."""
 
+import ast
 import gc
 import math
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, cast
 from weakref import ref
 
@@ -15,12 +18,14 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.outputs import ChatResult
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 
+from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import ConfigError
 from thalweg.middleware.request.model_limits import (
     DEFAULT_WINDOW,
     MOST_OUTPUT,
     ModelLimits,
     is_stand_in,
+    limits_for,
     limits_of,
     model_name,
     provider_of,
@@ -317,3 +322,26 @@ def test_a_script_in_the_place_of_a_model_is_known() -> None:
     assert is_stand_in(fake)
     assert is_stand_in(scripted.bind_tools([]))
     assert not is_stand_in(ChatOpenAI(model="gpt-4o", api_key="none"))  # type: ignore[arg-type]
+
+
+def test_the_policy_decides_for_the_model_whose_policy_it_is() -> None:
+    """A model that is named for another purpose has limits of its own."""
+    policy = ContextPolicy(window=50_000, max_output=2_000)
+    assert limits_for(stub(), policy).input == 48_000
+    assert limits_for(stub(), ContextPolicy()) == limits_for(stub(), None) == limits_of(stub())
+    assert limits_for(stub(), None).window == DEFAULT_WINDOW
+
+
+def test_limits_have_one_source() -> None:
+    """Whoever asks a model takes its limits from `limits_for`, which knows the policy."""
+    home = find_spec("thalweg.middleware.request.model_limits")
+    assert home is not None
+    assert home.origin is not None
+    source = Path(home.origin).parents[2]
+    users = []
+    for path in source.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if "limits_of" in text and str(path) != home.origin:
+            names = (n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.alias))
+            users += [path.name for name in names if name.name == "limits_of"]
+    assert users == []

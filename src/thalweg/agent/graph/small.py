@@ -43,9 +43,9 @@ def wants_small(model: "BaseChatModel") -> bool:
         >>> wants_small(model), wants_small(ScriptedModel(script=lambda _: "Hello."))
         (True, False)
     """
-    from thalweg.middleware.request.model_limits import limits_of  # noqa: PLC0415 (LangChain takes seconds)
+    from thalweg.middleware.request.model_limits import limits_for  # noqa: PLC0415 (LangChain takes seconds)
 
-    return limits_of(model).window < SMALL_WINDOW
+    return limits_for(model, None).window < SMALL_WINDOW
 
 
 def calls_tools(model: "BaseChatModel") -> bool:
@@ -148,10 +148,10 @@ def create_small_agent(
     from thalweg.agent.tools.rights import rights  # noqa: PLC0415
     from thalweg.middleware.arguments import NEWEST, as_policy  # noqa: PLC0415
     from thalweg.middleware.memory.middleware import MemoryMiddleware  # noqa: PLC0415
-    from thalweg.middleware.request.model_limits import limits_of  # noqa: PLC0415
+    from thalweg.middleware.request.model_limits import limits_for  # noqa: PLC0415
 
-    window, calls = limits_of(model).window, calls_tools(model)
     policy = small_policy(None if context is None else as_policy(context))
+    window, calls = limits_for(model, policy).window, calls_tools(model)
     threads = {"archive": archive, "owner": owner, "state": NEWEST if state is None else state}
     settings = small_memory(window, memory_settings)
     return build_small(

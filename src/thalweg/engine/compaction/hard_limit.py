@@ -131,8 +131,15 @@ def _requests(scene: PlanningContext, tokens: int) -> Iterator[Edit]:
 def _irreducible(scene: PlanningContext) -> WindowExceededError:
     sections = {k: v for k, v in scene.window.ledger.tokens.items() if v}
     largest = sorted(sections.items(), key=lambda pair: -pair[1])
+    window, budget = scene.window, scene.budget
+    needed, limit, unit = window.tokens, budget.limit, "tokens"
+    if needed <= limit:
+        needed, limit, unit = window.ledger.bytes, budget.max_bytes, "bytes"
+    if needed <= limit:
+        needed, limit, unit = window.ledger.media, budget.max_media, "images and documents"
     return WindowExceededError(
-        needed=scene.window.tokens,
-        window=scene.budget.limit,
+        needed=needed,
+        window=limit,
         irreducible=tuple(f"{name} {tokens} tokens" for name, tokens in largest),
+        unit=unit,
     )

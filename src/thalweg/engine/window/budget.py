@@ -156,7 +156,7 @@ class Budget(Amounts):
         if not calibration.is_known:
             return self
         output = calibration.lower(self.output)
-        window = max(calibration.lower(self.window), output + LEAST_LIMIT)
+        window = max(calibration.lower(self.limit), LEAST_LIMIT) + output
         return self.model_copy(update={"window": window, "max_output": output})
 
     @property

@@ -8,13 +8,14 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
 from thalweg.engine.pricing.matching import Priced, tariff_for
 from thalweg.engine.sections import choices
+from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import ConfigError
 from thalweg.lab.evals.base import Case
 from thalweg.lab.evals.plan import OWN_MODEL
 from thalweg.lab.evals.results import TrialTokens
 from thalweg.lab.evals.scripted.mind import COMPETENCES, CaseModel
 from thalweg.lab.evals.scripted.moves import Acts
-from thalweg.middleware.request.model_limits import limits_of, model_name, provider_of
+from thalweg.middleware.request.model_limits import limits_for, model_name, provider_of
 from thalweg.server.models import model_by_name
 from thalweg.server.models.making import limit
 from thalweg.server.settings import Settings
@@ -82,7 +83,7 @@ def candidate(name: str, window: int | None, settings: Settings) -> ModelCandida
     if name.startswith(SCRIPTED):
         return _scripted(name, window or WINDOW)
     model = model_by_name(name, settings)
-    limits = limits_of(model, window=window)
+    limits = limits_for(model, ContextPolicy(window=window))
     # Harnesses read the profile: the same window makes all of them act at the same size.
     if window is not None or not (model.profile or {}).get("max_input_tokens"):
         limit(model, limits.window, None)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from weakref import ref
 
 from thalweg.engine.data_files import read_table
+from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.undocumented import trace_params
 from thalweg.engine.window.model_windows import window_for
 from thalweg.errors import ConfigError
@@ -147,6 +148,23 @@ def limits_of(
         note = (note + " " + _CONTRADICTION).strip().format(output=output, window=found, to=mended)
         output = mended
     return ModelLimits(found, output, name, source, note)
+
+
+def limits_for(model: "BaseChatModel", policy: ContextPolicy | None) -> ModelLimits:
+    """Return what a request to a chat model may fill: the one source of limits for all requests.
+
+    Args:
+        model: As for `limits_of`.
+        policy: The policy of the agent whose own model it is: its window and its limit of answers
+            hold for every request to that model. `None` for a model that was named for another
+            purpose, which has limits of its own.
+
+    Raises:
+        ConfigError: The policy has no possible number of tokens.
+    """
+    if policy is None:
+        return limits_of(model)
+    return limits_of(model, window=policy.window, max_output=policy.max_output)
 
 
 _UNKNOWN = (

@@ -186,18 +186,30 @@ class Sending:
                 engine.calibration = calibration
         return calibration
 
-    def exceeded(self, opened: OpenThread) -> WindowExceededError:
-        """Return the error that explains why nothing smaller can be sent."""
+    def exceeded(
+        self, opened: OpenThread, found: WindowExceededError | None = None
+    ) -> WindowExceededError:
+        """Return the error that explains why nothing smaller can be sent.
+
+        Args:
+            opened: The thread.
+            found: The error of the engine, which counts in our tokens.
+        """
         engine = opened.session.engine
+        counted = engine.calibration.upper
         sections = sorted(engine.window.ledger.tokens.items(), key=lambda pair: -pair[1])
-        parts = tuple(f"{_NAMES.get(name, name)} {n} tokens" for name, n in sections if n)
+        parts = tuple(f"{_NAMES.get(name, name)} {counted(n)} tokens" for name, n in sections if n)
         if not self.refusals:
-            return WindowExceededError(engine.window.tokens, engine.budget.limit, parts)
+            if found is not None and found.unit != "tokens":
+                return WindowExceededError(found.needed, found.window, parts, found.unit)
+            needed = counted(engine.window.tokens)
+            return WindowExceededError(needed, engine.budget.limit, parts, "tokens")
         last = self.refusals[-1]
         return RefusedError(
             last.overflow.counted or last.size.tokens,
             last.overflow.limit or engine.budget.limit,
             parts,
+            "tokens",
             kind=last.overflow.kind,
             model=last.model,
             said=last.said,

@@ -31,13 +31,14 @@ from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.snapshot import Record, summarized
 from thalweg.engine.summaries.summary import Summary, SummaryDefect
 from thalweg.engine.tokens import Counter, measure
 from thalweg.engine.wires.repairs import encodable
 from thalweg.errors import ConfigError, SummaryError
-from thalweg.middleware.request.model_limits import limits_of, model_name
+from thalweg.middleware.request.model_limits import limits_for, model_name
 from thalweg.middleware.request.overflow import overflow_of
 from thalweg.middleware.turn.effects import UNSEEN, Either, Flow, Send
 
@@ -93,6 +94,8 @@ class Summarizer:
     named: BaseChatModel | None
     """The model that was named for it; `None` for the agent's own."""
     request: ModelRequest[Any]
+    limit: int
+    """Tokens of ours that a request to the agent's own model may fill."""
     tariff: Tariff
     is_cold: bool
     """Whether the provider's cache has lost the prefix of the live request."""
@@ -223,7 +226,14 @@ class Summarizer:
         Returns:
             Its answers, in order; empty when none came.
         """
-        room = max(summaries.LEAST_BUDGET, int((limits_of(model).input - PROMPT_TOKENS) * MARGIN))
+        asking = self.count(summaries.ask_for("", custom=self.policy.summary_prompt))
+        room = int((self._limit(model) - asking) * MARGIN)
+        if room < summaries.LEAST_BUDGET:
+            told = (
+                f"a request of {self._limit(model)} tokens holds nothing besides {asking} of words"
+            )
+            self.faults.append(SummaryDefect("no room", told))
+            return []
         budget = max(
             summaries.LEAST_BUDGET, min(room, self.policy.trim_tokens_to_summarize or room)
         )
@@ -234,6 +244,12 @@ class Summarizer:
                 return answers
             room = budget = max(summaries.LEAST_BUDGET, min(smaller, room // 2))
         return []
+
+    def _limit(self, model: BaseChatModel) -> int:
+        """Return how many tokens of ours a request to a model may fill."""
+        if model is self.request.model:
+            return self.limit
+        return first_calibration(model_name(model)).lower(limits_for(model, None).input)
 
     def _transcripts(
         self, shown: Sequence[tuple[int, Message]], budget: int, room: int

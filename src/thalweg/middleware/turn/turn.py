@@ -36,7 +36,12 @@ from thalweg.middleware.request.message_adaptation import (
     with_late_system,
     without_thinking,
 )
-from thalweg.middleware.request.model_limits import ModelLimits, is_stand_in, limits_of, provider_of
+from thalweg.middleware.request.model_limits import (
+    ModelLimits,
+    is_stand_in,
+    limits_for,
+    provider_of,
+)
 from thalweg.middleware.request.overhead import Overhead
 from thalweg.middleware.turn.effects import Flow
 from thalweg.middleware.turn.events import (
@@ -99,7 +104,7 @@ class _Turn:
         policy, model = self.desk.policy, self.request.model
         self.key = self.desk.key(self.config, self.request.state)
         self.said = self.desk.read(self.key, self.request.state["messages"])
-        self.limits = limits_of(model, window=policy.window, max_output=policy.max_output)
+        self.limits = limits_for(model, policy)
         self.priced = policy.pricing.of(provider_of(model), self.limits.model)
         self.sending = Sending(self.desk, self.limits.model, self.request.runtime)
         tools, later = self._shelve()
@@ -199,7 +204,7 @@ class _Turn:
                 batch = _go_on(steps, batch)
         except WindowExceededError as error:
             self.open.session.write()
-            raise self.sending.exceeded(self.open) from error
+            raise self.sending.exceeded(self.open, error) from error
         last = sum(self.open.session.page.tokens.values())
         same = min(last, self._same(sent))
         self._enter(edits, summarizer, same, is_cold=is_cold)
@@ -233,10 +238,12 @@ class _Turn:
         return sum(window.beside.values()) + sum(item.tokens for item, _ in same)
 
     def _summarizer(self, *, is_cold: bool) -> Summarizer:
+        engine = self.open.session.engine
         return Summarizer(
             policy=self.desk.policy,
             named=self.desk.summarizer,
             request=self.request,
+            limit=engine.budget.calibrated(engine.calibration).limit,
             tariff=self.tariff,
             is_cold=is_cold,
             count=self.desk.count,

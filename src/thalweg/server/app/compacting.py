@@ -14,8 +14,9 @@ from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import UNKNOWN
+from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.tokens import exact_counter
-from thalweg.middleware.request.model_limits import model_name
+from thalweg.middleware.request.model_limits import limits_for, model_name
 from thalweg.middleware.turn.effects import run
 from thalweg.middleware.turn.summaries import Summarizer
 from thalweg.server.app.spending import Prices
@@ -48,11 +49,14 @@ class _ModelNarrativeWriter:
         self._archive = archive
         self._key = key
         self._model = model
-        tariff = Prices(settings.summarization).tariff(model_name(model))
+        policy, name = settings.summarization, model_name(model)
+        tariff = Prices(policy).tariff(name)
+        limits = limits_for(model, None if policy.model_name else policy)
         self._summarizer = Summarizer(
-            policy=settings.summarization,
+            policy=policy,
             named=model,
             request=ModelRequest(model=model, messages=[]),
+            limit=first_calibration(name).lower(limits.input),
             tariff=tariff or UNKNOWN,
             is_cold=True,
             count=exact_counter(),
