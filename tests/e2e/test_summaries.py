@@ -469,7 +469,7 @@ def test_a_summary_takes_a_bounded_number_of_requests() -> None:
 
 def test_what_a_bounded_number_of_small_windows_cannot_hold_is_not_read() -> None:
     """The oldest; the journal tells how much, and the record is of all of it."""
-    cheap, reader = scribe(max_input_tokens=1_380)
+    cheap, reader = scribe(max_input_tokens=700)
     thread = Thread(Speaker(), scribe=cheap)
     page = thread.fold()
 
