@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from thalweg.engine.entries import Media, Message
 from thalweg.engine.images import LARGEST_TOKENS, LONGEST_EDGE, dimensions, image_tokens
-from thalweg.engine.tokens import IMAGE_TOKENS, measure, media_tokens
+from thalweg.engine.media.cost import IMAGE_TOKENS, cost_of
+from thalweg.engine.tokens import measure
 
 EDGES = st.integers(1, 16_383)
 """What every format can say."""
@@ -147,7 +148,8 @@ def test_a_message_counts_its_images_by_their_pixels() -> None:
     small = Media("image/png", data=_text(png(64, 64)))
     unknown = Media("image/png", url="https://example.org/a.png")
     low = Media("image/png", data=_text(png(2_000, 2_000)), extra='{"openai":{"detail":"low"}}')
-    assert media_tokens(small, "anthropic") == 9
-    assert media_tokens(unknown) == media_tokens(Media("image/png", data="AAAA")) == IMAGE_TOKENS
-    assert media_tokens(low, "openai:gpt-4o") == 85
+    assert cost_of(small, "anthropic").tokens == 9
+    assert cost_of(unknown) == cost_of(Media("image/png", data="AAAA"))
+    assert cost_of(unknown).tokens == IMAGE_TOKENS
+    assert cost_of(low, "openai:gpt-4o").tokens == 85
     assert measure(Message("user", (small,)), len, "anthropic").tokens == 13

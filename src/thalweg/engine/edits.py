@@ -14,6 +14,7 @@ from thalweg.engine.summaries.summary import Summary
 
 Reason = Literal[
     "arrived too large",
+    "a limit of the provider forbids it",
     "a newer read or write made it stale",
     "re-reading it has cost as much as dropping it",
     "the request would not fit",

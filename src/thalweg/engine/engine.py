@@ -80,9 +80,9 @@ class Engine:
         self.reader = Reader(self.count, model=self.model)
 
     def speak_to(self, model: str) -> None:
-        """Set the model of the next requests, and count the live images again."""
+        """Set the model of the next requests, and count the live media again."""
         self.model = self.reader.model = model
-        self.window.price_images(model)
+        self.window.price_media(model)
 
     def receive(self, message: Message, at: int | None = None) -> Entry:
         """Add the thread's next message.
@@ -275,7 +275,9 @@ class Engine:
 
     def observe(self, reported: int) -> None:
         """Calibrate by the input tokens that the provider reports for the last request."""
-        self.calibration = self.calibration.observe(estimated=self.window.tokens, reported=reported)
+        self.calibration = self.calibration.observe(
+            estimated=self.window.tokens, reported=reported, slack=self.window.ledger.slack
+        )
 
     def pin(self, position: int, quote: str) -> None:
         """Keep a user's words verbatim in every context, until they are unpinned.

@@ -38,13 +38,18 @@ class Thinking:
     """Other provider fields, as a JSON object or empty."""
 
 
+_LARGE_FIELDS = 1_000
+"""Characters of other fields that hold content, too: a block with several files."""
+
+
 @dataclass(frozen=True, slots=True)
 class Media:
-    """An image, a document or a sound, by value or by address."""
+    """An image, a document, a sound or a film: by value, by address, or stored by a provider."""
 
     mime: str
+    """Its media type, or what is known of it (`image/*`); empty if nothing is."""
     data: str = ""
-    """Base64, or empty when the content is at `url`."""
+    """Base64, or empty when the content is elsewhere."""
     url: str = ""
     extra: str = ""
     """Other provider fields (detail, title, size), as a JSON object or empty."""
@@ -52,7 +57,9 @@ class Media:
     @property
     def size_bytes(self) -> int:
         """Bytes this part adds to a request body."""
-        return len(self.data) or len(self.url)
+        return (len(self.data) or len(self.url)) + (
+            len(self.extra) if len(self.extra) > _LARGE_FIELDS else 0
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,10 +275,15 @@ class Entry:
     """The part of `tokens` that is reasoning."""
     size_bytes: int
     media: int
+    """Images, documents, sounds and films."""
     uses: tuple[ToolUse, ...] = ()
     """The tool calls of an assistant message, in order."""
     answers: ToolUse | None = None
     """Of a tool result: the call it answers; `None` for an orphan."""
+    media_tokens: int = 0
+    """The part of `tokens` that is media."""
+    slack: int = 0
+    """How much less than `media_tokens` the provider may charge, where a price is not exact."""
 
     @property
     def is_fetched(self) -> bool:

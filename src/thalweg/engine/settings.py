@@ -18,6 +18,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from thalweg.engine import compaction as policies
 from thalweg.engine.compaction.thresholds import Kind, Threshold, is_pair
+from thalweg.engine.media.table import limits_for
 from thalweg.engine.pricing.overrides import Pricing
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.sections import SettingsSection, refuse
@@ -206,25 +207,28 @@ class ContextPolicy(SettingsSection):
         """Whether prices decide when a thread is compacted; else sizes do, or nothing."""
         return self.enabled and not self.triggers
 
-    def budget(self, window: int, output: int | None = None) -> Budget:
+    def budget(self, window: int, output: int | None = None, model: str = "") -> Budget:
         """Return the budget for a model's window.
 
         Args:
             window: Tokens the model accepts, its answer included.
             output: Most tokens of its answer; by default an eighth of the window, at most 8,192.
+            model: `provider:name`, for the limits of media that its provider publishes.
 
         Raises:
             ConfigError: No tokens remain for a request.
         """
+        limits = limits_for(model, window)
         window = self.window or window
         output = output if self.max_output is None else self.max_output
         try:
-            return Budget(
+            budget = Budget(
                 window=window,
                 max_output=output,
                 preview_lines=self.offload.preview_lines,
                 **self.offload.over(AMOUNTS[self.cost]).model_dump(),
             )
+            return budget.within(limits)
         except ValidationError as error:
             problem = error.errors()[0]["msg"].removeprefix("Value error, ")
             raise ConfigError("window", problem, "set window and max_output by hand") from None

@@ -6,7 +6,6 @@ trigger, the cut and the acceptance, which would else disagree.
 
 import json
 import math
-import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -25,11 +24,6 @@ MESSAGE_OVERHEAD = 4
 """Tokens a provider adds around one message (OpenAI's chat format: 3, one more for a name)."""
 CALL_OVERHEAD = 8
 """Tokens around one tool call: its id and the JSON that frames it."""
-IMAGE_TOKENS = 1_600
-"""An image whose size is unknown: Anthropic's price of the largest image it does not resize
-(1,092 x 1,092 pixels / 750), which is above OpenAI's and Google's for the same picture."""
-DOCUMENT_BYTES_PER_TOKEN = 6
-"""A PDF by value: base64 bytes per token, from about 2,000 tokens and 12 kB a page."""
 
 
 @cache
@@ -111,9 +105,13 @@ class MessageSize:
     thinking: int
     """The part of `tokens` that is reasoning."""
     bytes: int
-    """UTF-8 bytes of text and base64 in the body, without framing."""
+    """UTF-8 bytes of text and base64 in the body, as JSON, without framing."""
     media: int
-    """Number of images, documents and sounds."""
+    """Number of images, documents, sounds and films."""
+    media_tokens: int = 0
+    """The part of `tokens` that is media."""
+    slack: int = 0
+    """How much less than `media_tokens` the provider may charge, where its price is not exact."""
 
 
 def measure(message: Message, count: Counter, model: str = "") -> MessageSize:
@@ -122,13 +120,13 @@ def measure(message: Message, count: Counter, model: str = "") -> MessageSize:
     Args:
         message: The message.
         count: Counts its texts.
-        model: Whose price images have, see `media_tokens`.
+        model: Whose price media have, see `thalweg.engine.media.cost`.
 
     Example:
         >>> measure(Message("user", (Text("hello world"),)), exact_counter()).tokens
         6
     """
-    tokens, thinking, size, media = MESSAGE_OVERHEAD, 0, 0, 0
+    tokens, thinking, size, media, media_tokens, slack = MESSAGE_OVERHEAD, 0, 0, 0, 0, 0
     for part in message.parts:
         match part:
             case Text(text):
@@ -143,41 +141,23 @@ def measure(message: Message, count: Counter, model: str = "") -> MessageSize:
                 tokens += CALL_OVERHEAD + count(part.name) + count(part.arguments)
                 size += len(part.name) + _utf8(part.arguments)
             case Media():
-                tokens += media_tokens(part, model)
+                from thalweg.engine.media.cost import cost_of  # noqa: PLC0415 (few have any)
+
+                cost = cost_of(part, model)
+                media_tokens += cost.tokens
+                slack += cost.tokens - cost.least
                 size += part.size_bytes
                 media += 1
             case Opaque(json=raw):
                 tokens += count(raw)
                 size += _utf8(raw)
-    return MessageSize(tokens, thinking, size, media)
-
-
-def media_tokens(part: Media, model: str = "") -> int:
-    """Count an image, document or sound; images of unknown size at `IMAGE_TOKENS`.
-
-    Args:
-        part: The image, document or sound.
-        model: `provider:name`, or either; when empty, images have the price of the provider
-            that takes most for them.
-    """
-    if not part.data:
-        return IMAGE_TOKENS
-    if part.mime.startswith("image/"):
-        from thalweg.engine.images import dimensions, image_tokens  # noqa: PLC0415 (few have any)
-
-        if (size := dimensions(part.data)) is None:
-            return IMAGE_TOKENS
-        detail = _DETAIL.search(part.extra)
-        return image_tokens(*size, model, detail=detail[1] if detail else "")
-    return max(IMAGE_TOKENS, len(part.data) // DOCUMENT_BYTES_PER_TOKEN)
-
-
-_DETAIL = re.compile(r'"detail": ?"(\w+)"')
-"""How closely OpenAI's models are asked to look at an image, among a part's other fields."""
+    return MessageSize(tokens + media_tokens, thinking, size, media, media_tokens, slack)
 
 
 def _utf8(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    """Return the bytes of a text in a body: in UTF-8, with what JSON escapes."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return size + text.count("\n") + text.count('"') + text.count("\\")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,13 +199,21 @@ class Calibration:
     DECAY = 0.9
     """How much of the distance to a smaller factor is kept at each observation."""
 
-    def observe(self, *, estimated: int, reported: int) -> "Calibration":
+    def observe(self, *, estimated: int, reported: int, slack: int = 0) -> "Calibration":
         """Fold in one reported count.
 
         Missing counts change nothing (I23), nor do those of requests so small that what a
         provider adds to every request weighs more than how it counts, nor those too small to
-        be true.
+        be true. Nor do those of requests with media whose price is not exact, unless they are
+        above the highest price: they show how media count, not how text does.
+
+        Args:
+            estimated: Tokens of the request, as we count them.
+            reported: Tokens of the request, as the provider does.
+            slack: How many fewer it may be, for media whose price is not exact.
         """
+        if slack > estimated * self.SPREAD and reported <= self.upper(estimated):
+            return self
         if estimated < self.LEAST or reported < estimated * self.least:
             return self
         ratio = min(8.0, reported / estimated)
@@ -276,22 +264,30 @@ class TokenCounts:
     tokens: dict[str, int]
     bytes: int = 0
     media: int = 0
+    slack: int = 0
+    """How much less than `total` the provider may charge, where prices of media are not exact."""
 
     @classmethod
     def empty(cls) -> "TokenCounts":
         """Return a ledger with every section at zero."""
         return cls(dict.fromkeys(SECTIONS, 0))
 
-    def add(self, section: str, tokens: int, size: int = 0, media: int = 0) -> None:
+    def add(self, section: str, tokens: int, size: int = 0, media: int = 0, slack: int = 0) -> None:
         """Add to a section; negative numbers remove."""
         self.tokens[section] += tokens
         self.bytes += size
         self.media += media
+        self.slack += slack
 
     @property
     def total(self) -> int:
         """Tokens of the whole request."""
         return sum(self.tokens.values())
+
+    @property
+    def least(self) -> int:
+        """Tokens that the provider counts at least, as far as prices of media are known."""
+        return self.total - self.slack
 
 
 def count_json(value: object, count: Counter) -> int:

@@ -419,7 +419,7 @@ class EngineSlot:
     def _set_call(self, key: ThreadKey, engine: Engine, call: HostCall) -> None:
         """Set the model, its limits, and what a request has besides its messages."""
         window = self.policy.window or call.window or window_of_model(call.model.rpartition(":")[2])
-        budget = self.policy.budget(window or DEFAULT_WINDOW)
+        budget = self.policy.budget(window or DEFAULT_WINDOW, model=call.model)
         engine.budget = self._limits.under(key, call.model, budget)
         engine.speak_to(call.model)
         engine.binds = binds_thinking(call.model)

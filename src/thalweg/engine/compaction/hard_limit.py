@@ -6,11 +6,12 @@ strictly smaller than the previous one, so the sequence ends (I19).
 
 from collections.abc import Iterator, Sequence
 
+from thalweg.engine.compaction.media import exceeds, plan_smaller, plan_within_limits
 from thalweg.engine.compaction.plan import plan_fold, plan_tail
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import elide, evict, has_long_arguments
 from thalweg.engine.edits import Edit, Reason
-from thalweg.engine.entries import Entry, Media
+from thalweg.engine.entries import Entry
 from thalweg.errors import WindowExceededError
 
 WHY: Reason = "the request would not fit"
@@ -21,9 +22,7 @@ def excess(scene: PlanningContext) -> bool:
     window, budget = scene.window, scene.budget
     window.settle()
     return (
-        window.tokens > budget.limit
-        or window.ledger.bytes > budget.max_bytes
-        or window.ledger.media > budget.max_media
+        scene.tokens_to_fit > budget.limit or window.body_bytes > budget.max_bytes or exceeds(scene)
     )
 
 
@@ -35,12 +34,18 @@ def squeeze(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
     """
     if not excess(scene):
         return
-    for rung in (_folds, _without_inserts, _rewrites, _smaller_records):
+    for rung in (_within_limits, _folds, _without_inserts, _rewrites, _smaller_records):
         for edits in rung(scene):
             yield edits
             if not excess(scene):
                 return
     raise _irreducible(scene)
+
+
+def _within_limits(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
+    """Replace media that are too many or too large together; those of older messages first."""
+    if edits := plan_within_limits(scene):
+        yield edits
 
 
 def _folds(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
@@ -63,16 +68,18 @@ def _without_inserts(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
 
 
 def _rewrites(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
-    """Shorten the remaining messages one by one: results, arguments, texts, requests."""
+    """Shorten the remaining messages one by one: results, arguments, texts, requests, media."""
     for step in (_results, _arguments, _words, _requests):
         for tokens in (scene.budget.preview, scene.budget.preview // 3):
             yield from _batches(scene, step(scene, tokens))
+    for edit in plan_smaller(scene, WHY):
+        yield (edit,)
 
 
 def _batches(scene: PlanningContext, edits: Iterator[Edit]) -> Iterator[Sequence[Edit]]:
     """Yield batches of edits that free the excess tokens: each batch is laid out once."""
     batch: list[Edit] = []
-    over = scene.window.tokens - scene.budget.limit
+    over = scene.tokens_to_fit - scene.budget.limit
     for edit in edits:
         batch.append(edit)
         over -= edit.freed
@@ -99,9 +106,9 @@ def _largest(scene: PlanningContext, *roles: str) -> list[Entry]:
 
 def _shrunk(scene: PlanningContext, entries: Sequence[Entry], tokens: int) -> Iterator[Edit]:
     for entry in entries:
-        heavy = any(isinstance(p, Media) for p in scene.shown(entry).parts)
-        if scene.shown_tokens(entry) > tokens * 3 // 2 or heavy:
-            edit = evict(scene, entry, tokens, WHY)
+        shown = scene.shown_tokens(entry) - scene.shown_media_tokens(entry)
+        if shown > tokens * 3 // 2:
+            edit = evict(scene, entry, tokens, WHY, keeps_media=True)
             if edit.freed > 0:
                 yield edit
 

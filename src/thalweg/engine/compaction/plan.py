@@ -14,6 +14,7 @@ from thalweg.engine.summaries.summary import Summary
 
 LISTINGS = frozenset({"run", "search"})
 """Actions whose results are logs and listings."""
+ARRIVED: Reason = "arrived too large"
 REPORT_CHARS = 40_000
 """Characters above which a subagent's report arrives as an excerpt, in any window."""
 
@@ -22,7 +23,7 @@ def plan_arrivals(scene: PlanningContext) -> list[Rewrite]:
     """Plan to bound new content: results, arguments of the model, long requests.
 
     None of it was ever sent, so this costs no cache. Content that was fetched back is kept, else
-    reading would be a loop (I27).
+    reading would be a loop (I27). Media are kept, and do not count: they have limits of their own.
     """
     return [edit for entry in scene.window.open_entries for edit in _bounded(scene, entry)]
 
@@ -34,16 +35,17 @@ def _bounded(scene: PlanningContext, entry: Entry) -> Iterator[Rewrite]:
     most = {"tool": result, "assistant": budget.arguments, "user": budget.request}
     is_report = entry.answers is not None and entry.answers.action == "delegate"
     is_long_report = is_report and len(message.text) > REPORT_CHARS
-    if entry.tokens <= most.get(message.role, entry.tokens) and not is_long_report:
+    tokens = entry.tokens - entry.media_tokens
+    if tokens <= most.get(message.role, tokens) and not is_long_report:
         return
     if entry.position in scene.window.rewrites or entry.is_fetched:
         return
     if is_report:
-        yield evict(scene, entry, budget.report, "arrived too large", with_ends=True)
+        yield evict(scene, entry, budget.report, ARRIVED, with_ends=True, keeps_media=True)
     elif message.role != "assistant":
-        yield evict(scene, entry, budget.preview, "arrived too large")
+        yield evict(scene, entry, budget.preview, ARRIVED, keeps_media=True)
     elif has_long_arguments(message):
-        yield elide(scene, entry, "arrived too large")
+        yield elide(scene, entry, ARRIVED)
 
 
 def plan_fold(
@@ -57,8 +59,8 @@ def plan_fold(
 ) -> Fold | None:
     """Plan to compact all but the newest `tail` tokens into about `record` tokens.
 
-    The latest request remains a message at any position, unless it alone is more than a quarter
-    of the limit.
+    The latest request remains a message at any position, unless its text alone is more than a
+    quarter of the limit.
 
     Args:
         scene: The planning context.
@@ -79,7 +81,8 @@ def plan_fold(
     kept = _protected(scene, tail // 2, tail_positions)
     kept |= kept_skills(scene, tail_positions, skills)
     if latest and latest.position not in tail_positions:
-        kept |= {latest.position} if latest.tokens <= scene.budget.limit // 4 else set()
+        words = latest.tokens - latest.media_tokens
+        kept |= {latest.position} if words <= scene.budget.limit // 4 else set()
     folded = window.folded_by(cut, kept)
     if not folded and window.fold is None:
         return None
@@ -196,7 +199,7 @@ def join_summary(
     rooms = fold.rooms or (room, _widest(scene, room))
     text = _written(scene, record, {e.position for e in folded}, rooms)
     tokens = window.planned.item(text).tokens
-    if window.tokens - fold.tokens_before + tokens > scene.budget.limit:
+    if scene.tokens_to_fit - fold.tokens_before + tokens > scene.budget.limit:
         return fold
     return replace(fold, record=text, tokens_after=tokens)
 

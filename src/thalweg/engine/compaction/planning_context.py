@@ -44,6 +44,16 @@ class PlanningContext:
         return self.window.tokens - self.fixed
 
     @property
+    def tokens_to_fit(self) -> int:
+        """Tokens of the request that have to fit.
+
+        Media whose price is not exact count with the least that the provider may charge, until it
+        refuses a request: whether they fit is known by the provider alone.
+        """
+        ledger = self.window.ledger
+        return self.window.tokens - (ledger.slack if self.budget.trusts_least else 0)
+
+    @property
     def latest_request(self) -> Entry | None:
         """The last message of a person, if it is live and not empty."""
         spoken = (e for e in reversed(self.window.entries.values()) if e.is_request)
@@ -63,6 +73,13 @@ class PlanningContext:
         edit = self.window.rewrites.get(entry.position)
         stripped = entry.thinking if entry.position in self.window.stripped else 0
         return (edit.tokens_after if edit else entry.tokens) - stripped
+
+    def shown_media_tokens(self, entry: Entry) -> int:
+        """Return the tokens of a message's media after all edits so far."""
+        if not entry.media or entry.position not in self.window.rewrites:
+            return entry.media_tokens
+        shown = self.shown(entry)
+        return measure(shown, self.window.count, self.window.model).media_tokens
 
     def tokens(self, message: Message) -> int:
         """Return the tokens of a message."""

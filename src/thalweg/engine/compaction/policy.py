@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from thalweg.engine.compaction.hard_limit import squeeze
+from thalweg.engine.compaction.media import plan_forbidden
 from thalweg.engine.compaction.offers import CandidateAction, Costs, clear, fold
 from thalweg.engine.compaction.plan import plan_arrivals, plan_fold, plan_tail
 from thalweg.engine.compaction.planning_context import PlanningContext
@@ -123,6 +124,7 @@ class RentOrBuy:
     def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield arrivals, then the due action, then reductions to the hard limits."""
         yield plan_arrivals(scene)
+        yield plan_forbidden(scene)
         self._see_what_was_missed(scene)
         tail = int(scene.budget.tail(scene.fixed) * self.caution)
         costs = Costs.of(scene, self.tariff, cold=cold)
@@ -133,7 +135,7 @@ class RentOrBuy:
         self.asks = self._leaves_it(due, scene)
         if self.asks:
             self.memory["fold"] = 0.0
-        elif due and self.provider_compacts is None and scene.window.tokens <= scene.budget.limit:
+        elif due and self.provider_compacts is None and scene.tokens_to_fit <= scene.budget.limit:
             yield from self._taken(due[0], self._foretold(due[0], rungs[due[0]], scene))
         for batch in squeeze(scene):
             yield from self._taken("fold", [batch])
@@ -266,6 +268,7 @@ class Thresholds:
         """Yield arrivals, then a compaction if a trigger is reached, then hard-limit reductions."""
         del cold  # the user's thresholds decide, not the cost of a rewrite
         yield plan_arrivals(scene)
+        yield plan_forbidden(scene)
         acted = self._is_due(scene)
         fold = self._plan(scene) if acted else None
         if fold is not None:
@@ -293,7 +296,7 @@ class Thresholds:
         if fold is None or fold.freed < self.LEAST:
             return None
         # if this alone would not make the request fit, the hard limit compacts instead
-        return fold if scene.window.tokens - fold.freed <= scene.budget.limit else None
+        return fold if scene.tokens_to_fit - fold.freed <= scene.budget.limit else None
 
     def _rooms(self, scene: PlanningContext, tail: int) -> tuple[int, int]:
         """Return the most tokens of a structured summary, without and with all constraints.

@@ -8,7 +8,7 @@ from typing import TypedDict
 from thalweg.engine.compaction import texts
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.edits import Elide, Evict, Reason, Supersede
-from thalweg.engine.entries import Entry, Message, Part, Text, Thinking, ToolCall, ToolUse
+from thalweg.engine.entries import Entry, Media, Message, Part, Text, Thinking, ToolCall, ToolUse
 from thalweg.engine.prompts import prompt
 from thalweg.engine.transcript import as_text
 from thalweg.engine.window.items import is_blank
@@ -40,7 +40,13 @@ def showing(
 
 
 def evict(
-    scene: PlanningContext, entry: Entry, tokens: int, reason: Reason, *, with_ends: bool = False
+    scene: PlanningContext,
+    entry: Entry,
+    tokens: int,
+    reason: Reason,
+    *,
+    with_ends: bool = False,
+    keeps_media: bool = False,
 ) -> Evict:
     """Replace a message by a preview of at most `tokens` tokens. Calls and thinking are kept.
 
@@ -52,12 +58,14 @@ def evict(
         tokens: Most tokens of the preview.
         reason: Reason of the edit.
         with_ends: Show its beginning and its end as running text, if they fit.
+        keeps_media: Keep its images, documents, sounds and films, too: the preview is of its text.
     """
-    words = tuple(p for p in entry.message.parts if not isinstance(p, ToolCall | Thinking))
+    kept = (ToolCall, Thinking, Media) if keeps_media else (ToolCall, Thinking)
+    words = tuple(p for p in entry.message.parts if not isinstance(p, kept))
     whole = as_text(replace(entry.message, parts=words))
     text = Text(_shortened(scene, entry, whole, tokens, with_ends=with_ends))
     shown = scene.shown(entry).parts
-    goes = [k for k, p in enumerate(shown) if not isinstance(p, ToolCall | Thinking)]
+    goes = [k for k, p in enumerate(shown) if not isinstance(p, kept)]
     first = goes[0] if goes else 0
     parts = (
         *(p for k, p in enumerate(shown) if k < first),

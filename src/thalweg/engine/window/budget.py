@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
+from thalweg.engine.media.table import MediaLimits
+
 if TYPE_CHECKING:
     from thalweg.engine.tokens import Calibration
 
@@ -61,11 +63,17 @@ class Budget(Amounts):
     """Share of the limit that the tail may fill in a small window."""
     preview_lines: PositiveInt = 10
     """Lines of plain text that a preview shows, from head and tail together."""
-    max_bytes: PositiveInt = 15_000_000
-    """Bytes of text and base64 in one request. Anthropic refuses bodies over 32 MB, and JSON may
-    write a byte of text as two."""
-    max_media: NonNegativeInt = 100
-    """Images and documents in one request (Anthropic: 100)."""
+    max_bytes: PositiveInt = 100_000_000
+    """Bytes of the body of one request. By default more than servers accept: the provider's
+    published limit, or its refusal, lowers it."""
+    max_media: NonNegativeInt = 3_600
+    """Images, documents, sounds and films in one request; the default is the most that any provider
+    accepts (Gemini)."""
+    limits: MediaLimits = MediaLimits()
+    """What the provider publishes that it accepts."""
+    trusts_least: bool = True
+    """Whether media whose price is not exact count with its lower bound where the request has to
+    fit; `False` after a refusal."""
     record_share: float = Field(default=0.28, gt=0, le=0.5)
     """Share of the limit that a structured summary may fill."""
 
@@ -78,6 +86,11 @@ class Budget(Amounts):
             )
             raise ValueError(msg)
         return self
+
+    def within(self, limits: MediaLimits) -> "Budget":
+        """Return the budget of a provider that publishes limits."""
+        most = self.max_bytes if limits.request_bytes is None else limits.request_bytes
+        return self.model_copy(update={"limits": limits, "max_bytes": most})
 
     @property
     def output(self) -> int:

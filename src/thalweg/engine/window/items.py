@@ -41,6 +41,24 @@ class WindowItem:
     section: str = "history"
     opens: bool = True
     """Whether an exchange begins here, so that a cut before it is safe."""
+    slack: int = 0
+    """How much less the provider may charge, where the price of its media is not exact."""
+
+
+def measured(
+    message: Message,
+    count: Counter,
+    model: str = "",
+    *,
+    position: int = -1,
+    section: str = "history",
+    opens: bool = True,
+) -> WindowItem:
+    """Return the item of a message, counted."""
+    size = measure(message, count, model)
+    return WindowItem(
+        message, position, size.tokens, size.bytes, size.media, section, opens, size.slack
+    )
 
 
 def record_message(record: str) -> Message:
@@ -62,9 +80,7 @@ class PlannedCompaction:
     def item(self, record: str) -> WindowItem:
         """Return the item of a structured summary."""
         if self._item is None or self._item[0] != record:
-            message = record_message(record)
-            size = measure(message, self.count)
-            item = WindowItem(message, -1, size.tokens, size.bytes, section="summary")
+            item = measured(record_message(record), self.count, section="summary")
             self._item = record, item
         return self._item[1]
 

@@ -72,6 +72,8 @@ class Reader:
             media=size.media,
             uses=tuple(self._remember(call, position, k) for k, call in enumerate(message.calls)),
             answers=self._answered(message) if message.role == "tool" else None,
+            media_tokens=size.media_tokens,
+            slack=size.slack,
         )
 
     def narrow(self, live: Iterable[Entry]) -> tuple[str, ...]:

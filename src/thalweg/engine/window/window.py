@@ -27,11 +27,14 @@ from thalweg.engine.window.items import (
     compacts,
     is_blank,
     is_compaction,
+    measured,
     placeholder,
     with_ids,
     without_signed,
 )
 
+_BYTES_PER_TOKEN, _FRAME_BYTES = 4, 60
+"""Bytes of a token of a tool's schema, and of the JSON around one message."""
 Beside = Literal["system", "tools", "memory", "skills", "added"]
 """Sections of a request's overhead, in the order they are sent."""
 
@@ -60,7 +63,7 @@ class Window:
     sent: int = 0
     """How many leading items the last request had; set by the sender."""
     model: str = ""
-    """The model that decides how images count, see `measure`."""
+    """The model that decides how media count, see `measure`."""
     epoch: int = 0
     """Grows whenever a sent item changes: the prefix is no longer the same."""
     head: int = 0
@@ -123,8 +126,7 @@ class Window:
             self._rebuild()
 
     def _inserted(self, message: Message, section: str) -> WindowItem:
-        size = measure(message, self.count, self.model)
-        return WindowItem(message, -1, size.tokens, size.bytes, size.media, section)
+        return measured(message, self.count, self.model, section=section)
 
     @property
     def inserted(self) -> set[str]:
@@ -246,12 +248,13 @@ class Window:
 
     def _item(self, entry: Entry, section: str = "history", *, opens: bool = True) -> WindowItem:
         message = self._shown(entry, is_result=not opens)
-        if message is entry.message:
-            tokens, size, media = entry.tokens, entry.size_bytes, entry.media
-        else:
-            measured = measure(message, self.count, self.model)
-            tokens, size, media = measured.tokens, measured.bytes, measured.media
-        return WindowItem(message, entry.position, tokens, size, media, section, opens)
+        position = entry.position
+        if message is not entry.message:
+            return measured(
+                message, self.count, self.model, position=position, section=section, opens=opens
+            )
+        tokens, size, media = entry.tokens, entry.size_bytes, entry.media
+        return WindowItem(message, position, tokens, size, media, section, opens, entry.slack)
 
     def _shown(self, entry: Entry, *, is_result: bool) -> Message:
         message = entry.message
@@ -277,22 +280,31 @@ class Window:
         return message
 
     def _note(self, message: Message, *, opens: bool = True) -> WindowItem:
-        size = measure(message, self.count)
-        return WindowItem(message, -1, size.tokens, size.bytes, opens=opens)
+        return measured(message, self.count, opens=opens)
 
     def _push(self, item: WindowItem) -> None:
         if item.opens and item.section in {"history", "memory"}:
             self._cuts.append(len(self.items))
         self.items.append(item)
         self._sums.append(self._sums[-1] + item.tokens)
-        self.ledger.add(item.section, item.tokens, item.size_bytes, item.media)
+        self._count(item, 1)
 
     def _pop(self) -> None:
         item = self.items.pop()
         self._sums.pop()
-        self.ledger.add(item.section, -item.tokens, -item.size_bytes, -item.media)
+        self._count(item, -1)
         if self._cuts and self._cuts[-1] == len(self.items):
             self._cuts.pop()
+
+    def _count(self, item: WindowItem, sign: int) -> None:
+        counts = item.tokens, item.size_bytes, item.media, item.slack
+        self.ledger.add(item.section, *(sign * n for n in counts))
+
+    @property
+    def body_bytes(self) -> int:
+        """Bytes of the request's body, about: the tools and the frames are estimated."""
+        beside = sum(self.beside.values()) * _BYTES_PER_TOKEN
+        return self.ledger.bytes + beside + len(self.items) * _FRAME_BYTES
 
     @property
     def tokens(self) -> int:
@@ -365,8 +377,8 @@ class Window:
         self.stripped = set(standing.stripped)
         self._rebuild()
 
-    def price_images(self, model: str) -> None:
-        """Set the model that decides how images count, for live messages too."""
+    def price_media(self, model: str) -> None:
+        """Set the model that decides how media count, for live messages too."""
         if model == self.model:
             return
         self.model = model
@@ -379,7 +391,8 @@ class Window:
             self._rebuild()
 
     def _counted_again(self, entry: Entry) -> Entry:
-        return replace(entry, tokens=measure(entry.message, self.count, self.model).tokens)
+        size = measure(entry.message, self.count, self.model)
+        return replace(entry, tokens=size.tokens, media_tokens=size.media_tokens, slack=size.slack)
 
     def apply(self, edits: Sequence[Edit]) -> None:
         """Commit edits: the view changes, the log does not."""

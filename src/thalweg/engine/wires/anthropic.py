@@ -157,7 +157,8 @@ def _read(item: object, line: int, notes: list[Note]) -> list[Message]:
     rest = [block for block in blocks if role != "user" or not _is_result(block)]
     messages = [_result(block, line, notes) for block in results]
     if rest or not results:
-        messages.append(Message(_ROLES[role], read_blocks(rest, line, notes), line=line))
+        parts = read_blocks(rest, line, notes, of_model=role == "assistant")
+        messages.append(Message(_ROLES[role], parts, line=line))
     messages[-1] = replace(
         messages[-1],
         uid=fields.peek("id"),

@@ -17,18 +17,28 @@ from thalweg.engine.wires.fields import (
     unpack,
     url_of,
 )
+from thalweg.engine.wires.media_blocks import block_of, is_private, take_content, unknown_media
 
 WIRE = "anthropic"
 _SERVER_SIDE = ("_tool_use", "_tool_result")
 """Type suffixes of what the provider ran itself: both halves belong to one message."""
 
 
-def read_blocks(blocks: Iterable[object], line: int, notes: list[Note]) -> tuple[Part, ...]:
-    """Return the parts of blocks; an unsupported block is carried as is and noted."""
-    return tuple(_read_block(block, line, notes) for block in blocks)
+def read_blocks(
+    blocks: Iterable[object], line: int, notes: list[Note], *, of_model: bool = False
+) -> tuple[Part, ...]:
+    """Return the parts of blocks; an unsupported block is carried as is and noted.
+
+    Args:
+        blocks: The content of a message.
+        line: Of the message.
+        notes: Where irregularities are noted.
+        of_model: Whether the model wrote it: its unknown blocks are never media.
+    """
+    return tuple(_read_block(block, line, notes, of_model=of_model) for block in blocks)
 
 
-def _read_block(block: object, line: int, notes: list[Note]) -> Part:
+def _read_block(block: object, line: int, notes: list[Note], *, of_model: bool) -> Part:
     if isinstance(block, str):
         return Text(block)
     source = plain(block) or {}
@@ -39,6 +49,8 @@ def _read_block(block: object, line: int, notes: list[Note]) -> Part:
             return part
         if kind.endswith(_SERVER_SIDE):
             return opaque(WIRE, block if isinstance(block, dict) else source)
+    if not of_model and (media := unknown_media(WIRE, source)) is not None:
+        return media
     notes.append(Note(line, "unknown_part", f"a block of type {kind!r} was carried as it is"))
     return opaque(WIRE, source or block)
 
@@ -75,6 +87,8 @@ def _media(source: Mapping[str, Any]) -> Part | None:
     kind = fields.text("type")
     inner = Fields(fields.take("source", dict) or {})
     form, mime = inner.text("type"), inner.text("media_type")
+    if form == "file" and inner.peek("file_id"):
+        return take_content(WIRE, source, (), "image/*" if kind == "image" else "application/pdf")
     content = inner.text("data") if form in {"base64", "text"} else inner.text("url")
     if not content or form not in {"base64", "url", "text"} or not (mime or form == "url"):
         return None
@@ -140,6 +154,10 @@ def _write_thinking(text: str, signature: str, extra: str) -> dict[str, Any] | N
 
 
 def _write_media(media: Media) -> dict[str, Any] | None:
+    if (block := block_of(media, WIRE)) is not None:
+        return block
+    if is_private(media, WIRE):
+        return None
     left = unpack(media.extra, WIRE)
     kind = "image" if media.mime.startswith("image/") else "document"
     if media.data:

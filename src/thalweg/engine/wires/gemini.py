@@ -80,7 +80,9 @@ def _read(item: object, line: int, notes: list[Note]) -> list[Message]:
     rest = [part for part in parts if not is_response(part)]
     messages = [read_response(part, line, notes) for part in results]
     if rest or not results:
-        messages.append(Message(_ROLES[role], read_parts(rest, line, notes), line=line))
+        of_model = role == "model"
+        shown = read_parts(rest, line, notes, of_model=of_model)
+        messages.append(Message(_ROLES[role], shown, line=line))
     extra = packed(messages[-1].extra, pack(_ITEM, fields.left))
     messages[-1] = replace(messages[-1], extra=extra)
     return shared(WIRE, item, messages)

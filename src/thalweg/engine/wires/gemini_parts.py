@@ -19,6 +19,7 @@ from thalweg.engine.wires.fields import (
     to_json,
     unpack,
 )
+from thalweg.engine.wires.media_blocks import block_of, is_private, unknown_media
 
 WIRE = "gemini"
 _BODY = "gemini:body"
@@ -26,18 +27,29 @@ _RESPONSE = "gemini:response"
 _CARRIED = ("executableCode", "executable_code", "codeExecutionResult", "code_execution_result")
 
 
-def read_parts(parts: Iterable[object], line: int, notes: list[Note]) -> tuple[Part, ...]:
-    """Return the parts of a content; an unsupported part is carried as is and noted."""
-    return tuple(_read_part(part, line, notes) for part in parts)
+def read_parts(
+    parts: Iterable[object], line: int, notes: list[Note], *, of_model: bool = False
+) -> tuple[Part, ...]:
+    """Return the parts of a content; an unsupported part is carried as is and noted.
+
+    Args:
+        parts: The parts of a content.
+        line: Of the content.
+        notes: Where irregularities are noted.
+        of_model: Whether the model wrote it: its unknown parts are never media.
+    """
+    return tuple(_read_part(part, line, notes, of_model=of_model) for part in parts)
 
 
-def _read_part(part: object, line: int, notes: list[Note]) -> Part:
+def _read_part(part: object, line: int, notes: list[Note], *, of_model: bool) -> Part:
     if isinstance(part, str):
         return Text(part)
     source = plain(part)
     if source is not None:
         fields = Fields(source)
         read = _text(fields) or _call(fields) or _media(fields)
+        if read is None and not of_model:
+            read = unknown_media(WIRE, source)
         if read is not None:
             return read
     if not any(name in (source or {}) for name in _CARRIED):
@@ -172,7 +184,11 @@ def _write_part(part: Part) -> object:
             assert_never(part)
 
 
-def _write_media(media: Media) -> dict[str, Any]:
+def _write_media(media: Media) -> dict[str, Any] | None:
+    if (block := block_of(media, WIRE)) is not None:
+        return block
+    if is_private(media, WIRE):
+        return None
     body = unpack(media.extra, _BODY)
     if media.mime and not media.mime.endswith("*"):
         body["mimeType"] = media.mime

@@ -83,7 +83,7 @@ def _read(item: object, line: int, wire: str, notes: list[Note]) -> Message:
         del fields.left["role"]
     if _short(kind) in {"function", "chat"}:
         fields.left["type"] = _short(kind)
-    parts = _parts(fields, line, notes)
+    parts = _parts(fields, line, notes, of_model=role == "assistant")
     return Message(
         role,
         tuple(parts),
@@ -129,7 +129,7 @@ def _is_blank(value: object) -> bool:
     return value is None or (isinstance(value, (str, list, dict)) and not value)
 
 
-def _parts(fields: Fields, line: int, notes: list[Note]) -> list[Part]:
+def _parts(fields: Fields, line: int, notes: list[Note], *, of_model: bool) -> list[Part]:
     artifact = fields.left.get("artifact")
     if artifact is not None and from_json(to_json(artifact)) != artifact:
         del fields.left["artifact"]
@@ -143,7 +143,7 @@ def _parts(fields: Fields, line: int, notes: list[Note]) -> list[Part]:
         rest = {name: value for name, value in kwargs.items() if name != _REASONING}
         fields.left["additional_kwargs"] = rest
         thoughts.append(Thinking(text, extra=pack(WIRE, {"field": _REASONING})))
-    return [*thoughts, *read_content(content, calls, line, notes)]
+    return [*thoughts, *read_content(content, calls, line, notes, of_model=of_model)]
 
 
 _REASONING = "reasoning_content"

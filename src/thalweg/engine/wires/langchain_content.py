@@ -1,6 +1,5 @@
 """The content of a LangChain message: text, or blocks in the form of any provider."""
 
-import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,13 +10,12 @@ from thalweg.engine.wires.fields import (
     arguments_object,
     arguments_text,
     is_of,
-    media_at,
     opaque,
     pack,
     reopen,
     unpack,
-    url_of,
 )
+from thalweg.engine.wires.media_blocks import block_of, is_private, take_content, unknown_media
 
 WIRE = "langchain"
 _CALLS = {
@@ -26,50 +24,98 @@ _CALLS = {
     "function_call": ("call_id", "arguments"),
 }
 """Blocks that repeat a tool call inside the content, with their keys for its id and arguments."""
-_ADDRESSES = ("url", "image_url", "file_data")
 _PLACES: tuple[tuple[str, ...], ...] = (
     ("image_url", "url"),
     ("image_url",),
+    ("video_url", "url"),
+    ("video_url",),
+    ("audio_url", "url"),
+    ("audio_url",),
     ("input_audio", "data"),
     ("file", "file_data"),
     ("source", "data"),
     ("source", "url"),
+    ("inline_data", "data"),
+    ("inlineData", "data"),
+    ("file_data", "file_uri"),
+    ("fileData", "fileUri"),
     ("base64",),
     ("data",),
+    ("file_data",),
+    ("file_url",),
+    ("file_uri",),
     ("url",),
 )
 """Keys under which blocks hold an image, a sound or a file, or its URL."""
+_IDS: tuple[tuple[str, ...], ...] = (
+    ("file_id",),
+    ("file", "file_id"),
+    ("source", "file_id"),
+    ("id",),
+)
+"""Keys under which blocks name a file that the provider stores."""
 _MIMES = {
     "image": "image/*",
     "image_url": "image/*",
+    "input_image": "image/*",
     "audio": "audio/*",
+    "audio_url": "audio/*",
     "input_audio": "audio/*",
     "video": "video/*",
+    "video_url": "video/*",
     "file": "application/octet-stream",
+    "input_file": "application/octet-stream",
     "document": "application/octet-stream",
+    "media": "application/octet-stream",
 }
+"""Types of blocks that hold media, with the media type to assume."""
+_BODIES = ("inline_data", "inlineData", "file_data", "fileData")
+"""Keys of Gemini's parts, which have no type."""
+_TYPES: tuple[tuple[str, ...], ...] = (
+    ("mime_type",),
+    ("mimeType",),
+    ("source", "media_type"),
+    *((body, name) for body in _BODIES for name in ("mime_type", "mimeType")),
+)
+_DOCUMENTS = {"url": "application/pdf", "file": "application/pdf"}
+"""What Anthropic's `document` holds that is not there by value."""
 
 
 def read_content(
-    content: object, calls: Sequence[ToolCall], line: int, notes: list[Note]
+    content: object,
+    calls: Sequence[ToolCall],
+    line: int,
+    notes: list[Note],
+    *,
+    of_model: bool = False,
 ) -> list[Part]:
-    """Return content and calls in one order: a call where a block repeats it, else last."""
+    """Return content and calls in one order: a call where a block repeats it, else last.
+
+    Args:
+        content: A text, or blocks.
+        calls: The calls of the message.
+        line: Of the message.
+        notes: Where irregularities are noted.
+        of_model: Whether the model wrote it: its unknown blocks are never media.
+    """
     if isinstance(content, str):
         return [*([Text(content)] if content else []), *calls]
     waiting = list(calls)
     blocks = content if isinstance(content, list) else ([] if content is None else [content])
-    parts = [_read_block(block, waiting, line, notes) for block in blocks]
+    parts = [_read_block(block, waiting, line, notes, of_model=of_model) for block in blocks]
     return [*parts, *waiting]
 
 
-def _read_block(block: object, waiting: list[ToolCall], line: int, notes: list[Note]) -> Part:
+def _read_block(
+    block: object, waiting: list[ToolCall], line: int, notes: list[Note], *, of_model: bool
+) -> Part:
     if isinstance(block, str):
         return Text(block)
     if isinstance(block, Mapping):
         kind = block.get("type")
         part: Part | None = None
         if not isinstance(kind, str):
-            pass
+            part = None if of_model else _media(block, "media")
         elif kind == "text" and isinstance(block.get("text"), str):
             fields = Fields(block, "type")
             part = Text(fields.text("text"), pack(WIRE, fields.left))
@@ -79,6 +125,8 @@ def _read_block(block: object, waiting: list[ToolCall], line: int, notes: list[N
             part = _call(block, kind, waiting)
         elif kind in _MIMES:
             part = _media(block, kind)
+        if part is None and not of_model:
+            part = unknown_media(WIRE, block)
         if part is not None:
             return part
     notes.append(Note(line, "unknown_part", "a block of the content was carried as it is"))
@@ -119,26 +167,30 @@ def _call(block: Mapping[str, Any], kind: str, waiting: list[ToolCall]) -> ToolC
 
 
 def _media(block: Mapping[str, Any], kind: str) -> Media | None:
+    if _at(block, ("source", "type")) in {"text", "content"} or block.get("source_type") == "text":
+        return None
+    if kind == "media" and "type" not in block and not any(name in block for name in _BODIES):
+        return None
+    mime = _mime(block, kind)
     for place in _PLACES:
         value = _at(block, place)
-        if isinstance(value, str) and value and _at(block, ("source", "type")) != "text":
-            shell = copy.deepcopy(dict(block))
-            _within(shell, place).pop(place[-1])
-            extra = pack(WIRE, {"shell": shell, "place": list(place)})
-            mime = _mime(block, kind)
-            if place[-1] in _ADDRESSES:
-                return media_at(value, mime, extra)
-            return Media(mime, data=value, extra=extra)
+        if isinstance(value, str) and value:
+            return take_content(WIRE, block, place, mime)
+    if any(isinstance(_at(block, place), str) for place in _IDS):
+        return take_content(WIRE, block, (), mime)
     return None
 
 
 def _mime(block: Mapping[str, Any], kind: str) -> str:
-    told = (block.get("mime_type"), _at(block, ("source", "media_type")))
-    sound = _at(block, ("input_audio", "format"))
-    for mime in told:
+    for place in _TYPES:
+        mime = _at(block, place)
         if isinstance(mime, str) and mime:
             return mime
-    return f"audio/{sound}" if isinstance(sound, str) else _MIMES[kind]
+    if isinstance(sound := _at(block, ("input_audio", "format")), str):
+        return f"audio/{sound}"
+    if kind == "document":
+        return _DOCUMENTS.get(str(_at(block, ("source", "type"))), _MIMES[kind])
+    return _MIMES[kind]
 
 
 def _at(block: object, place: Iterable[str]) -> object:
@@ -146,14 +198,6 @@ def _at(block: object, place: Iterable[str]) -> object:
     for name in place:
         found = found.get(name) if isinstance(found, Mapping) else None
     return found
-
-
-def _within(shell: dict[str, Any], place: Sequence[str]) -> dict[str, Any]:
-    for name in place[:-1]:
-        inner = shell.get(name)
-        shell[name] = inner if isinstance(inner, dict) else {}
-        shell = shell[name]
-    return shell
 
 
 def write_content(parts: Iterable[Part]) -> str | list[str | dict[str, Any]]:
@@ -182,7 +226,7 @@ def _write_block(part: Part) -> str | dict[str, Any] | None:
             shell = left.get("block")
             return _write_call(part, shell) if isinstance(shell, dict) else None
         case Media():
-            return _write_media(part, left)
+            return _write_media(part)
         case Opaque(wire=wire):
             block = reopen(part) if wire == WIRE else None
             return block if isinstance(block, (str, dict)) else None
@@ -208,12 +252,11 @@ def _write_call(call: ToolCall, shell: dict[str, Any]) -> dict[str, Any]:
     return {**shell, "type": kind, id_field: call.id, "name": call.name, payload: given}
 
 
-def _write_media(media: Media, left: dict[str, Any]) -> dict[str, Any]:
-    shell, place = left.get("shell"), left.get("place")
-    if isinstance(shell, dict) and isinstance(place, list) and place:
-        value = url_of(media) if place[-1] in _ADDRESSES else media.data
-        _within(shell, place)[place[-1]] = value
-        return shell
+def _write_media(media: Media) -> dict[str, Any] | None:
+    if (block := block_of(media, WIRE)) is not None:
+        return block
+    if is_private(media, WIRE):
+        return None
     kind = media.mime.partition("/")[0]
     kind = kind if kind in {"image", "audio", "video"} else "file"
     if media.data:

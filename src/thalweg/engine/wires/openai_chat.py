@@ -32,6 +32,7 @@ from thalweg.engine.wires.fields import (
     sendable,
     unpack,
 )
+from thalweg.engine.wires.media_blocks import is_private, unknown_media
 from thalweg.engine.wires.openai_media import read_media, write_media
 from thalweg.engine.wires.origins import foreign_item, pieces
 
@@ -72,7 +73,7 @@ class OpenAIChatWire:
             elif _says_anything(message):
                 written.append(_write(message))
                 if message.role == "tool":
-                    shown += [part for part in message.parts if isinstance(part, Media)]
+                    shown += [p for p in message.parts if isinstance(p, Media) and _is_sent(p)]
         if shown:
             written.append(_media_of_results(shown))
         return [sendable(item, _RESPONSE_ONLY) if _role(item) else item for item in written]
@@ -90,7 +91,7 @@ def _read(item: object, line: int, notes: list[Note]) -> Message:
         return foreign_item(_WIRE, item, line, notes)
     fields = Fields(source, "role")
     aside = {"role": role} if role in {"developer", "function"} else {}
-    parts = _parts(fields, line, notes)
+    parts = _parts(fields, line, notes, of_model=role == "assistant")
     recorded = plain(source.get("x")) or {}
     return Message(
         _ROLES[role],
@@ -117,7 +118,7 @@ def _first_text(recorded: Mapping[str, Any], *names: str) -> str:
     return next((v for name in names if isinstance(v := recorded.get(name), str)), "")
 
 
-def _parts(fields: Fields, line: int, notes: list[Note]) -> list[Part]:
+def _parts(fields: Fields, line: int, notes: list[Note], *, of_model: bool) -> list[Part]:
     parts: list[Part] = []
     if thought := fields.text("reasoning_content"):
         parts.append(Thinking(thought, extra=pack(_WIRE, {}, mark=True)))
@@ -125,7 +126,7 @@ def _parts(fields: Fields, line: int, notes: list[Note]) -> list[Part]:
     if isinstance(content, str):
         parts.append(Text(content))
     else:
-        parts += [_read_part(part, line, notes) for part in content]
+        parts += [_read_part(part, line, notes, of_model=of_model) for part in content]
     if refusal := fields.text("refusal"):
         parts.append(Text(refusal, pack(_WIRE, {"refusal": "message"})))
     if isinstance(legacy := fields.left.get("function_call"), dict):
@@ -135,7 +136,7 @@ def _parts(fields: Fields, line: int, notes: list[Note]) -> list[Part]:
     return parts
 
 
-def _read_part(part: object, line: int, notes: list[Note]) -> Part:
+def _read_part(part: object, line: int, notes: list[Note], *, of_model: bool) -> Part:
     source = plain(part)
     if source is not None:
         fields = Fields(source)
@@ -144,7 +145,8 @@ def _read_part(part: object, line: int, notes: list[Note]) -> Part:
             text = fields.text(kind)
             left = {k: v for k, v in fields.left.items() if k != "type" or kind == "refusal"}
             return Text(text, pack(_WIRE, left))
-        if (media := read_media(source, _WIRE)) is not None:
+        media = read_media(source, _WIRE) or (None if of_model else unknown_media(_WIRE, source))
+        if media is not None:
             return media
     elif isinstance(part, str):
         return Text(part)
@@ -183,7 +185,9 @@ def _is_sent(part: Part) -> bool:
             return is_of(extra, _WIRE)
         case Opaque(wire=wire):
             return wire == _WIRE
-        case Text() | Media() | ToolCall():
+        case Media():
+            return not is_private(part, _WIRE)
+        case Text() | ToolCall():
             return True
         case _:
             assert_never(part)
@@ -219,7 +223,7 @@ def _content(message: Message) -> str | list[Any] | None:
         part
         for part in message.parts
         if (isinstance(part, Text) and not _is_refusal(part))
-        or (isinstance(part, Media) and not tool)
+        or (isinstance(part, Media) and not tool and not is_private(part, _WIRE))
         or (isinstance(part, Opaque) and part.wire == _WIRE)
     ]
     if not parts:

@@ -8,15 +8,22 @@ from typing import Any
 
 from thalweg.engine.entries import Media
 from thalweg.engine.wires.fields import Fields, media_at, pack, unpack, url_of
+from thalweg.engine.wires.media_blocks import block_of, take_content
 
 MEDIA_TYPES = ("image_url", "input_audio", "file")
+_BY_ADDRESS = {"video_url": "video/*", "audio_url": "audio/*"}
+"""Parts of vLLM and other servers."""
 
 
 def read_media(part: Mapping[str, Any], wire: str) -> Media | None:
-    """Parse an `image_url`, `input_audio` or `file` part; return `None` if it has no content."""
+    """Parse a part with an image, a sound, a film or a file; return `None` for any other part."""
     fields = Fields(part)
     kind = fields.peek("type")
     body = fields.left.get(kind)
+    if kind in _BY_ADDRESS and isinstance(body, Mapping) and isinstance(body.get("url"), str):
+        return take_content(wire, part, (kind, "url"), _BY_ADDRESS[kind])
+    if kind == "file" and isinstance(body, Mapping) and isinstance(body.get("file_id"), str):
+        return take_content(wire, part, (), "application/octet-stream")
     if isinstance(body, str):
         body = {"url": body}
     if kind not in MEDIA_TYPES or not isinstance(body, Mapping):
@@ -50,6 +57,8 @@ _CONTENT = {"image_url": _image, "input_audio": _sound, "file": _file}
 
 def write_media(media: Media, wire: str) -> dict[str, Any]:
     """Return media as the part that OpenAI has for its type."""
+    if (block := block_of(media, wire)) is not None:
+        return block
     left = unpack(media.extra, wire)
     if media.url and not media.mime.startswith("image/"):
         return {"type": "text", "text": media.url}  # nothing but images is taken by address

@@ -34,6 +34,12 @@ from thalweg.engine.wires.fields import (
     unpack,
     url_of,
 )
+from thalweg.engine.wires.media_blocks import (
+    block_of,
+    is_private,
+    take_content,
+    unknown_media,
+)
 from thalweg.engine.wires.origins import foreign_item, pieces
 
 _WIRE = "openai-responses"
@@ -134,7 +140,7 @@ def _text_of_model(source: dict[str, Any], line: int, notes: list[Note]) -> list
     content = _take_content(fields)
     del fields.left["role"]
     item = pack(_ITEM, fields.left)
-    parts = [_read_part(part, line, notes) for part in content]
+    parts = [_read_part(part, line, notes, of_model=True) for part in content]
     if item and not any(isinstance(part, Text) for part in parts):
         return [opaque(_WIRE, source)]
     return [
@@ -230,7 +236,7 @@ def _read_output(item: object, fields: Fields, line: int, notes: list[Note]) -> 
     )
 
 
-def _read_part(part: object, line: int, notes: list[Note]) -> Part:
+def _read_part(part: object, line: int, notes: list[Note], *, of_model: bool = False) -> Part:
     if isinstance(part, str):
         return Text(part)
     fields = Fields(plain(part) or {})
@@ -241,12 +247,23 @@ def _read_part(part: object, line: int, notes: list[Note]) -> Part:
             return Text(text, pack(_WIRE, fields.left))
         case "refusal" if isinstance(fields.left.get("refusal"), str):
             return Text(fields.text("refusal"), pack(_WIRE, fields.left))
+    media = _read_media(fields) or (None if of_model else unknown_media(_WIRE, plain(part)))
+    if media is not None:
+        return media
+    notes.append(Note(line, "unknown_part", "a part of the content was not understood; carried"))
+    return opaque(_WIRE, part)
+
+
+def _read_media(fields: Fields) -> Media | None:
+    match fields.peek("type"):
         case "input_image" if fields.peek("image_url"):
             return _media(fields, "image/*", "image_url")
         case "input_file" if fields.peek("file_data") or fields.peek("file_url"):
             return _media(fields, "application/octet-stream", "file_data", "file_url")
-    notes.append(Note(line, "unknown_part", "a part of the content was not understood; carried"))
-    return opaque(_WIRE, part)
+        case "input_image" | "input_file" as kind if fields.peek("file_id"):
+            mime = "image/*" if kind == "input_image" else "application/octet-stream"
+            return take_content(_WIRE, fields.left, (), mime)
+    return None
 
 
 def _media(fields: Fields, mime: str, *places: str) -> Media:
@@ -325,7 +342,9 @@ def _content(parts: Sequence[Part]) -> str | list[Any]:
     shown = [
         part
         for part in parts
-        if isinstance(part, (Text, Media)) or (isinstance(part, Opaque) and part.wire == _WIRE)
+        if isinstance(part, Text)
+        or (isinstance(part, Media) and not is_private(part, _WIRE))
+        or (isinstance(part, Opaque) and part.wire == _WIRE)
     ]
     if not shown:
         return ""
@@ -339,6 +358,8 @@ def _write_input(part: Text | Media | Opaque) -> object:
         return _write_text(part, "input_text")
     if isinstance(part, Opaque):
         return reopen(part)
+    if (block := block_of(part, _WIRE)) is not None:
+        return block
     left = unpack(part.extra, _WIRE)
     if part.mime.startswith("image/"):
         return {"type": "input_image", "image_url": url_of(part), **left}

@@ -7,6 +7,7 @@ from typing import assert_never
 from thalweg.engine.entries import Media, Message, Opaque, Origin, Part, Text, Thinking, ToolCall
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import is_of, opaque, pack, reopen, unpack
+from thalweg.engine.wires.media_blocks import is_private
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,9 @@ def _says_something(part: Part, wire: str) -> bool:
             return is_of(extra, wire)
         case Opaque(wire=home):
             return home == wire
-        case Media() | ToolCall():
+        case Media():
+            return not is_private(part, wire)
+        case ToolCall():
             return True
         case _:
             assert_never(part)

@@ -23,17 +23,26 @@ class WireRules:
     """Whether the first message after the system prompt must be a user's."""
     media: tuple[str, ...] = ("image/", "audio/", "video/", "application/pdf", "text/")
     """Prefixes of the media types that are accepted."""
+    excluded: tuple[str, ...] = ()
+    """Prefixes of the media types that the model's profile rules out, in every form."""
 
     def accepts(self, media: Media) -> bool:
-        """Return whether an image, a document or a sound is accepted; an unspecified type is."""
+        """Return whether an image, a document, a sound or a film is accepted.
+
+        An unspecified type is, and a block in the native form of a server: that was written for it.
+        """
         mime = media.mime.partition(";")[0].strip().lower()
         if not mime or mime == _UNKNOWN_TYPE:
             return True
+        if _NATIVE.search(media.extra):
+            return not (self.excluded and mime.startswith(self.excluded))
         if mime.endswith("/*"):
             return any(kind.startswith(mime[:-1]) for kind in self.media)
         return mime.startswith(self.media)
 
 
+_NATIVE = re.compile(r'"type": "(?:video_url|audio_url|input_image|input_file|media)"')
+"""Types of blocks that are no provider-neutral form: a client passes them on as they are."""
 _UNKNOWN_TYPE = "application/octet-stream"
 _IMAGES = ("image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp")
 _OPENAI_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -92,7 +101,8 @@ def rules_of(wire: str, profile: Mapping[str, object] | None = None) -> WireRule
     gone = tuple(kind for name, kind in _INPUTS.items() if known.get(name) is False)
     if not gone:
         return rules
-    return replace(rules, media=tuple(kind for kind in rules.media if not kind.startswith(gone)))
+    media = tuple(kind for kind in rules.media if not kind.startswith(gone))
+    return replace(rules, media=media, excluded=gone)
 
 
 _ANY = WireRules()

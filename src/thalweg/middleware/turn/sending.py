@@ -62,7 +62,13 @@ class Sending:
 
     def under(self, budget: Budget) -> Budget:
         """Lower a budget to what is accepted, by the model and in this turn."""
-        return self.ceilings.under(self.desk.ceilings.get(self.model, Ceilings()).under(budget))
+        known = self.desk.ceilings.get(self.model, Ceilings()).under(budget)
+        return self._counted(self.ceilings.under(known))
+
+    def _counted(self, budget: Budget) -> Budget:
+        """Count media with their full price once the provider has found a request too large."""
+        is_doubted = any(r.overflow.kind in {"tokens", "sum"} for r in self.refusals)
+        return budget.model_copy(update={"trusts_least": False}) if is_doubted else budget
 
     def attempt(
         self, opened: OpenThread, request: ModelRequest[Any]
@@ -80,6 +86,7 @@ class Sending:
         """
         engine = opened.session.engine
         limit = engine.budget.calibrated(engine.calibration).limit
+        limit += engine.window.ledger.slack if engine.budget.trusts_least else 0
         boundary = RequestGuard(self.desk.count, opened.wording.sent(), limit, engine.model)
         self.attempts += 1
         try:
@@ -147,7 +154,7 @@ class Sending:
             output = min(budget.output, int(overflow.limit * ANSWER))
             budget = budget.model_copy(update={"max_output": output})
         self.ceilings = self.ceilings.lowered(overflow, ledger, budget, engine.calibration, times)
-        engine.budget = self.ceilings.under(budget)
+        engine.budget = self._counted(self.ceilings.under(budget))
 
     def _observe(
         self, opened: OpenThread, response: ModelResponse[Any], boundary: RequestGuard
@@ -180,7 +187,9 @@ class Sending:
         calibration = session.calibrations.get(asked) or first_calibration(asked)
         if counted:
             seen = engine.window.tokens - opened.unseen
-            calibration = calibration.observe(estimated=seen, reported=counted)
+            calibration = calibration.observe(
+                estimated=seen, reported=counted, slack=engine.window.ledger.slack
+            )
             session.calibrations[asked] = calibration
             if asked == self.model:
                 engine.calibration = calibration

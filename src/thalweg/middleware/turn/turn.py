@@ -130,7 +130,8 @@ class _Turn:
 
     @property
     def _budget(self) -> Budget:
-        budget = self.desk.policy.budget(self.limits.window, self.limits.output)
+        limits = self.limits
+        budget = self.desk.policy.budget(limits.window, limits.output, limits.model)
         return self.sending.under(budget)
 
     def say_what_is_assumed(self) -> None:

@@ -8,7 +8,7 @@ text and its framing:
   tool's definition, `REQUEST_TOKENS` once;
 - a tool call is its name and its arguments on two lines, a tool's definition its JSON with sorted
   keys and no spaces;
-- an image of any size costs `IMAGE_TOKENS` of its wire, a document `engine.tokens.media_tokens`;
+- an image of any size costs `IMAGE_TOKENS` of its wire, a document `engine.media.cost`;
 - reasoning is its text; its signature is free.
 """
 
@@ -19,7 +19,8 @@ from hashlib import blake2b
 from itertools import accumulate
 
 from thalweg.engine.entries import Media
-from thalweg.engine.tokens import exact_counter, media_tokens
+from thalweg.engine.media.cost import cost_of
+from thalweg.engine.tokens import exact_counter
 from thalweg.testing.strict.exchange import WireName
 
 MESSAGE_TOKENS = 4
@@ -131,5 +132,5 @@ def image_piece(wire: WireName, kind: str, content: str) -> CountedPiece:
 def document_piece(kind: str, content: str) -> CountedPiece:
     """Render a document: its address or base64."""
     return CountedPiece(
-        f"{kind} file", content, media=media_tokens(Media("application/pdf", content))
+        f"{kind} file", content, media=cost_of(Media("application/pdf", content)).tokens
     )

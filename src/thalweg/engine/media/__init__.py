@@ -1,0 +1,6 @@
+"""Images, documents, sounds and films: what they hold, what they cost, what providers accept.
+
+Content without a textual form is priced by its pages, pixels and seconds, never by its bytes; a
+price that is not exact has a lower bound, too. Prices and limits are data with their sources:
+`media.toml`. Begin with `cost.py`.
+"""

@@ -1,0 +1,166 @@
+"""What an image, a document, a sound or a film holds: its pixels, pages and seconds.
+
+A file is read once: the facts are remembered by its content, so that a document in the history of
+a thread costs no time in later turns.
+"""
+
+import binascii
+import io
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from thalweg.engine.entries import Media
+from thalweg.engine.images import Dimensions, dimensions
+
+MediaKind = Literal["image", "pdf", "sound", "film", "text", "other"]
+
+_KINDS: Final[dict[str, MediaKind]] = {
+    "image": "image",
+    "audio": "sound",
+    "video": "film",
+    "text": "text",
+    "application/pdf": "pdf",
+    "application/x-pdf": "pdf",
+}
+"""Kinds by media type, or by its first half."""
+_STARTS: Final[dict[str, MediaKind]] = {
+    "JVBERi": "pdf",  # %PDF-
+    "iVBORw0KGgo": "image",  # PNG
+    "/9j/": "image",  # JPEG
+    "R0lGOD": "image",  # GIF
+    "SUQz": "sound",  # MP3 with tags
+    "T2dnUw": "sound",  # OGG
+    "ZkxhQw": "sound",  # FLAC
+    "GkXfo": "film",  # WebM, Matroska
+}
+"""First characters in base64 of files whose type is not stated."""
+
+
+@dataclass(frozen=True, slots=True)
+class MediaFacts:
+    """What a file holds; `None` where that cannot be read."""
+
+    pages: int | None = None
+    """Pages of a PDF."""
+    seconds: float | None = None
+    """Length of a sound or a film."""
+
+
+UNREAD: Final = MediaFacts()
+"""Of a file that is damaged, locked, or not there by value."""
+
+
+def kind_of(media: Media) -> MediaKind:
+    """Return the kind of a part, by its type or, if none is stated, its first bytes.
+
+    Example:
+        >>> kind_of(Media("application/pdf")), kind_of(Media("", data="JVBERi0xLjQK"))
+        ('pdf', 'pdf')
+    """
+    mime = media.mime.partition(";")[0].strip().lower()
+    if (known := _KINDS.get(mime) or _KINDS.get(mime.partition("/")[0])) is not None:
+        return known
+    if mime and mime != "application/octet-stream":
+        return "other"
+    return next((kind for start, kind in _STARTS.items() if media.data.startswith(start)), "other")
+
+
+def pixels_of(media: Media) -> Dimensions | None:
+    """Return width and height of an image by value; `None` if they cannot be read."""
+    return dimensions(media.data) if media.data and kind_of(media) == "image" else None
+
+
+_READ: dict[tuple[str, int, int], MediaFacts] = {}
+"""Facts by kind, length and hash of the content; a text computes its hash once."""
+_MOST_READ = 4_096
+"""Files whose facts are remembered."""
+
+
+def facts_of(media: Media) -> MediaFacts:
+    """Return the pages or seconds of a file by value.
+
+    Returns:
+        `UNREAD` for all that is no PDF, sound or film, and for a file that cannot be read.
+    """
+    kind = kind_of(media)
+    if kind not in {"pdf", "sound", "film"} or not media.data:
+        return UNREAD
+    key = kind, len(media.data), hash(media.data)
+    if (known := _READ.get(key)) is not None:
+        return known
+    if len(_READ) >= _MOST_READ:
+        _READ.clear()
+    _READ[key] = facts = _read(kind, _decoded(media.data))
+    return facts
+
+
+def _decoded(data: str) -> bytes:
+    """Decode base64 of either alphabet, with or without padding; empty if it is broken."""
+    if "-" in data or "_" in data:
+        data = data.replace("-", "+").replace("_", "/")
+    try:
+        return binascii.a2b_base64(data + "=" * (-len(data) % 4))
+    except ValueError:
+        return b""
+
+
+def _read(kind: MediaKind, raw: bytes) -> MediaFacts:
+    if kind == "pdf":
+        return MediaFacts(pages=count_pages(raw))
+    return MediaFacts(seconds=measure_seconds(raw))
+
+
+_TAIL = 4_096
+"""Bytes at the end of a PDF in which its last offset is; readers look in 1,024."""
+_BYTES_PER_PAGE = 4
+"""No writer needs less for a page, compressed; a PDF that claims more pages is damaged."""
+
+
+def count_pages(raw: bytes) -> int | None:
+    """Return the pages of a PDF, from its page tree.
+
+    A file without its end (a download that broke off) is not repaired: that would read all of it.
+
+    Returns:
+        `None` if it is damaged, or locked with a password.
+    """
+    if b"startxref" not in raw[-_TAIL:]:
+        return None
+    from pypdf import PdfReader  # noqa: PLC0415 (only threads with a PDF need it)
+    from pypdf.generic import DictionaryObject  # noqa: PLC0415
+
+    pages: object = None
+    try:
+        tree = PdfReader(io.BytesIO(raw)).root_object["/Pages"]
+        if isinstance(tree, DictionaryObject):
+            pages = tree["/Count"]
+    except Exception:  # noqa: BLE001 (a parser of strangers' files: any error means unreadable)
+        return None
+    if not isinstance(pages, int) or not 0 < pages <= len(raw) // _BYTES_PER_PAGE:
+        return None
+    return int(pages)
+
+
+_LEAST_RATE = 50
+"""Bytes that no codec in use stores less than for a second; a header that claims longer is wrong.
+"""
+
+
+def measure_seconds(raw: bytes) -> float | None:
+    """Return the length of a sound or a film, from its headers, in seconds.
+
+    WAV, MP3, OGG, Opus, FLAC, AIFF, WMA, and the MP4 family are read.
+
+    Returns:
+        `None` for other formats, and for files that are damaged.
+    """
+    from tinytag import TinyTag  # noqa: PLC0415 (only threads with a sound or a film need it)
+
+    try:
+        found = TinyTag.get(file_obj=io.BytesIO(raw), tags=False)
+        seconds, rate = float(found.duration or 0), float(found.bitrate or 0) * 125
+    except Exception:  # noqa: BLE001 (a parser of strangers' files: any error means unreadable)
+        return None
+    if raw[:4] == b"RIFF" and rate:  # a stream's header has no length
+        seconds = len(raw) / rate
+    return seconds if 0 < seconds <= len(raw) / _LEAST_RATE else None

@@ -1,0 +1,117 @@
+"""Blocks whose content is kept apart: the block without it, and the path where it belongs.
+
+So a block goes back to its wire as it came, with every field; and a block that no wire knows is
+media, too, where it holds long base64: such content has no tokens that a text counter could count.
+"""
+
+import copy
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from thalweg.engine.entries import Media
+from thalweg.engine.wires.fields import is_of, media_at, pack, unpack, url_of
+
+LONG_RUN = 1_000
+"""Characters of base64 that no text of a block has."""
+_SAMPLE = 4_096
+_BASE64 = re.compile(r"[A-Za-z0-9+/_\-\r\n]+=*\s*")
+_DEEPEST = 8
+Path = tuple[str | int, ...]
+
+
+def take_content(wire: str, block: Mapping[str, Any], path: Path, mime: str) -> Media:
+    """Return a block as media whose content, at `path`, is a text: base64, a `data:` URL or a URL.
+
+    Args:
+        wire: The wire that read the block.
+        block: The block.
+        path: Where its content is; empty for a block that only names a stored file.
+        mime: Its type, or what to assume.
+    """
+    if not path:
+        return Media(mime, extra=pack(wire, {"shell": dict(block), "place": []}))
+    shell = copy.deepcopy(dict(block))
+    value = _above(shell, path).pop(path[-1]) if isinstance(path[-1], str) else ""
+    extra = pack(wire, {"shell": shell, "place": list(path)})
+    if path[-1] in _ADDRESSES:
+        return media_at(value, mime, extra)
+    return Media(mime, data=value, extra=extra)
+
+
+_ADDRESSES = ("url", "image_url", "video_url", "audio_url", "file_data", "file_url", "file_uri")
+"""Keys that hold a URL, or content as a `data:` URL."""
+
+
+def unknown_media(wire: str, block: object) -> Media | None:
+    """Return a block of an unknown kind as media, if it holds long base64; else `None`."""
+    if not isinstance(block, Mapping):
+        return None
+    found = max(_runs(block, (), _DEEPEST), key=lambda run: len(run[1]), default=None)
+    if found is None:
+        return None
+    path, _ = found
+    shell = copy.deepcopy(dict(block))
+    above = _above(shell, path)
+    value, above[path[-1]] = above[path[-1]], ""
+    extra = pack(wire, {"shell": shell, "place": list(path), "untyped": True})
+    return Media("", data=value, extra=extra)
+
+
+def _runs(value: object, path: Path, depth: int) -> Iterator[tuple[Path, str]]:
+    if isinstance(value, str):
+        if len(value) >= LONG_RUN and _is_base64(value):
+            yield path, value
+    elif depth and isinstance(value, Mapping):
+        for key, inner in value.items():
+            if isinstance(key, str):
+                yield from _runs(inner, (*path, key), depth - 1)
+    elif depth and isinstance(value, list):
+        for k, inner in enumerate(value):
+            yield from _runs(inner, (*path, k), depth - 1)
+
+
+def _is_base64(text: str) -> bool:
+    """Return whether a long text is base64, or a `data:` URL, by its two ends and its middle."""
+    _, comma, rest = text.partition(";base64,") if text.startswith("data:") else ("", "", text)
+    text = rest if comma else text
+    middle = len(text) // 2
+    samples = text[:_SAMPLE], text[middle : middle + _SAMPLE], text[-_SAMPLE:]
+    return all(_BASE64.fullmatch(sample) for sample in samples)
+
+
+def block_of(media: Media, wire: str) -> dict[str, Any] | None:
+    """Return the block that a part was read from, with its content.
+
+    Returns:
+        `None` if this wire did not keep it.
+    """
+    left = unpack(media.extra, wire)
+    shell, place = left.get("shell"), left.get("place")
+    if not isinstance(shell, dict) or not isinstance(place, list):
+        return None
+    if place:
+        is_address = place[-1] in _ADDRESSES and "untyped" not in left
+        value = url_of(media) if is_address else media.data
+        _above(shell, place)[place[-1]] = value
+    return shell
+
+
+def is_private(media: Media, wire: str) -> bool:
+    """Return whether only another wire can send a part.
+
+    It names a file that another provider stores, or its type is unknown.
+    """
+    nameless = not media.data and not media.url
+    untyped = not media.mime and '"untyped"' in media.extra
+    return (nameless or untyped) and not is_of(media.extra, wire)
+
+
+def _above(shell: dict[str, Any], path: Sequence[str | int]) -> Any:  # noqa: ANN401 (JSON)
+    """Return the container of a path's last step; missing objects are made."""
+    inner: Any = shell
+    for step in path[:-1]:
+        if isinstance(inner, dict) and not isinstance(inner.get(step), (dict, list)):
+            inner[step] = {}
+        inner = inner[step]
+    return inner
