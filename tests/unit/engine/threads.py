@@ -49,7 +49,7 @@ def steps(number: int, words: int = 100) -> list[Message]:
     ]
 
 
-def run(messages: Sequence[Message], window: int = 4_000, **budget: Any) -> Drive:
+def run(messages: Sequence[Message], window: int = 4_000, **budget: Any) -> Drive:  # noqa: ANN401
     """Drive a thread through the engine and the archive."""
     return Drive(Scenario(tuple(messages), Budget(window=window, **budget), "anthropic")).run()
 
@@ -60,7 +60,7 @@ def entries(*messages: Message) -> list[Entry]:
     return [reader.read(message) for message in messages]
 
 
-def scene(*messages: Message, window: int = 4_000, **budget: Any) -> PlanningContext:
+def scene(*messages: Message, window: int = 4_000, **budget: Any) -> PlanningContext:  # noqa: ANN401
     """Show a thread to a decision, with handles that name their span."""
     laid = Window(quick_count)
     for entry in entries(*messages):
