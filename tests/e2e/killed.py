@@ -77,14 +77,12 @@ def checkpoints(address: str) -> Iterator[BaseCheckpointSaver[Any]]:
 
 @contextmanager
 def worked_on(archive: str, address: str) -> Iterator[Agent]:
-    """Make an agent for the thread; what it sends must be valid.
-
-    Where archive and checkpoints share a database, no archive is named: it is found.
-    """
+    """Make an agent for the thread; what it sends must be valid."""
     model = RuledModel(rule=rule)
     with ExitStack() as stack:
+        # Before the checkpoints: it refuses a file that has only the tables of another program.
+        opened = stack.enter_context(open_archive(archive))
         saver = stack.enter_context(checkpoints(address))
-        opened = None if archive == address else stack.enter_context(open_archive(archive))
         context = ContextMiddleware(
             ContextPolicy(
                 window=3_000, trigger=("tokens", 1_200), keep=("tokens", 400), summarize=False

@@ -160,7 +160,7 @@ def check_line(place: Place) -> int:
 
 
 def test_a_kill_loses_nothing_where_checkpoints_and_archive_are_one_file(tmp_path: Path) -> None:
-    """The default with a saver in a file: two connections of a process write to it."""
+    """Two connections of a process write to it."""
     shared = str(tmp_path / "state.db")
     place = Place(shared, shared, tmp_path / "told")
 

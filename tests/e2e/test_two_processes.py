@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import forking
-from tests.e2e.killed import ask, checkpoints, worked_on
+from tests.e2e.killed import ask, worked_on
 from tests.e2e.test_kill import KEY, Place, line_at, places, until
 from thalweg.archive import open_archive
 
@@ -39,15 +39,15 @@ def test_two_processes_that_talk_in_one_thread_lose_nothing_of_each_other(
 
 
 def test_two_processes_share_one_file_for_checkpoints_and_archive(tmp_path: Path) -> None:
-    """The default with a saver in a file."""
+    """Two connections of each process write to it."""
     shared = str(tmp_path / "state.db")
     check_two_processes(Place(shared, shared, tmp_path / "told"), "async")
 
 
 def check_two_processes(place: Place, durability: str) -> None:
-    """Have two processes talk in one thread, and a third one after them."""
-    with checkpoints(place.checkpoints):
-        pass  # LangGraph's tables are not made twice at once
+    """Have two processes talk in a thread that exists, and a third one after them."""
+    with worked_on(place.archive, place.checkpoints) as agent:
+        ask(agent, 0, "sync")
     processes = [start(place, first, durability) for first in (1, 2)]
     for process in processes:
         until("ready", process)
@@ -66,7 +66,7 @@ def check_two_processes(place: Place, durability: str) -> None:
     for first in (1, 2):
         own = [f"u{number}" for number in range(first, 2 * ROUNDS + first, 2)]
         assert [uid for uid in questions if uid in own] == own
-    assert len(questions) == 2 * ROUNDS + 1
+    assert len(questions) == 2 * ROUNDS + 2
     uids = [message.uid for message in line]
     assert len(set(uids)) == len(uids)
     with open_archive(place.archive) as archive:

@@ -366,7 +366,8 @@ def _session_after(
 def _enter(archive: Archive, key: ThreadKey, plan: ImportPlan, length: int) -> None:
     """Append the rows, with a turn in the journal that states where they came from."""
     count = archive.turn_count(key)
-    line = read_page(archive, key, count - 1).line if count else ThreadBranch()
+    before = read_page(archive, key, count - 1) if count else None
+    line = before.line if before else ThreadBranch()
     for position in range(length, length + len(plan.rows)):
         line = line.add(position)
     summaries = [redact(compaction.summary) for _, compaction in plan.compactions]
@@ -379,6 +380,7 @@ def _enter(archive: Archive, key: ThreadKey, plan: ImportPlan, length: int) -> N
         kind="import",
         at=time.time(),
         parent=count - 1 if count else None,
+        root=before.root if before else 0,
         length=length + len(plan.rows),
         line=line,
         model=plan.session.model,

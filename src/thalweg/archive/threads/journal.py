@@ -73,6 +73,9 @@ class TurnRecord:
     """Time in seconds since 1970."""
     parent: int | None = None
     """The parent turn, from which it continues."""
+    root: int = 0
+    """Length of the log when its branch began: a state without a checkpoint pointer began it. The
+    first branch of a thread has 0."""
     base: int | None = None
     """The nearest ancestor turn with an engine snapshot: `THIS` for the turn itself, `None` before
     the first compaction."""

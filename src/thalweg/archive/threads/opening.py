@@ -68,7 +68,7 @@ def open_session(
     elif cuts and alignment.first:
         dropped.update(page.line.before(held[alignment.first][0]))
     line = page.line.without(dropped)
-    length = page.length
+    length, root = page.length, None if number is None else page.root
     number, page, standing = _standing_before(archive, key, number, page, dropped)
 
     def name_span(first: int, last: int) -> str:
@@ -85,6 +85,7 @@ def open_session(
         engine=engine,
         page=page,
         number=number,
+        root=root,
         length=length,
         line=line,
         held=_held(kept, said),
@@ -170,6 +171,7 @@ def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand |
     """Return the manual operations since a state was saved, if they concern that state.
 
     They do not if a run has continued from them and this state is older: that was chosen later.
+    Nor if they concern another branch, from before the checkpoints of the thread were deleted.
 
     Args:
         archive: The archive of the thread.
@@ -179,13 +181,37 @@ def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand |
     first = 0 if mark is None else mark + 1
     later = read_pages(archive, key, first)
     done = [number for number, page in later.items() if page.kind in BY_HAND]
-    if not done:
+    if not done or (
+        mark is not None and later[done[-1]].root != read_page(archive, key, mark).root
+    ):
         return None
     was_newest = all(page.kind in BY_HAND for n, page in later.items() if n < done[-1])
     if not was_newest and _went_on(later, done[-1]):
         return None
     is_rewound = any(later[number].kind == "rewind" for number in done)
     return ByHand(done[-1], later[done[-1]], is_rewound)
+
+
+def copied_turn(archive: Archive, key: ThreadKey, said: Sequence[Message]) -> int | None:
+    """Return the turn from which the first run on a copied or imported log continues.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        said: The messages of a state without a checkpoint pointer.
+
+    Returns:
+        `None` if the log is no copy, or another run has continued from it.
+    """
+    count, copied = archive.turn_count(key), -1
+    while copied + 1 < count and read_page(archive, key, copied + 1).kind == "import":
+        copied += 1
+    if copied < 0:
+        return None
+    first = archive.positions(key, {message.uid for message in said[:1]})
+    length = read_page(archive, key, copied).length
+    begun = any(position >= length for places in first.values() for position in places)
+    return copied if copied == count - 1 or begun else None
 
 
 def _went_on(pages: Mapping[int, TurnRecord], number: int) -> bool:

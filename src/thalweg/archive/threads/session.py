@@ -5,22 +5,22 @@ to is made durable, the turn is added to the journal. After a crash between any 
 `open_session` continues.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, count
 from operator import is_not
 
 from thalweg.archive import Archive, Logged, ThreadKey
 from thalweg.archive.threads.branch import ThreadBranch, read_line, spans_of
-from thalweg.archive.threads.journal import TurnRecord, enter_page, read_page, read_pages
+from thalweg.archive.threads.journal import TurnRecord, enter_page, read_pages
 from thalweg.engine.edits import Edit
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Entry, Message
 from thalweg.engine.tokens import Calibration
 from thalweg.errors import ConflictError
 
-LIVE_S = 20.0
-"""Seconds in which a turn without an end counts as a run that is still under way."""
+PAGES = 32
+"""Turn records that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ class ThreadSession:
     """The record of its parent turn; a blank one for a new thread."""
     number: int | None = None
     """Number of the parent turn; `None` before the first."""
+    root: int | None = None
+    """`TurnRecord.root` of its branch; `None` until `sync` finds where a new branch begins."""
     length: int = 0
     """Last seen length of the log."""
     line: ThreadBranch = field(default_factory=ThreadBranch)
@@ -85,6 +87,8 @@ class ThreadSession:
         found = self.archive.length(self.key)
         if found < self.length:  # another process deleted the thread
             raise ConflictError(self.key.thread, self.length, found)
+        if self.root is None:
+            self._begin(new, found)
         if found > self.length:
             self._catch_up(new, found, joins)
         if new:
@@ -132,32 +136,59 @@ class ThreadSession:
                 again[k] = StateMessage(same[0], message, is_again=True)
         return again
 
+    def _begin(self, new: Sequence[Message], found: int) -> None:
+        """Find where a branch begins that continues from no turn.
+
+        It is a new one, unless the log has the first message of the state already: then a run
+        ended before its state had a checkpoint pointer.
+        """
+        places = self.archive.positions(self.key, {message.uid for message in new[:1]})
+        for position in next(iter(places.values()), ()):
+            if is_same(self.archive.messages(self.key, position, position)[0], new[0]):
+                self.length, self.root = position, self._root_at(position, found)
+                return
+        self.length = self.root = found
+
+    def _root_at(self, position: int, found: int) -> int:
+        """Return the root of the turn that logged a message; a new one if none did."""
+        count = self.archive.turn_count(self.key)
+        for first in range(0, count, PAGES):
+            pages = read_pages(self.archive, self.key, first, first + PAGES - 1).values()
+            if (root := next((p.root for p in pages if position in p.line), None)) is not None:
+                return root
+        return found
+
     def _catch_up(self, new: list[Message], found: int, joins: Callable[[], bool]) -> None:
         """Read messages that others appended; those also in `new` are removed from that list."""
         later = self.archive.messages(self.key, self.length, found - 1)
-        left: set[int] | None = None
+        theirs: Collection[int] | None = None
         for position, message in enumerate(later, self.length):
             if new and is_same(message, new[0]):
                 self._hold(self._receive(new.pop(0), position))
                 continue
-            if left is None:
-                left = self._left_before(found) if joins() else set(range(found))
-            if position not in left and not any(is_same(message, one) for one in new):
+            if theirs is None:
+                theirs = self._joined(found) if joins() else ()
+            if position in theirs and not any(is_same(message, one) for one in new):
                 self._receive(message, position)
         self.length = found
 
-    def _left_before(self, found: int) -> set[int]:
-        """Return the positions abandoned by an earlier attempt to continue from this turn.
+    def _joined(self, found: int) -> Collection[int]:
+        """Return the later positions that belong to this branch, as the journal has it.
 
-        The attempt was a rewind whose model failed. The rewind remains valid.
+        The newest turn that continues this branch decides: it has the newest message of the
+        branch, or its messages are of another branch, such as one that a rewind abandoned. A
+        message that no turn has yet is another run's that is about to enter its turn; it is of
+        this branch for sure only if the thread has no other.
         """
-        attempts = [page for page in self._later() if page.parent == self.number]
-        return {
-            position
-            for page in attempts
-            for position in range(self.length, min(page.length, found))
-            if position not in page.line
-        }
+        pages = self._later()
+        own = (page for page in reversed(pages) if page.root == self.root)
+        newest = next((page for page in own if self.line.last in page.line), None)
+        decided = self.length if newest is None else max(newest.length, self.length)
+        positions = set(() if newest is None else newest.line.after(self.length - 1))
+        if self.root == 0:
+            taken = {position for page in pages for position in page.line.after(decided - 1)}
+            positions.update(set(range(decided, found)) - taken)
+        return positions
 
     def leave_behind(self, said: Sequence[Message]) -> None:
         """Log messages of the state that a rewind abandoned, without adding them to the branch.
@@ -179,24 +210,14 @@ class ThreadSession:
         self.held += [StateMessage(p, m) for p, m in zip(positions, said, strict=True)]
         self.length = positions[-1] + 1
 
-    def has_company(self, now: float) -> bool:
-        """Return whether another run of the thread seems to be under way."""
-        newest = self.newest_later()
-        return newest is not None and newest[1].kind == "call" and now - newest[1].at < LIVE_S
-
-    def newest_later(self) -> tuple[int, TurnRecord] | None:
-        """Return the newest turn since this session's, with its number; `None` if there is none."""
-        first = 0 if self.number is None else self.number + 1
-        last = self.archive.turn_count(self.key) - 1
-        return (last, read_page(self.archive, self.key, last)) if last >= first else None
-
     def last_rejection(self) -> str:
         """Return the provider's error about the newest turn; empty if it was not refused.
 
         A failed run leads to turns that the state does not include, so the turn may be later than
         the session's parent turn.
         """
-        return next(reversed(self._later()), self.page).rejected
+        own = (page for page in reversed(self._later()) if page.root == self.root)
+        return next(own, self.page).rejected
 
     def _later(self) -> list[TurnRecord]:
         first = 0 if self.number is None else self.number + 1
@@ -250,6 +271,7 @@ class ThreadSession:
         page = replace(
             page,
             parent=self.number,
+            root=self.root or 0,
             length=self.length,
             line=self.line,
             held=spans_of(h.position for h in self.held),

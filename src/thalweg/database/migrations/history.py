@@ -10,6 +10,7 @@ from thalweg.database.migrations.versions import (
     v0004_hidden_turns,
     v0005_summaries,
     v0006_takeover,
+    v0007_deletions,
 )
 
 VERSIONS: tuple[ModuleType, ...] = (
@@ -19,6 +20,7 @@ VERSIONS: tuple[ModuleType, ...] = (
     v0004_hidden_turns,
     v0005_summaries,
     v0006_takeover,
+    v0007_deletions,
 )
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from thalweg.errors import ConfigError
 
-HEAD = "0006"
+HEAD = "0007"
 """The newest version. Versions are numbers, and a higher one is newer."""
 TABLE = "thalweg_version"
 """Where a database has its version."""

@@ -9,11 +9,13 @@ from langgraph.types import Command
 
 from thalweg.agent.tools.ready import ReadyTool
 from thalweg.archive import RECALL_TOOL, recall
+from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.thread_history import line_at
 from thalweg.engine.entries import RECALL
 from thalweg.engine.prompts import prompt
 from thalweg.errors import ArchiveError
 from thalweg.middleware.turn.checkpoint_pointer import read_mark
+from thalweg.middleware.turn.lineage import keeps_state
 from thalweg.middleware.turn.session_pool import SessionPool
 
 COMPACT, FIND = "compact_conversation", "find_tools"
@@ -54,8 +56,9 @@ def recall_tool(desk: SessionPool) -> BaseTool:
     def run(runtime: ToolRuntime[Any, Any], **asked: Any) -> str:  # noqa: ANN401 (a model's)
         key = desk.key(runtime.config, runtime.state)
         try:
-            mark = runtime.state.get("thalweg_turn")
-            line = line_at(desk.archive, key, read_mark(mark, key, desk.archive.identity))
+            turn = read_mark(runtime.state.get("thalweg_turn"), key, desk.archive.identity)
+            is_new = turn is None and keeps_state(runtime.config)
+            line = ThreadBranch() if is_new else line_at(desk.archive, key, turn)
         except ArchiveError:
             return prompt("recall_failed").render()
         return recall(desk.archive, key, within=line.spans, count=desk.count, **asked)

@@ -7,7 +7,6 @@ the branch. Checkpoints distinguish the two, since LangGraph records the source 
 
 import asyncio
 import time
-from collections.abc import Iterable
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -70,34 +69,6 @@ def is_rewound(config: RunnableConfig, mark: str | None) -> bool | None:
         return None
 
 
-def was_left(config: RunnableConfig) -> bool:
-    """Return whether a checkpointer still has a state of this thread.
-
-    A state without a checkpoint pointer begins a thread. If the log has messages from before,
-    either another run began the thread at the same time, and its checkpoints are there, or the
-    thread was deleted, and they are not.
-    """
-    given = config.get("configurable", {})
-    saver, graph = checkpointer(config), str(given.get("checkpoint_ns", "")).rpartition("|")[0]
-    if saver is None:
-        return False
-    thread = {"thread_id": str(given.get("thread_id")), "checkpoint_ns": graph}
-    found = _listed(saver, {"configurable": thread})
-    return any(one.checkpoint["channel_values"].get("thalweg_turn") for one in found)
-
-
-def _listed(saver: BaseCheckpointSaver[Any], where: RunnableConfig) -> Iterable[CheckpointTuple]:
-    try:
-        return [*saver.list(where)]
-    except (NotImplementedError, asyncio.InvalidStateError):
-        loop = LOOP.get()
-
-    async def listed() -> list[CheckpointTuple]:
-        return [found async for found in saver.alist(where)]
-
-    return [] if loop is None else asyncio.run_coroutine_threadsafe(listed(), loop).result()
-
-
 def _is_by_hand(
     saver: BaseCheckpointSaver[Any],
     config: RunnableConfig,
@@ -106,8 +77,10 @@ def _is_by_hand(
 ) -> bool | None:
     thread, graph, at = place
     found = _checkpoint(saver, thread, graph, at)
-    if found is None:
-        return None if at else False
+    if found is None and at and is_addressed(config):
+        return None
+    if found is None and at:  # not written yet: what a person wrote before it is
+        found = _checkpoint(saver, thread, graph, NEWEST)
     while found and found.checkpoint["channel_values"].get("thalweg_turn") == mark:
         source = found.metadata.get("source")
         if source in BY_HAND or (is_addressed(config) and source == "input"):

@@ -37,7 +37,6 @@ def end_run(desk: SessionPool, state: Any, config: RunnableConfig) -> dict[str, 
         else:
             session.is_running = False
             desk.put_back(opened)
-            desk.erase_deleted(session.archive)
             # Loops over `updates` read `update["messages"][-1]` of every node (LangChain's page
             # "Streaming"), so the newest message is written as it is: by its id, in its own place.
             removed = [RemoveMessage(id=uid) for uid in gone]

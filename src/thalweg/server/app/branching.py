@@ -1,9 +1,12 @@
 """Threads made of threads: their logs, and the threads of their subagents."""
 
+import time
 from collections.abc import Sequence
 
-from thalweg.archive import Archive, Logged, ThreadKey
+from thalweg.archive import Archive, Logged, ThreadKey, TurnRow
 from thalweg.archive.threads import LoggedMessage
+from thalweg.archive.threads.branch import ThreadBranch
+from thalweg.archive.threads.journal import TurnRecord, page_to_json
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.reading import Reader
 
@@ -15,7 +18,7 @@ it."""
 def copy_log(archive: Archive, target: ThreadKey, said: Sequence[LoggedMessage]) -> None:
     """Write messages into a new thread, word for word.
 
-    Its journal is empty: the next run takes up the thread from its log.
+    Its journal has one turn, an import, from which the next run continues.
 
     Raises:
         ConflictError: The thread is not new.
@@ -24,7 +27,9 @@ def copy_log(archive: Archive, target: ThreadKey, said: Sequence[LoggedMessage])
     entries = [reader.read(one.message) for one in said]
     logged = [Logged(e.message, e.answers.brief if e.answers else "") for e in entries]
     if logged:
-        archive.append(target, logged, expected=0)
+        line = ThreadBranch.of(range(len(logged)))
+        page = TurnRecord(kind="import", at=time.time(), length=len(logged), line=line)
+        archive.add_turn(target, TurnRow(page_to_json(page)), length=0, log=logged)
 
 
 def own_threads(archive: Archive, owner: str, thread: str) -> list[str]:
