@@ -116,15 +116,28 @@ def test_a_database_of_another_program_is_refused_and_unchanged(tmp_path: Path) 
     assert path.read_bytes() == before
 
 
-def test_a_file_can_be_shared_with_another_program_on_purpose(tmp_path: Path) -> None:
-    path = tmp_path / "orders.db"
-    with closing(sqlite3.connect(path)) as raw:
-        raw.execute("CREATE TABLE orders (id INTEGER)")
-
-    with open_archive(path, is_shared=True) as archive:
+def test_a_file_that_recorded_what_a_checkpointer_deleted_does_so_no_longer(
+    tmp_path: Path,
+) -> None:
+    """An earlier version had its tables in the checkpointer's file, and a trigger on one there."""
+    path = tmp_path / "checkpoints.db"
+    with SqliteArchive(path) as archive:
         archive.append(ThreadKey("ada", "t1"), [said("hello")])
-    with open_archive(path) as archive:
+    with closing(sqlite3.connect(path)) as raw:
+        raw.executescript("""
+            UPDATE thalweg_version SET version = '0006';
+            CREATE TABLE checkpoints (thread_id TEXT, checkpoint_id TEXT);
+            INSERT INTO checkpoints VALUES ('t1', 'c1');
+            CREATE TABLE archive_deleted (thread TEXT PRIMARY KEY);
+            CREATE TRIGGER archive_thread_deleted AFTER DELETE ON checkpoints
+            BEGIN INSERT OR IGNORE INTO archive_deleted VALUES (OLD.thread_id); END;
+        """)
+    with SqliteArchive(path) as archive:
         assert archive.length(ThreadKey("ada", "t1")) == 1
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("DELETE FROM checkpoints")
+        left = "SELECT name FROM sqlite_master WHERE name LIKE '%deleted%'"
+        assert raw.execute(left).fetchall() == []
 
 
 READ_A_BACKUP = """

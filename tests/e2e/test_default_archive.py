@@ -182,7 +182,7 @@ def test_a_redeploy_with_an_empty_disk_goes_on_from_the_state(
     assert "thread 't': its log is not in this archive" in warning
     assert "archive=" in warning
     warning, *heard = deployed("one", "e", "f")
-    assert "with the 8 messages of its state" in warning
+    assert "with the 9 messages of its state" in warning
     assert heard == ["heard a,b,c,d,e", "heard a,b,c,d,e,f"]
     shutil.rmtree(tmp_path / "one")
     warning, *heard = deployed("one", "g", "h")

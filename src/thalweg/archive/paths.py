@@ -30,9 +30,7 @@ def _usual_place() -> Path:
     return recorded if recorded.is_file() else place
 
 
-def open_archive(
-    url_or_path: str | PathLike[str], *, secret: bytes | None = None, is_shared: bool = False
-) -> Archive:
+def open_archive(url_or_path: str | PathLike[str], *, secret: bytes | None = None) -> Archive:
     """Open the archive at an address; create it if there is none.
 
     Args:
@@ -40,8 +38,6 @@ def open_archive(
             `postgresql://user:password@host:port/database` (extra `postgres`).
         secret: Key from which references are derived. `None` uses the archive's own, generated
             at random on creation; the same secret derives the same references in every archive.
-        is_shared: Whether the SQLite file may hold tables of other programs; the archive's tables
-            are added to them. Otherwise a file with tables of another program is refused.
 
     Returns:
         An archive; one whose file cannot be written can be read, and changing it raises
@@ -64,7 +60,7 @@ def open_archive(
     address = fspath(url_or_path)
     scheme, separator, _ = address.partition("://")
     if not separator:
-        return SqliteArchive(address, secret=secret, is_shared=is_shared)
+        return SqliteArchive(address, secret=secret)
     if scheme in {"postgres", "postgresql"}:
         return _open_postgres(address, secret)
     kind = f"{scheme}://"

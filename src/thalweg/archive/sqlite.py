@@ -6,7 +6,6 @@ from os import PathLike
 from thalweg.archive import search as searching
 from thalweg.archive.base import Passage, Span, ThreadKey, ThreadPassage
 from thalweg.archive.tables import TableArchive, closed
-from thalweg.database.base import decode
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.database.sqlite_files import MEMORY
 
@@ -30,7 +29,6 @@ class SqliteArchive(TableArchive):
         path: str | PathLike[str],
         *,
         secret: bytes | None = None,
-        is_shared: bool = False,
         busy_timeout_s: float = 10.0,
     ) -> None:
         database = SqliteDatabase(
@@ -39,7 +37,6 @@ class SqliteArchive(TableArchive):
             Transaction,
             closed,
             busy_timeout_s=busy_timeout_s,
-            is_shared=is_shared,
         )
         super().__init__(database, secret, version=_FORMAT)
 
@@ -94,60 +91,7 @@ class SqliteArchive(TableArchive):
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return int(freed)
 
-    def record_deletions(self, table: str) -> None:
-        """Have the file record each thread that loses its last row in another program's table.
 
-        SQLite does it in the transaction that deletes the rows, started by any program. A table
-        that is dropped or empty records nothing.
-
-        Args:
-            table: Has a column `thread_id`. A table that is not in the file is ignored.
-        """
-        if self._database.is_read_only or self.deletions(table) is not None:
-            return
-        with self._database.writing(None) as rows:
-            found = "SELECT 1 FROM pragma_table_info(?) WHERE name = 'thread_id'"
-            if rows.row(found, (table,)) is not None:
-                rows.run("CREATE TABLE IF NOT EXISTS archive_deleted (thread TEXT PRIMARY KEY)")
-                rows.run(_RECORD_DELETIONS.format(table=table))
-
-    def deletions(self, table: str) -> dict[str, bool] | None:
-        """Return the recorded deletions; see `record_deletions`.
-
-        Returns:
-            The `thread_id` of each thread that lost its last row, and whether it still has none;
-            `None` if nothing is recorded.
-        """
-        with self._database.reading(None) as rows:
-            if rows.row(_IS_RECORDED, (table,)) is None:
-                return None
-            found = rows.rows(_DELETIONS.format(table=table))
-            return {thread: bool(gone) for thread, gone in found}
-
-    def forget_deletion(self, thread: str) -> None:
-        """Drop the record of a thread's deletion."""
-        with self._database.writing(None) as rows:
-            rows.run("DELETE FROM archive_deleted WHERE thread = ?", (thread,))
-
-    def keys(self) -> list[ThreadKey]:
-        """Return the threads of all owners."""
-        with self._database.reading(None) as rows:
-            found = rows.rows("SELECT owner, thread FROM archive_thread ORDER BY id")
-            return [ThreadKey(decode(owner), decode(thread)) for owner, thread in found]
-
-
-_IS_RECORDED = (
-    "SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND name = 'archive_thread_deleted'"
-    " AND tbl_name = ?"
-)
-_RECORD_DELETIONS = """
-CREATE TRIGGER IF NOT EXISTS archive_thread_deleted AFTER DELETE ON {table}
-WHEN NOT EXISTS (SELECT 1 FROM {table} WHERE thread_id = OLD.thread_id)
-BEGIN INSERT OR IGNORE INTO archive_deleted VALUES (OLD.thread_id); END
-"""
-_DELETIONS = """
-SELECT thread, NOT EXISTS (SELECT 1 FROM {table} WHERE thread_id = thread) FROM archive_deleted
-"""
 _UNHELD = (
     "NOT EXISTS (SELECT 1 FROM archive_holding WHERE archive_holding.hash = archive_blob.hash)"
 )

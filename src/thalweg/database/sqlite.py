@@ -64,7 +64,6 @@ class SqliteDatabase(Database[R]):
         rows: Makes a transaction of the connection.
         closed: Makes the error, of the file's name, of a call after `close`.
         busy_timeout_s: How long to wait for other processes.
-        is_shared: The file may hold tables of other programs.
         page_bytes: Of a page of a new file.
 
     Raises:
@@ -83,7 +82,6 @@ class SqliteDatabase(Database[R]):
         closed: Callable[[str], ThalwegError],
         *,
         busy_timeout_s: float = 10.0,
-        is_shared: bool = False,
         page_bytes: int = PAGE_BYTES,
     ) -> None:
         self.place = fspath(path)
@@ -91,7 +89,7 @@ class SqliteDatabase(Database[R]):
         self._closed = closed
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = connect(
-            self.place, component, busy_timeout_s, is_shared=is_shared, page_bytes=page_bytes
+            self.place, component, busy_timeout_s, page_bytes=page_bytes
         )
         self.is_read_only = bool(self._connection.execute("PRAGMA query_only").fetchone()[0])
 

@@ -26,7 +26,6 @@ def connect(
     component: Component | None,
     busy_timeout_s: float,
     *,
-    is_shared: bool = False,
     page_bytes: int = PAGE_BYTES,
 ) -> sqlite3.Connection:
     """Open a file with the tables of a component, which are made where they are missing.
@@ -38,7 +37,6 @@ def connect(
         path: The file, or `MEMORY`.
         component: Whose tables; `None` for a file in which a library has tables of its own.
         busy_timeout_s: How long to wait for other processes.
-        is_shared: The file may hold tables of other programs, and ours are added to them.
         page_bytes: Of a page of a new file.
 
     Raises:
@@ -52,7 +50,7 @@ def connect(
     if not Path(path).absolute().parent.is_dir():
         raise ConfigError(path, "the folder does not exist", "create it first")
     try:
-        connection = _connected(path, busy_timeout_s, is_shared=is_shared, page_bytes=page_bytes)
+        connection = _connected(path, busy_timeout_s, page_bytes)
     except sqlite3.Error as error:
         if component is None or not _is_unwritable(path, error):
             raise _unusable(path, error) from None
@@ -68,9 +66,7 @@ def connect(
     return connection
 
 
-def _connected(
-    path: str, busy_timeout_s: float, *, is_shared: bool, page_bytes: int
-) -> sqlite3.Connection:
+def _connected(path: str, busy_timeout_s: float, page_bytes: int) -> sqlite3.Connection:
     with suppress(OSError):  # opening it raises what is wrong
         make_private_file(path)
     connection = sqlite3.connect(
@@ -79,8 +75,7 @@ def _connected(
     with ExitStack() as undone:
         undone.callback(connection.close)
         refuse_newer_file(connection, path)
-        if not is_shared:
-            _refuse_foreign(connection, path)
+        _refuse_foreign(connection, path)
         _configure(connection, busy_timeout_s, page_bytes)
         undone.pop_all()
     return connection

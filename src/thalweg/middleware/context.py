@@ -67,11 +67,10 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     Args:
         policy: When to compact and how; see `ContextPolicy`. The default compacts when it pays. A
             mapping is parsed with `ContextPolicy.from_mapping`.
-        archive: The store of threads: an archive, or an address for `open_archive`. The default
-            lasts as long as the state does: the database of a `SqliteSaver` or a `PostgresSaver`
-            that keeps it, sync or async, over connections of its own; with another checkpointer
-            `.thalweg/thalweg.db`, or `thalweg.db` in the folder THALWEG_HOME; and memory where the
-            state is in memory, too.
+        archive: The store of threads: an archive, or an address for `open_archive`. By default it
+            is in memory if the state is (no checkpointer, or an `InMemorySaver`), else
+            `.thalweg/thalweg.db`, or `thalweg.db` in the folder THALWEG_HOME. If that file is lost,
+            or cannot be written, the thread continues from its state, with a warning.
         owner: The owner of the threads, or a function that returns it from a run's config. No owner
             can read the threads of another one.
         summarizer: Writes the summaries: a chat model or its name for `init_chat_model`. The
@@ -79,7 +78,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         state: How much of a thread the graph's state, and so `result["messages"]` and every front
             end, keeps: at least so many of its newest messages, from the beginning of a run; all
             (`"whole"`); or the newest run alone (`"run"`). Messages are removed from it at the end
-            of a run, and only if the archive was passed or shares the checkpointer's database.
+            of a run, and only if the archive was passed and is not in memory.
         token_counter: Returns the tokens of a text, in place of the exact count of o200k: for a
             model with a vocabulary of its own. It is called often and must be fast, deterministic
             and monotonic in the length of the text. Counts that the provider reports correct it, as

@@ -134,25 +134,6 @@ def _has(connection: psycopg.Connection, table: str) -> bool:
     return connection.execute(there, (table,)).fetchone() is not None
 
 
-_COMMON_NAMES = ["runs", "run_events"]
-"""Tables of ours whose names another application may have, too."""
-
-
-def foreign_table(connection: psycopg.Connection) -> str | None:
-    """Return a table of another application that has the name of one of ours; `None` of none.
-
-    A database that has a version, or an archive from before there were any, has our tables.
-    """
-    if version_of(connection):
-        return None
-    found = connection.execute(
-        "SELECT relname FROM pg_class WHERE relname = ANY (%s) AND pg_table_is_visible(oid)",
-        (["archive_meta", *_COMMON_NAMES],),
-    )
-    names = sorted(str(name) for (name,) in found)
-    return next(iter(names), None) if "archive_meta" not in names else None
-
-
 def _roles(connection: psycopg.Connection) -> tuple[str, str]:
     """Name the role that is connected, and the one to make or change tables."""
     row = connection.execute(
