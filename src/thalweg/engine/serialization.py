@@ -6,8 +6,11 @@ messages, edits and calls produce the same requests, to the byte.
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import is_dataclass
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from thalweg.engine.compaction.skills import LoadedSkill
 from thalweg.engine.edits import (
@@ -27,6 +30,7 @@ from thalweg.engine.pricing.savings import Forecast
 from thalweg.engine.snapshot import CallOutcome, EngineSnapshot, FileState, Quote, Record
 from thalweg.engine.summaries.summary import summary_from_data, summary_to_data
 
+_T = TypeVar("_T")
 _KINDS: dict[str, type[Edit]] = {
     kind.__name__.lower(): kind for kind in (Evict, Elide, Supersede, Strip, Fold, Pin, Unpin)
 }
@@ -60,27 +64,55 @@ def edit_to_plain(edit: Edit) -> dict[str, Any]:
 
 
 def edit_from_plain(plain: Mapping[str, Any]) -> Edit:
-    """Parse the output of `edit_to_plain`.
+    """Parse the output of `edit_to_plain`; fields of a newer version are ignored.
 
     Raises:
-        KeyError: There is no such kind of edit.
-        TypeError: An edit has other fields.
+        ValueError: There is no such kind of edit, or it lacks a field.
     """
+    try:
+        return _edit(plain)
+    except _UNREADABLE as error:
+        msg = f"not an edit: {type(error).__name__}: {error}"
+        raise ValueError(msg) from error
+
+
+def edits_from_plain(plain: Iterable[Mapping[str, Any]]) -> Iterator[Edit]:
+    """Parse edits; those of a newer version, or damaged, are skipped: their messages are shown."""
+    for one in plain:
+        with suppress(ValueError):
+            yield edit_from_plain(one)
+
+
+_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
+"""Errors of parsing values of another form than was written."""
+
+
+def _edit(plain: Mapping[str, Any]) -> Edit:
     values = {name: value for name, value in plain.items() if name != "edit"}
     if "parts" in values:
         values["parts"] = parts_from_plain(values["parts"])
     if values.get("summary"):
         values["summary"] = summary_from_data(values["summary"])
     if values.get("pending"):
-        values["pending"] = PendingSummary(**values["pending"])
+        values["pending"] = made_of(PendingSummary, values["pending"])
     if values.get("forecast"):
-        values["forecast"] = Forecast(**values["forecast"])
+        values["forecast"] = made_of(Forecast, values["forecast"])
     for name in {"kept", "positions"} & values.keys():
         values[name] = tuple(values[name])
     if values.get("rooms"):
         first, second = values["rooms"]
         values["rooms"] = (first, second)
-    return _KINDS[plain["edit"]](**values)
+    return made_of(_KINDS[plain["edit"]], values)
+
+
+def made_of(kind: type[_T], plain: Mapping[str, Any]) -> _T:
+    """Return a dataclass from its fields; fields that it does not have are ignored.
+
+    Raises:
+        TypeError: A field without a default is missing.
+    """
+    names: Mapping[str, object] = kind.__dataclass_fields__  # type: ignore[attr-defined]
+    return kind(**{name: value for name, value in plain.items() if name in names})
 
 
 def standing_to_bytes(standing: EngineSnapshot) -> bytes:
@@ -113,8 +145,23 @@ def _values(value: Any) -> dict[str, Any]:  # noqa: ANN401 (any dataclass)
 
 
 def standing_from_bytes(saved: bytes) -> EngineSnapshot:
-    """Parse the output of `standing_to_bytes`."""
-    plain = json.loads(zlib.decompress(saved))
+    """Parse the output of `standing_to_bytes`; fields of a newer version are ignored.
+
+    Raises:
+        ValueError: It is damaged, or lacks a field.
+    """
+    try:
+        standing = _standing(json.loads(zlib.decompress(saved)))
+    except (*_UNREADABLE, zlib.error) as error:
+        msg = f"not an engine snapshot: {type(error).__name__}: {error}"
+        raise ValueError(msg) from error
+    if not _conforms(standing, EngineSnapshot):
+        msg = "not an engine snapshot: a field has a value of another type"
+        raise ValueError(msg)
+    return standing
+
+
+def _standing(plain: Mapping[str, Any]) -> EngineSnapshot:
     fold = edit_from_plain(plain["fold"]) if plain["fold"] else None
     return EngineSnapshot(
         fold=fold if isinstance(fold, Fold) else None,
@@ -123,13 +170,13 @@ def standing_from_bytes(saved: bytes) -> EngineSnapshot:
         rewrites=tuple(_rewrites(plain["rewrites"])),
         systems=plain["systems"],
         used=tuple(plain["used"]),
-        waiting=tuple((recorded, ToolUse(**use)) for recorded, use in plain["waiting"]),
+        waiting=tuple((recorded, made_of(ToolUse, use)) for recorded, use in plain["waiting"]),
         stripped=tuple(plain.get("stripped", ())),
     )
 
 
 def _rewrites(plain: Sequence[Mapping[str, Any]]) -> Iterator[Rewrite]:
-    for edit in map(edit_from_plain, plain):
+    for edit in edits_from_plain(plain):
         if isinstance(edit, Rewrite):
             yield edit
 
@@ -141,28 +188,75 @@ def _record_to_plain(record: Record) -> dict[str, Any]:
 
 def _record_from_plain(plain: Mapping[str, Any]) -> Record:
     todos = plain["todos"]
-    return Record(
-        **{
+    return made_of(
+        Record,
+        {
             **plain,
             "requests": _quotes(plain["requests"]),
-            "files": {path: FileState(**state) for path, state in plain["files"].items()},
+            "files": {path: made_of(FileState, state) for path, state in plain["files"].items()},
             "runs": _outcomes(plain["runs"]),
             "tasks": _outcomes(plain["tasks"]),
             "notes": _quotes(plain["notes"]),
-            "todos": Quote(**todos) if todos else None,
+            "todos": made_of(Quote, todos) if todos else None,
             "names": _quotes(plain["names"]),
-            "skills": tuple(LoadedSkill(**skill) for skill in plain.get("skills", ())),
+            "skills": tuple(made_of(LoadedSkill, skill) for skill in plain.get("skills", ())),
             "summaries": tuple(
                 (first, last, summary_from_data(summary))
                 for first, last, summary in plain["summaries"]
             ),
-        }
+        },
     )
 
 
 def _quotes(plain: Sequence[Mapping[str, Any]]) -> tuple[Quote, ...]:
-    return tuple(Quote(**quote) for quote in plain)
+    return tuple(made_of(Quote, quote) for quote in plain)
 
 
 def _outcomes(plain: Sequence[Mapping[str, Any]]) -> tuple[CallOutcome, ...]:
-    return tuple(CallOutcome(**{**o, "use": ToolUse(**o["use"])}) for o in plain)
+    return tuple(made_of(CallOutcome, {**o, "use": made_of(ToolUse, o["use"])}) for o in plain)
+
+
+def _conforms(value: object, kind: Any) -> bool:  # noqa: ANN401 (any annotation)
+    """Return whether a value, with all that it contains, has a type.
+
+    Supports dataclasses, unions, literals, `tuple`, `dict` and classes. An `int` is a `float`.
+
+    Example:
+        >>> _conforms((1, "a"), tuple[int, str]), _conforms((1, None), tuple[int, ...])
+        (True, False)
+    """
+    args: tuple[Any, ...] = get_args(kind)
+    match get_origin(kind):
+        case origin if origin in {Union, UnionType}:
+            fits = any(_conforms(value, one) for one in args)
+        case origin if origin is Literal:
+            fits = value in args
+        case origin if origin is tuple:
+            fits = isinstance(value, tuple) and _each_conforms(value, args)
+        case origin if origin is dict:
+            fits = isinstance(value, dict) and all(
+                _each_conforms(pair, args) for pair in value.items()
+            )
+        case _:
+            fits = isinstance(value, (int, float) if kind is float else kind)
+            if fits and is_dataclass(kind):
+                fits = all(
+                    _conforms(getattr(value, name), hint) for name, hint in _hints(type(value))
+                )
+    return fits
+
+
+def _each_conforms(values: tuple[object, ...], kinds: tuple[Any, ...]) -> bool:
+    if kinds[1:] == (...,):
+        kinds = kinds[:1] * len(values)
+    return len(values) == len(kinds) and all(map(_conforms, values, kinds))
+
+
+def _hints(kind: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401 (any dataclass)
+    if kind not in _KNOWN:
+        _KNOWN[kind] = tuple(get_type_hints(kind).items())
+    return _KNOWN[kind]
+
+
+_KNOWN: dict[Any, tuple[tuple[str, Any], ...]] = {}
+"""The fields of dataclasses with their types, as they were looked up."""

@@ -1,5 +1,6 @@
 """The state of an engine as of its last compaction, without its live messages."""
 
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
 
 from thalweg.engine.compaction.skills import LoadedSkill
@@ -83,3 +84,23 @@ class EngineSnapshot:
     """Compacted calls without a result at that time: the recorded id, and the call."""
     stripped: tuple[int, ...] = ()
     """Positions of live messages that are shown without their signed reasoning."""
+
+    def restricted(self, branch: Container[int]) -> "EngineSnapshot":
+        """Return the snapshot without anything of messages that are not in a branch.
+
+        Compacted messages must be in it: their data cannot be removed from the summary.
+
+        Args:
+            branch: The visible positions of the thread.
+        """
+        fold = self.fold
+        if fold is not None:
+            fold = replace(fold, kept=tuple(p for p in fold.kept if p in branch))
+        return replace(
+            self,
+            fold=fold,
+            pins=tuple(pin for pin in self.pins if pin.position in branch),
+            rewrites=tuple(edit for edit in self.rewrites if edit.position in branch),
+            waiting=tuple(pair for pair in self.waiting if pair[1].position in branch),
+            stripped=tuple(position for position in self.stripped if position in branch),
+        )

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from thalweg.archive.threads.session import ThreadSession, common
+from thalweg.archive.threads.session import ThreadSession
 from thalweg.engine.entries import Message, Text
+from thalweg.engine.identity import common
 
 
 def all_messages(

@@ -27,13 +27,14 @@ from thalweg.archive.threads.branch import ThreadBranch, read_line
 from thalweg.archive.threads.journal import BY_HAND, TurnRecord, read_page
 from thalweg.archive.threads.opening import left_by_hand, open_session
 from thalweg.archive.threads.retry import Retry
-from thalweg.archive.threads.session import ThreadSession, common
+from thalweg.archive.threads.session import ThreadSession
 from thalweg.database.private_files import make_private_folder
 from thalweg.engine.additions import with_rest
 from thalweg.engine.compaction.hard_limit import excess
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
+from thalweg.engine.identity import common
 from thalweg.engine.pricing.matching import UNKNOWN
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.token_factors import first_calibration
@@ -439,5 +440,5 @@ def _newest(archive: Archive, key: ThreadKey) -> int | None:
 
 def _end(session: ThreadSession, _: Sequence[Message]) -> list[Message]:
     if session.unwritten or session.page.kind != "end":
-        session.enter(replace(session.page, kind="end", at=time.time(), repairs=()), ())
+        session.enter(replace(session.page, kind="end", at=time.time(), repairs=(), note=""), ())
     return []

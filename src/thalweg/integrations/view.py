@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, takewhile
 
-from thalweg.archive.threads.session import ThreadSession, is_same
+from thalweg.archive.threads.session import ThreadSession
 from thalweg.database.base import encode
 from thalweg.engine.edits import Repair
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
+from thalweg.engine.identity import is_same
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.wires.repairs import ExchangeChecker
 from thalweg.engine.wires.rules import rules_of

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from thalweg.archive import Archive, Span, ThreadKey
-from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.journal import TurnRecord, page_at, standing_at
-from thalweg.archive.threads.opening import live_messages
+from thalweg.archive.threads.restoring import resumed
 from thalweg.engine.additions import Listed
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine
@@ -81,11 +80,7 @@ def tools_of(archive: Archive, key: ThreadKey, page: TurnRecord) -> Sequence[dic
 
 
 def engine_at(
-    archive: Archive,
-    key: ThreadKey,
-    page: TurnRecord,
-    standing: EngineSnapshot,
-    line: ThreadBranch | None = None,
+    archive: Archive, key: ThreadKey, page: TurnRecord, standing: EngineSnapshot
 ) -> Engine:
     """Return the engine as a turn ended, with the budget recorded in the journal.
 
@@ -94,21 +89,28 @@ def engine_at(
         key: The thread.
         page: The turn record.
         standing: The engine snapshot.
-        line: The thread's visible positions; by default those of the turn.
     """
-    engine = Engine(
+    engine = resumed(archive, key, page.line, standing, new_engine(archive, key, page))
+    set_overhead(engine, page)
+    return engine
+
+
+def new_engine(archive: Archive, key: ThreadKey, page: TurnRecord) -> Engine:
+    """Return an engine without messages, with the budget of a turn."""
+    return Engine(
         budget=budget_of(page),
         policy=RentOrBuy(TARIFFS["anthropic"]),
         count=exact_counter(),
         name_span=lambda first, last: archive.handle(key, Span(first, last)),
         model=page.model,
     )
-    there = page.line if line is None else line
-    engine.resume(standing, live_messages(archive, key, there, standing))
+
+
+def set_overhead(engine: Engine, page: TurnRecord) -> None:
+    """Set the number of model calls and the overhead tokens as a turn had them."""
     engine.turn = page.turn
     for section in get_args(Beside):
         engine.window.set_beside(section, page.tokens.get(section, 0))
-    return engine
 
 
 def budget_of(page: TurnRecord) -> Budget:

@@ -6,6 +6,7 @@ tree of turns over one log, and every context in it can be rebuilt.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any, Literal
 
@@ -16,8 +17,9 @@ from thalweg.engine.edits import Edit, Fold, Pin, Repair, Strip, Unpin
 from thalweg.engine.engine import Engine
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.serialization import (
-    edit_from_plain,
     edit_to_plain,
+    edits_from_plain,
+    made_of,
     standing_from_bytes,
     standing_to_bytes,
 )
@@ -162,32 +164,50 @@ def page_to_json(page: TurnRecord) -> str:
 
 
 def page_from_json(text: str) -> TurnRecord:
-    """Parse the output of `page_to_json`."""
-    plain = json.loads(text)
+    """Parse the output of `page_to_json`; fields and edits of a newer version are ignored.
+
+    Raises:
+        ValueError: The text is damaged, or lacks a field.
+    """
+    try:
+        return _page(json.loads(text))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        problem = f"not a turn record: {type(error).__name__}: {error}"
+        raise ValueError(problem) from error
+
+
+def _page(plain: dict[str, Any]) -> TurnRecord:
     plain["line"] = ThreadBranch(tuple(Span(first, last) for first, last in plain["line"]))
     plain["held"] = tuple(Span(first, last) for first, last in plain["held"])
-    plain["edits"] = tuple(edit_from_plain(edit) for edit in plain["edits"])
+    plain["edits"] = tuple(edits_from_plain(plain["edits"]))
     plain["cleared"] = tuple(plain.get("cleared", (0, 0)))
-    plain["repairs"] = tuple(Repair(**repair) for repair in plain.get("repairs", ()))
+    plain["repairs"] = tuple(made_of(Repair, repair) for repair in plain.get("repairs", ()))
     plain["additions"] = tuple(Listed(*one) for one in plain.get("additions", ()))
     known = plain.get("calibration", {})
     plain["calibration"] = {model: (factor, seen) for model, (factor, seen) in known.items()}
     if "spent" in plain:
-        plain["spent"] = AuxiliaryUsage(**plain["spent"])
-    return TurnRecord(**{"at": 0.0, "length": 0, **plain})
+        plain["spent"] = made_of(AuxiliaryUsage, plain["spent"])
+    return made_of(TurnRecord, {"at": 0.0, "length": 0, **plain})
 
 
 def read_page(archive: Archive, key: ThreadKey, turn: int) -> TurnRecord:
     """Return one turn record.
 
     Raises:
-        ArchiveError: The journal has no such turn.
+        ArchiveError: The journal has no such turn, or its row is damaged.
     """
     found = archive.turns(key, turn, turn)
     if not found:
         problem = f"thread {key.thread!r} has no turn {turn}; `thalweg thread show` lists them"
         raise ArchiveError(problem)
-    return page_from_json(found[0])
+    try:
+        return page_from_json(found[0])
+    except ValueError as error:
+        problem = (
+            f"turn {turn} of thread {key.thread!r} cannot be read, its row in the archive is "
+            f"damaged ({error}); restore the archive from a backup or use another turn"
+        )
+        raise ArchiveError(problem) from error
 
 
 def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[int, TurnRecord]:
@@ -208,9 +228,12 @@ def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[
 def read_pages(
     archive: Archive, key: ThreadKey, first: int = 0, last: int | None = None
 ) -> dict[int, TurnRecord]:
-    """Return turn records by number, `last` included."""
-    bodies = archive.turns(key, first, last)
-    return {number: page_from_json(body) for number, body in enumerate(bodies, first)}
+    """Return turn records by number, `last` included; those with a damaged row are omitted."""
+    pages: dict[int, TurnRecord] = {}
+    for number, body in enumerate(archive.turns(key, first, last), first):
+        with suppress(ValueError):
+            pages[number] = page_from_json(body)
+    return pages
 
 
 def ancestry(pages: Mapping[int, TurnRecord], number: int | None) -> Iterator[int]:
@@ -264,12 +287,20 @@ def standing_at(archive: Archive, key: ThreadKey, turn: int, page: TurnRecord) -
         key: The thread.
         turn: Number of the turn.
         page: The turn record.
+
+    Raises:
+        ArchiveError: The snapshot of the compaction is missing or damaged.
     """
+    base = turn if page.base == THIS else page.base
+    try:
+        saved = (
+            EngineSnapshot() if base is None else standing_from_bytes(archive.turn_state(key, base))
+        )
+    except ValueError as error:
+        problem = f"the compaction of turn {base} in thread {key.thread!r} cannot be read: {error}"
+        raise ArchiveError(problem) from error
     if page.base == THIS:
-        return standing_from_bytes(archive.turn_state(key, turn))
-    saved = EngineSnapshot()
-    if page.base is not None:
-        saved = standing_from_bytes(archive.turn_state(key, page.base))
+        return saved
     rewrites = {edit.position: edit for edit in saved.rewrites}
     pins, stripped = saved.pins, saved.stripped
     for edit in _edits_between(archive, key, page.base, turn):

@@ -1,25 +1,23 @@
 """Open a thread: restore its engine from the journal and the log."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.archive.threads.branch import ThreadBranch, read_line
-from thalweg.archive.threads.journal import (
-    BY_HAND,
-    THIS,
-    TurnRecord,
-    read_page,
-    read_pages,
-    standing_at,
-)
-from thalweg.archive.threads.session import StateMessage, ThreadSession, common, is_same
+from thalweg.archive.threads.journal import BY_HAND, TurnRecord, read_page, read_pages
+from thalweg.archive.threads.restoring import restore
+from thalweg.archive.threads.session import StateMessage, ThreadSession
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
+from thalweg.engine.identity import common, is_same, stored_text
 from thalweg.engine.pricing.token_factors import first_calibration
-from thalweg.engine.snapshot import EngineSnapshot
+from thalweg.errors import ArchiveError
 
+_log = logging.getLogger("thalweg.threads")
+_DAMAGED = "thread %r: %s; it continues from the turn before"
 MakeEngine = Callable[[Callable[[int, int], str]], Engine]
 """Creates the engine of a thread; receives the function that names a span."""
 
@@ -54,7 +52,7 @@ def open_session(
     Raises:
         ConflictError: Another process appended at the same time; open the thread again.
     """
-    number, page = mark, _BLANK if mark is None else read_page(archive, key, mark)
+    number, page = _newest_readable(archive, key, mark)
     held = list(read_line(archive, key, ThreadBranch(page.held)))
     alignment = plan_alignment([message for _, message in held], said)
     kept = [held[k] for k in alignment.kept]
@@ -67,16 +65,21 @@ def open_session(
         dropped.update(page.line)
     elif cuts and alignment.first:
         dropped.update(page.line.before(held[alignment.first][0]))
+    if number != mark and by_hand is None:  # the row of the state's turn is damaged
+        length = archive.length(key)
+        kept += _logged_already(archive, key, Span(page.length, length - 1), said[len(kept) :])
+        later = (position for position, _ in kept if position >= page.length)
+        page = replace(page, length=length, line=ThreadBranch.of([*page.line, *sorted(later)]))
+        dropped = set()
     line = page.line.without(dropped)
     length, root = page.length, None if number is None else page.root
-    number, page, standing = _standing_before(archive, key, number, page, dropped)
 
     def name_span(first: int, last: int) -> str:
         session.write()
         return archive.handle(key, Span(first, last))
 
-    engine = make_engine(name_span)
-    engine.resume(standing, live_messages(archive, key, line, standing))
+    restored = restore(archive, key, number, page, line, lambda: make_engine(name_span))
+    engine, page = restored.engine, restored.page
     engine.turn = page.turn
     engine.policy.memory.update(page.policy)
     session = ThreadSession(
@@ -84,7 +87,7 @@ def open_session(
         key=key,
         engine=engine,
         page=page,
-        number=number,
+        number=restored.number,
         root=root,
         length=length,
         line=line,
@@ -94,9 +97,23 @@ def open_session(
             for model, (factor, seen) in page.calibration.items()
         },
     )
+    session.carry_over(restored)
     if by_hand is not None and by_hand.is_rewound:
         session.leave_behind(_before_newest_request(said[len(kept) :]))
     return session
+
+
+def _newest_readable(
+    archive: Archive, key: ThreadKey, number: int | None
+) -> tuple[int | None, TurnRecord]:
+    """Return the newest turn up to one whose row is not damaged."""
+    while number is not None:
+        try:
+            return number, read_page(archive, key, number)
+        except ArchiveError as error:
+            _log.warning(_DAMAGED, key.thread, error)
+        number = number - 1 if number else None
+    return None, _BLANK
 
 
 def _held(kept: Sequence[tuple[int, Message]], said: Sequence[Message]) -> list[StateMessage]:
@@ -140,15 +157,16 @@ def plan_alignment(held: Sequence[Message], said: Sequence[Message]) -> Alignmen
     if same == len(held):
         return Alignment(tuple(range(same)), (), 0, is_cleared=False)
     kept = list(range(same))
-    places = {message.uid: k for k, message in enumerate(held) if k >= same}
+    uids = [stored_text(message.uid) for message in held]
+    places = {uid: k for k, uid in enumerate(uids) if k >= same}
     for message in said[same:]:
-        k = places.get(message.uid, -1)
+        k = places.get(stored_text(message.uid), -1)
         if k < len(kept) or (kept and k <= kept[-1]) or not is_same(held[k], message):
             break
         kept.append(k)
     dropped = tuple(sorted(set(range(len(held))).difference(kept)))
-    there = {message.uid for message in said}
-    survivors = (k for k, message in enumerate(held) if message.uid in there)
+    there = {stored_text(message.uid) for message in said}
+    survivors = (k for k, uid in enumerate(uids) if uid in there)
     first = next(survivors, len(held))
     return Alignment(tuple(kept), dropped, first, is_cleared=first == len(held))
 
@@ -182,7 +200,7 @@ def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand |
     later = read_pages(archive, key, first)
     done = [number for number, page in later.items() if page.kind in BY_HAND]
     if not done or (
-        mark is not None and later[done[-1]].root != read_page(archive, key, mark).root
+        mark is not None and later[done[-1]].root != _newest_readable(archive, key, mark)[1].root
     ):
         return None
     was_newest = all(page.kind in BY_HAND for n, page in later.items() if n < done[-1])
@@ -242,30 +260,3 @@ def _before_newest_request(new: Sequence[Message]) -> Sequence[Message]:
     ran = [k for k, message in enumerate(new) if message.role != "user"]
     asked = [k for k, message in enumerate(new) if message.role == "user"]
     return new[: ran[-1] + 1] if ran and asked and asked[-1] > ran[-1] else ()
-
-
-def live_messages(
-    archive: Archive, key: ThreadKey, line: ThreadBranch, standing: EngineSnapshot
-) -> Iterator[tuple[int, Message]]:
-    """Yield the messages of a branch that are not compacted, with positions, oldest first."""
-    fold = standing.fold
-    if fold is None:
-        yield from read_line(archive, key, line)
-        return
-    early = sorted({*range(standing.systems), *fold.kept})
-    yield from read_line(archive, key, ThreadBranch.of(p for p in early if p in line))
-    yield from read_line(archive, key, line.after(fold.last))
-
-
-def _standing_before(
-    archive: Archive, key: ThreadKey, number: int | None, page: TurnRecord, dropped: Collection[int]
-) -> tuple[int | None, TurnRecord, EngineSnapshot]:
-    """Return the last turn whose compaction includes no dropped message."""
-    while number is not None:
-        standing = standing_at(archive, key, number, page)
-        if standing.fold is None or not dropped or standing.fold.last < min(dropped):
-            return number, page, standing
-        at_fold = number if page.base is None or page.base == THIS else page.base
-        number = (page if at_fold == number else read_page(archive, key, at_fold)).parent
-        page = page if number is None else read_page(archive, key, number)
-    return None, replace(page, base=None, parent=None), EngineSnapshot()

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.contexts import engine_at
+from thalweg.archive.threads.contexts import new_engine, set_overhead
 from thalweg.archive.threads.journal import (
     AuxiliaryUsage,
     Kind,
@@ -22,12 +22,12 @@ from thalweg.archive.threads.journal import (
     page_at,
     read_page,
     read_pages,
-    standing_at,
 )
+from thalweg.archive.threads.restoring import RestoredEngine, pin_again, restore
 from thalweg.archive.threads.retry import Retry
-from thalweg.engine.edits import Edit, Fold, Pin, Unpin
+from thalweg.engine.edits import Edit, Fold
 from thalweg.engine.engine import Engine
-from thalweg.engine.snapshot import EngineSnapshot, Quote
+from thalweg.engine.snapshot import Quote
 from thalweg.errors import ArchiveError, ConflictError, PinError
 
 
@@ -96,8 +96,7 @@ def compact(
         WindowExceededError: What must be kept is larger than the limit.
     """
     number, newest = page_at(archive, key)
-    standing = standing_at(archive, key, number, newest)
-    engine = engine_at(archive, key, newest, standing)
+    engine = _restored(archive, key, number, newest, newest).engine
     batches: list[Sequence[Edit]] = []
 
     def settle(planned: Sequence[Edit]) -> Sequence[Edit]:
@@ -158,7 +157,7 @@ def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Operation
 
     def deed() -> _ManualOperation:
         pages = read_pages(archive, key)
-        way = list(ancestry(pages, len(pages) - 1))
+        way = list(ancestry(pages, max(pages, default=None)))
         folds = [n for n in way if any(isinstance(edit, Fold) for edit in pages[n].edits)]
         undone = next(iter(folds), None) if turn is None else turn
         if undone is None or undone not in folds:
@@ -169,7 +168,7 @@ def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Operation
             about=undone,
             parent=pages[undone].parent,
             state=replace(pages[way[0]], policy={}),
-            act=lambda engine: _pin_again(engine, [edit for page in since for edit in page.edits]),
+            act=lambda engine: pin_again(engine, [edit for page in since for edit in page.edits]),
         )
 
     return _entered(archive, key, deed)
@@ -182,15 +181,6 @@ def _nothing_to_undo(key: ThreadKey, turn: int | None) -> str:
         f"turn {turn} of thread {key.thread!r} has no active compaction; "
         "`thalweg thread show` lists the compactions"
     )
-
-
-def _pin_again(engine: Engine, edits: Sequence[Edit]) -> None:
-    for edit in edits:
-        if isinstance(edit, Pin):
-            with suppress(PinError):  # a rewind abandoned the message, and its pin
-                engine.pin(edit.position, edit.quote)
-        elif isinstance(edit, Unpin):
-            engine.unpin(edit.position, edit.quote)
 
 
 def rewind(archive: Archive, key: ThreadKey, turn: int) -> OperationResult:
@@ -278,17 +268,16 @@ def _enter(
     archive: Archive, key: ThreadKey, deed: _ManualOperation, length: int
 ) -> OperationResult:
     _, newest = page_at(archive, key)
-    standing, parent = EngineSnapshot(), None
-    if deed.parent is not None:
-        parent = read_page(archive, key, deed.parent)
-        standing = standing_at(archive, key, deed.parent, parent)
-    engine = engine_at(archive, key, newest, standing, deed.state.line)
+    parent = None if deed.parent is None else read_page(archive, key, deed.parent)
+    restored = _restored(archive, key, deed.parent, parent or newest, newest, deed.state.line)
+    engine, parent = restored.engine, None if restored.number is None else restored.page
+    pin_again(engine, restored.pins)
     deed.act(engine)
     page = replace(
         newest,
         kind=deed.kind,
         at=time.time(),
-        parent=deed.parent,
+        parent=restored.number,
         length=deed.state.length,
         line=deed.state.line,
         turn=deed.state.turn,
@@ -300,3 +289,18 @@ def _enter(
     )
     number, _ = enter_page(archive, key, page, parent, engine, length=length)
     return OperationResult(number, deed.about, engine.window.tokens, newest.limit)
+
+
+def _restored(
+    archive: Archive,
+    key: ThreadKey,
+    number: int | None,
+    page: TurnRecord,
+    newest: TurnRecord,
+    line: ThreadBranch | None = None,
+) -> RestoredEngine:
+    """Return the engine of a turn for a branch, with the budget and the overhead of the newest."""
+    there = newest.line if line is None else line
+    restored = restore(archive, key, number, page, there, lambda: new_engine(archive, key, newest))
+    set_overhead(restored.engine, newest)
+    return restored

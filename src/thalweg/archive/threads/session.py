@@ -7,15 +7,15 @@ to is made durable, the turn is added to the journal. After a crash between any 
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress, count
-from operator import is_not
 
 from thalweg.archive import Archive, Logged, ThreadKey
 from thalweg.archive.threads.branch import ThreadBranch, read_line, spans_of
 from thalweg.archive.threads.journal import TurnRecord, enter_page, read_pages
+from thalweg.archive.threads.restoring import RestoredEngine, pin_again
 from thalweg.engine.edits import Edit
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Entry, Message
+from thalweg.engine.identity import common, is_same
 from thalweg.engine.tokens import Calibration
 from thalweg.errors import ConflictError
 
@@ -58,6 +58,10 @@ class ThreadSession:
     one transaction."""
     is_running: bool = False
     """Whether a run is under way that ended in this very state."""
+    note: str = ""
+    """Why the engine was rebuilt when the thread was opened: for the record of the next turn."""
+    carried: tuple[Edit, ...] = ()
+    """Pins of turns that were passed over then, applied again: likewise."""
 
     def knows(self, said: Sequence[Message]) -> bool:
         """Return whether a state still begins with its last seen messages."""
@@ -190,6 +194,12 @@ class ThreadSession:
             positions.update(set(range(decided, found)) - taken)
         return positions
 
+    def carry_over(self, restored: RestoredEngine) -> None:
+        """Apply the pins of turns that were passed over, and note why they were."""
+        pin_again(self.engine, restored.pins)
+        self.carried, self.note = tuple(self.engine.history), restored.note
+        self.engine.history.clear()
+
     def leave_behind(self, said: Sequence[Message]) -> None:
         """Log messages of the state that a rewind abandoned, without adding them to the branch.
 
@@ -278,12 +288,13 @@ class ThreadSession:
             turn=self.engine.turn,
             policy=dict(self.engine.policy.memory),
             calibration={m: (c.factor, c.observations) for m, c in self.calibrations.items()},
-            edits=tuple(edits),
+            edits=(*self.carried, *edits),
+            note="; ".join(filter(None, (self.note, page.note))),
         )
         self.number, self.page = enter_page(
             self.archive, self.key, page, self.page, self.engine, self.unwritten
         )
-        self.unwritten = []
+        self.unwritten, self.carried, self.note = [], (), ""
         self.engine.history.clear()  # stored in the journal; would grow without bound
         return self.number
 
@@ -291,20 +302,3 @@ class ThreadSession:
 def _last_request(held: Sequence[StateMessage], upto: int) -> int:
     """Return the index of the newest request up to an index; 0 if there is none."""
     return next((k for k in range(upto, -1, -1) if held[k].message.is_request), 0)
-
-
-def is_same(one: Message, other: Message) -> bool:
-    """Return whether two messages have the same content and id."""
-    return one is other or (
-        one.uid == other.uid
-        and one.role == other.role
-        and one.answers == other.answers
-        and one.parts == other.parts
-    )
-
-
-def common(held: Sequence[Message], said: Sequence[Message]) -> int:
-    """Count the leading messages that both have in common."""
-    most = min(len(held), len(said))
-    odd = compress(count(), map(is_not, held, said))  # most are the same objects
-    return next((k for k in odd if not is_same(held[k], said[k])), most)

@@ -29,7 +29,7 @@ def end_run(desk: SessionPool, state: Any, config: RunnableConfig) -> dict[str, 
         try:
             desk.sync(session, said, config, state["thalweg_turn"])
             gone = desk.release(session, config)
-            page = replace(session.page, kind="end", at=time.time(), spent=None)
+            page = replace(session.page, kind="end", at=time.time(), spent=None, note="")
             page = replace(page, repairs=opened.last_check.take(0))
             session.enter(page, ())
         except ConflictError as conflict:

@@ -7,6 +7,7 @@ from langchain_core.runnables import RunnableConfig
 
 from thalweg.archive import ThreadKey
 from thalweg.engine.entries import Message, message_to_json
+from thalweg.engine.identity import stored_form
 from thalweg.middleware.request.message_writer import read_state
 
 INSIDE = "/~/"
@@ -85,6 +86,7 @@ def _inside(config: RunnableConfig) -> str:
 
 
 def _digest(message: Message) -> str:
-    """Know a message by id and words."""
+    """Return a digest of a message's id and content, the same after a checkpointer stored it."""
+    message = stored_form(message)
     known_by = Message(message.role, message.parts, answers=message.answers, uid=message.uid)
     return hashlib.sha256(message_to_json(known_by).encode()).hexdigest()[:32]

@@ -353,7 +353,7 @@ class _Turn:
 
     def _end(self) -> None:
         """Write to the journal that the run has ended, so that it does not count as active."""
-        page = replace(self.open.session.page, kind="end", at=time.time(), spent=None)
+        page = replace(self.open.session.page, kind="end", at=time.time(), spent=None, note="")
         repairs = self.open.last_check.take(0)
         page = replace(page, rejected=self.sending.rejected, repairs=repairs)
         with suppress(ThalwegError):
