@@ -17,7 +17,7 @@ from thalweg.lab.evals.scripted.mind import COMPETENCES, CaseModel
 from thalweg.lab.evals.subjects.named import subject_named
 from thalweg.lab.evals.talk import Talk
 from thalweg.lab.evals.trace import Trace
-from thalweg.middleware.subagents.task_tool import Delegation
+from thalweg.middleware.subagents.delegation import Delegation
 
 WINDOW = 64_000
 Ended = Callable[[Delegation, SubagentReport], Command[Any]]

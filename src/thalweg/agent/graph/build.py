@@ -1,18 +1,13 @@
 """Build a graph from a recipe. A subagent's recipe is its parent's, overridden by its own."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import (
     TYPE_CHECKING,
-    Annotated,
     Any,
-    NotRequired,
-    Required,
     cast,
-    get_args,
-    get_origin,
     get_type_hints,
 )
 
@@ -26,7 +21,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from thalweg.agent.graph.layers import LAYERS, USERS, Middleware, arrange, replacing
 from thalweg.agent.graph.merged_hooks import merge_hooks
-from thalweg.agent.graph.state import DeepAgentState
+from thalweg.agent.graph.state import DeepAgentState, marks, with_later_values
 from thalweg.agent.subagents.background import AsyncSubAgent, is_elsewhere
 from thalweg.agent.subagents.retention import Retention
 from thalweg.agent.tools.kit import FILE_TOOLS
@@ -120,12 +115,16 @@ def build(recipe: Recipe, **others: Any) -> CompiledStateGraph[Any, Any, Any, An
     Raises:
         ConfigError: An argument of the recipe is invalid.
     """
+    middleware = stack(recipe)
+    schema = recipe.state_schema or DeepAgentState
+    private = _private_keys(middleware, schema)
+    kept = with_later_values(schema, [one.state_schema for one in middleware], private)
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         recipe.model,
         recipe.tools,
         system_prompt=_instructions(recipe),
-        middleware=merge_hooks(stack(recipe)),
-        state_schema=recipe.state_schema or DeepAgentState,
+        middleware=merge_hooks(middleware),
+        state_schema=kept,
         **others,
     )
     return graph.with_config({"recursion_limit": _STEPS, "max_concurrency": _AT_ONCE})
@@ -235,14 +234,7 @@ def _private_keys(
 @lru_cache(maxsize=256)
 def _private_keys_of(schema: type) -> frozenset[str]:
     hints = get_type_hints(schema, include_extras=True)
-    return frozenset(key for key, kind in hints.items() if PrivateStateAttr in _marks(kind))
-
-
-def _marks(kind: Any) -> Iterator[object]:  # noqa: ANN401 (any annotation)
-    """Yield the metadata of `Annotated`, inside `Required` and `NotRequired`, too."""
-    yield from getattr(kind, "__metadata__", ())
-    if get_origin(kind) in {Annotated, NotRequired, Required}:
-        yield from _marks(get_args(kind)[0])
+    return frozenset(key for key, kind in hints.items() if PrivateStateAttr in marks(kind))
 
 
 def child(parent: Recipe, spec: SubAgent) -> Recipe:

@@ -1,7 +1,8 @@
 """The state of an agent; its checkpoints store new messages, not all of them."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any, NotRequired, Required, cast
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from typing import Annotated, Any, NotRequired, Required, cast, get_args, get_origin, get_type_hints
 from uuid import UUID, uuid5
 
 from langchain.agents import AgentState
@@ -12,10 +13,13 @@ from langchain_core.messages import (
     convert_to_messages,
     message_chunk_to_message,
 )
+from langgraph.channels import LastValue
 from langgraph.channels.delta import DeltaChannel
+from langgraph.graph import StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
-from thalweg.agent.subagents.joining import merge_artifacts
+from thalweg.agent.subagents.joining import is_shared, merge_artifacts
+from thalweg.agent.subagents.parent_step import LaterValue
 
 SNAPSHOT_EVERY = 50
 """Updates of the messages between two checkpoints that hold all of them, as in `deepagents`: a
@@ -58,6 +62,54 @@ def _unused_id(message: AnyMessage, there: dict[str | None, AnyMessage]) -> str:
     while (uid := str(uuid5(_NAMESPACE, f"{place}:{message.type}:{content}"))) in there:
         place += 1
     return uid
+
+
+def with_later_values(
+    schema: type[AgentState[Any]], others: Sequence[type], private: Collection[str] = ()
+) -> type[AgentState[Any]]:
+    """Return a state schema in which shared keys without a reducer store the later write of a step.
+
+    Several subagents can then write such a key at once: see `LaterValue`.
+
+    Args:
+        schema: The schema of an agent, which overrides those of its middleware.
+        others: The schemas of its middleware, in their order.
+        private: Keys that no subagent receives or returns.
+
+    Returns:
+        The schema itself if there is no such key.
+    """
+    merged: dict[str, Any] = {}
+    for one in (*others, schema):
+        merged |= _later_values(one)
+    changed = {key: kind for key, kind in merged.items() if kind and is_shared(key, private)}
+    if not changed:
+        return schema
+    kind: Any = type(schema)  # that of all `TypedDict` classes
+    made: type[AgentState[Any]] = kind(schema.__name__, (schema,), {"__annotations__": changed})
+    return made
+
+
+@lru_cache(maxsize=256)
+def _later_values(schema: type) -> dict[str, Any]:
+    """Return the keys of a schema: the new type of those without a reducer, `None` for others."""
+    channels, bare = StateGraph(schema).channels, get_type_hints(schema)
+    optional: Collection[str] = getattr(schema, "__optional_keys__", ())
+    changed: dict[str, Any] = {}
+    presence: Any = NotRequired
+    for key, kind in get_type_hints(schema, include_extras=True).items():
+        changed[key] = None
+        if type(channels.get(key)) is LastValue:
+            changed[key] = Annotated[(bare[key], *marks(kind), LaterValue)]
+            changed[key] = presence[changed[key]] if key in optional else changed[key]
+    return changed
+
+
+def marks(kind: Any) -> Iterator[object]:  # noqa: ANN401 (any annotation)
+    """Yield the metadata of `Annotated`, inside `Required` and `NotRequired`, too."""
+    yield from getattr(kind, "__metadata__", ())
+    if get_origin(kind) in {Annotated, NotRequired, Required}:
+        yield from marks(get_args(kind)[0])
 
 
 class ThreadState(AgentState[Any]):

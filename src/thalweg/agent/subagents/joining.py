@@ -4,7 +4,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.channels import BaseChannel
 
+from thalweg.agent.subagents.child_writes import Writes, for_one_step
 from thalweg.engine.prompts import prompt
 
 OURS = "thalweg_"
@@ -73,17 +75,27 @@ def _without(state: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
     return {k: v for k, v in state.items() if k not in keys and not k.startswith(OURS)}
 
 
-def brought_back(
-    result: Mapping[str, Any], inputs: Mapping[str, Any], private: Collection[str] = ()
-) -> dict[str, Any]:
-    """Return the keys of the state that a subagent changed, except files, which merge by path."""
-    changed: dict[str, Any] = {}
-    for key, value in _without(result, EXCLUDED | set(private)).items():
-        if key in {*FILES, "__interrupt__"}:
-            continue
-        if key not in inputs or not _is_same(value, inputs[key]):
-            changed[key] = value
-    return changed
+def is_shared(key: str, private: Collection[str] = ()) -> bool:
+    """Return whether a key of the state is shared with subagents, files aside."""
+    return not (key in EXCLUDED or key in private or key in FILES or key.startswith(OURS))
+
+
+def by_key(
+    writes: Writes, channels: Mapping[str, BaseChannel[Any, Any, Any]] | None
+) -> dict[str, list[Any]]:
+    """Return a subagent's writes by key, as writes of one step of its parent.
+
+    Args:
+        writes: In the order in which the subagent made them.
+        channels: Those of the parent's graph, which drops keys that it does not have; `None`
+            outside of a graph.
+    """
+    grouped: dict[str, list[Any]] = {}
+    for key, value in writes:
+        if channels is None or key in channels:
+            grouped.setdefault(key, []).append(value)
+    known = channels or {}
+    return {key: for_one_step(values, known.get(key)) for key, values in grouped.items()}
 
 
 def new_artifacts(result: Mapping[str, Any], had: object) -> list[str]:
@@ -103,8 +115,3 @@ def merge_artifacts(before: list[str] | None, after: list[str] | None) -> list[s
         ['/a', '/b']
     """
     return list(dict.fromkeys([*(before or []), *(after or [])]))
-
-
-def _is_same(value: object, before: object) -> bool:
-    # Comparing arrays returns an array: only a literal `True` means equal.
-    return value is before or (value == before) is True

@@ -31,6 +31,8 @@ class SubagentReport:
     files: tuple[str, ...] = ()
     """Paths that it changed."""
     artifacts: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    """A line for each key of the state that another task of the same step wrote, too."""
     thread: str | None = None
     limit: str | None = None
     """The limit that stopped it."""
@@ -41,7 +43,8 @@ class SubagentReport:
         """Return the report as JSON values, without the answer, which is a message of its own."""
         told = dataclasses.asdict(self)
         del told["answer"]
-        return {**told, "files": [*self.files], "artifacts": [*self.artifacts]}
+        lists = ("files", "artifacts", "conflicts")
+        return told | {name: [*told[name]] for name in lists}
 
 
 def answer_of(result: Mapping[str, Any], task: str) -> tuple[str, bool]:

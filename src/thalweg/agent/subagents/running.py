@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Any
 
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
-from langgraph.pregel import Pregel
+from langchain_core.runnables import Runnable, RunnableConfig
 from langsmith.run_helpers import get_tracing_context, tracing_context
 
+from thalweg.agent.subagents.child_writes import ChildWrites, graph_of
 from thalweg.agent.subagents.progress import ACTIVE, Progress
 
-_MODES = ["updates", "values"]
+_MODES = ["updates", "tasks", "values"]
 _KIND = {"ls_agent_type": "subagent"}
 """Metadata by which LangSmith recognizes the runs of subagents."""
 CONFIG: RunnableConfig = {"configurable": {**_KIND}}
@@ -33,6 +33,7 @@ class SubagentRun:
     inputs: Mapping[str, Any]
     config: RunnableConfig
     progress: Progress
+    writes: ChildWrites
     on_turn: Callable[[], None]
     """Called after each turn of the subagent."""
 
@@ -82,7 +83,7 @@ def run_child(run: SubagentRun) -> None:
 
 
 def _read(run: SubagentRun) -> None:
-    if not is_graph(run.child):
+    if graph_of(run.child) is None:
         run.progress.values = run.child.invoke(run.inputs, run.config)
         return
     with closing(run.child.stream(run.inputs, run.config, stream_mode=_MODES)) as steps:  # type: ignore[type-var]  # a generator
@@ -105,7 +106,7 @@ async def arun_child(run: SubagentRun) -> None:
 
 
 async def _aread(run: SubagentRun) -> None:
-    if not is_graph(run.child):
+    if graph_of(run.child) is None:
         run.progress.values = await run.child.ainvoke(run.inputs, run.config)
         return
     async with aclosing(run.child.astream(run.inputs, run.config, stream_mode=_MODES)) as steps:  # type: ignore[type-var]  # a generator
@@ -117,14 +118,7 @@ async def _aread(run: SubagentRun) -> None:
 def _ends(run: SubagentRun, kind: str, told: Any) -> bool:  # noqa: ANN401
     if run.progress.is_over:
         return True
+    run.writes.see(kind, told)
     if run.progress.see(kind, told):
         run.on_turn()
     return kind == "values" and run.progress.must_end()
-
-
-def is_graph(child: Runnable[Any, Any]) -> bool:
-    """Return whether a runnable is a graph that streams its steps."""
-    bound: object = child
-    while isinstance(bound, RunnableBinding):
-        bound = bound.bound
-    return isinstance(bound, Pregel)

@@ -54,6 +54,11 @@ class RunningSubagent:
             before = live.awaited.pop(call_id, None)
             self._member = AgentFiles(live, sends(parent, label, call_id, before), at.inside)
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it shares live files with its parent."""
+        return self._member is not None
+
     def __enter__(self) -> Self:
         return self
 

@@ -27,17 +27,18 @@ from langgraph.types import Command
 from thalweg.agent.subagents.joining import merge_artifacts
 from thalweg.agent.subagents.ledger import Task, abandoned_tasks, asked_tasks, merge_tasks, plain
 from thalweg.agent.subagents.limits import SubagentLimits
+from thalweg.agent.subagents.parent_step import LaterValue
 from thalweg.agent.subagents.specs import CompiledSubAgent, Spec, SubAgent, read_specs
 from thalweg.backends.calls.foreign import as_backend
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.engine.prompts import prompt
 from thalweg.errors import SpecError
 from thalweg.middleware.notes import begins_run
+from thalweg.middleware.subagents.delegation import TASK
 from thalweg.middleware.subagents.status import SubagentStatusTransformer
 from thalweg.middleware.subagents.task_tool import (
     DELEGATIONS,
     SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY,
-    TASK,
     TaskToolSchema,
     task_tool,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY",
     "TASK_TOOL_DESCRIPTION",
     "CompiledSubAgent",
+    "LaterValue",
     "SubAgent",
     "SubAgentMiddleware",
     "SubagentLimits",
@@ -126,6 +128,10 @@ class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]
     part of the state; its parent gets one report. Several calls in one message run concurrently. A
     child that is stopped (by a limit or an error) also returns a report; the status of each task is
     in the ledger, the state's `tasks`.
+
+    What a child writes to a shared key is written to its parent's state, through its reducer. Of a
+    key without a reducer that several children write in one step, the first to end keeps its value,
+    or the later call if the key is annotated with `LaterValue`; each report names the key.
 
     Args:
         backend: The store of reports that are too long to return in full. An agent with a

@@ -29,13 +29,13 @@ from thalweg.middleware.approval import Approvals
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory.middleware import MemoryMiddleware
 from thalweg.middleware.run_context import UPLOADS, RunContextMiddleware
+from thalweg.middleware.subagents.delegation import TASK
 from thalweg.middleware.subagents.middleware import (
     GENERAL_PURPOSE_SUBAGENT,
     CompiledSubAgent,
     SubAgent,
     SubagentLimits,
 )
-from thalweg.middleware.subagents.task_tool import TASK
 from thalweg.server.app.agents.naming import named_model
 from thalweg.server.app.agents.skills import skills_below
 from thalweg.server.app.agents.tools import McpTools, imported
