@@ -12,6 +12,7 @@ from thalweg.archive.handles import is_handle
 from thalweg.archive.reading import read_numbered, read_piece
 from thalweg.engine.entries import RECALL, Message
 from thalweg.engine.prompts import prompt
+from thalweg.engine.references import refer
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import as_transcript
 from thalweg.errors import ArchiveError, HandleError, RangeError
@@ -68,6 +69,7 @@ def recall(
     within: Sequence[Span] | None = None,
     max_tokens: int = 2_000,
     count: Counter | None = None,
+    name: str = RECALL,
 ) -> str:
     """Return the result of a model's call of `recall`, for any argument values.
 
@@ -83,6 +85,7 @@ def recall(
             returned, and other references do not exist. `None` means the whole log.
         max_tokens: Bound on the result.
         count: Counts tokens; by default exactly, as OpenAI does.
+        name: The name of the tool in the thread.
 
     Returns:
         The text or the passages; a sentence with the error if there are none.
@@ -96,7 +99,7 @@ def recall(
         ...     recall(archive, key, handle=archive.handle(key, Span(0, 0)))
         'hello'
     """
-    asked = _RecallCall(archive, key, within, max(max_tokens, 0), count or exact_counter())
+    asked = _RecallCall(archive, key, within, max(max_tokens, 0), count or exact_counter(), name)
     try:
         told = _answer(asked, handle or "", query or "", lines, chars, path or "")
     except (HandleError, RangeError) as error:
@@ -167,6 +170,7 @@ class _RecallCall:
     within: Sequence[Span] | None
     max_tokens: int
     count: Counter
+    name: str
 
     def meant(self, words: str) -> str:
         """Search for words that were passed as a reference, as small models often do.
@@ -204,11 +208,19 @@ class _RecallCall:
         there = within
         for _ in range(LOOKS):
             found = self.archive.search(self.key, query, within=there, max_tokens=self.max_tokens)
-            echoes = [one.position for one in found if _is_echo(one)]
+            echoes = [one.position for one in found if self._is_echo(one)]
             if not echoes:
                 break
             there = _without(there or (Span(0, MOST),), echoes)
-        return [one for one in found if not _is_echo(one)] or found
+        return [one for one in found if not self._is_echo(one)] or found
+
+    def _is_echo(self, found: Passage) -> bool:
+        """Return whether this is an earlier call of the tool, or its result."""
+        return any(
+            (found.speaker == "assistant" and found.text.startswith(f"{name} {{"))
+            or found.speaker == f"tool {name}"
+            for name in (RECALL, self.name)
+        )
 
     def _parts(self, handle: str) -> list[Span]:
         """Resolve a reference to its visible positions."""
@@ -234,7 +246,8 @@ class _RecallCall:
         most = max(self.max_tokens * CHARS_PER_TOKEN, 1)
         while True:
             reading = self._reading(handle, lines, chars, path, most)
-            more = f"\n\n{prompt('recall_more').render(how=reading.next)}" if reading.next else ""
+            how = refer(reading.next, self.name)
+            more = f"\n\n{prompt('recall_more').render(how=how)}" if how else ""
             told = reading.text + more
             if most == 1 or self._fits(told):
                 return told
@@ -280,9 +293,3 @@ class _RecallCall:
 
     def _fits(self, told: str) -> bool:
         return self.count(told) <= self.max_tokens
-
-
-def _is_echo(found: Passage) -> bool:
-    """Whether this is an earlier call of the tool, or its result."""
-    is_call = found.speaker == "assistant" and found.text.startswith(f"{RECALL} {{")
-    return is_call or found.speaker == f"tool {RECALL}"

@@ -9,7 +9,7 @@ from thalweg.engine.compaction.planning_context import NameSpan, PlanningContext
 from thalweg.engine.compaction.policy import Policy
 from thalweg.engine.compaction.rewrites import evict
 from thalweg.engine.edits import Edit, Fold, Pin, Reason, Unpin
-from thalweg.engine.entries import Entry, Message, ToolUse
+from thalweg.engine.entries import RECALL, Entry, Message, ToolUse
 from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.engine.summaries.summary import Summary
 from thalweg.engine.tokens import Calibration, Counter, count_json
@@ -48,6 +48,8 @@ class Engine:
     model: str = ""
     """The model of the requests, as `provider:name`, which decides how images count. If empty,
     they count as for the most expensive model."""
+    recall: str = RECALL
+    """The name of the tool that reads removed content."""
     turn: int = 0
     """Model calls prepared so far."""
     history: list[Edit] = field(default_factory=list)
@@ -77,7 +79,7 @@ class Engine:
     def __post_init__(self) -> None:
         self.window = Window(self.count, model=self.model)
         self.window.set_beside("tools", sum(count_json(tool, self.count) for tool in self.tools))
-        self.reader = Reader(self.count, model=self.model)
+        self.reader = Reader(self.count, model=self.model, recall=self.recall)
 
     def speak_to(self, model: str) -> None:
         """Set the model of the next requests, and count the live media again."""

@@ -260,6 +260,8 @@ class ToolUse:
     """The call on one line: its name and its arguments, shortened."""
     position: int
     """Position of the message that holds the call."""
+    is_recall: bool = False
+    """Whether the tool is `recall` by another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +290,8 @@ class Entry:
     @property
     def is_fetched(self) -> bool:
         """Whether this is content of the thread that `recall` read back."""
-        return self.answers is not None and self.answers.name == RECALL
+        use = self.answers
+        return use is not None and (use.is_recall or use.name == RECALL)
 
     @property
     def is_request(self) -> bool:

@@ -29,8 +29,12 @@ if TYPE_CHECKING:
     from thalweg.engine.compaction.policy import Policy
 
 Deferral = Literal["off", "auto", "provider", "own"]
+ToolUse = Literal["auto", "on", "off"]
+"""When a request has the tools of the context engine."""
 Compaction = Literal["ours", "provider"]
 """Who compacts a thread."""
+ToolName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+"""A name that every provider accepts."""
 Size = Threshold | tuple[Kind, float]
 """A threshold, or LangChain's pair: `("tokens", 4000)`."""
 _SIZES = TypeAdapter(tuple[Threshold, ...])
@@ -91,6 +95,24 @@ class Offload(SettingsSection):
         return amounts.model_copy(update={name: size for name, size in own.items() if size})
 
 
+class ToolNames(SettingsSection):
+    """Names of the tools of the context engine, if an agent has others of the same names."""
+
+    recall: ToolName = "recall"
+    """Reads what a request no longer shows. References name it."""
+    compact_conversation: ToolName = "compact_conversation"
+    """Asks for a compaction."""
+    find_tools: ToolName = "find_tools"
+    """Finds deferred tools."""
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [self.recall, self.compact_conversation, self.find_tools]
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            refuse(f"two tools are named {twice!r}", "give each a name of its own")
+        return self
+
+
 class ContextPolicy(SettingsSection):
     """How a thread is kept inside its window.
 
@@ -143,6 +165,13 @@ class ContextPolicy(SettingsSection):
     """Whether Anthropic's API clears old tool results (context editing, beta), for models that
     bind their reasoning to everything sent before it: no edit of ours keeps that reasoning valid.
     The archive has the results; `recall` finds them by words."""
+    tools: ToolUse = "auto"
+    """When requests have the tools that read back what was removed (`recall`) and ask for a
+    compaction. `auto`: always if the agent has tools of its own, else from the first reference on;
+    never for a model that takes none by its class, its profile or a refusal. `on`: always, whatever
+    the profile says. `off`: never, and never with `enabled: false`. Without them, a request states
+    what was removed and that it is in the archive."""
+    tool_names: ToolNames = Field(default_factory=ToolNames)
     defer_tools: Deferral = "off"
     """Whether schemas of tools leave the request where that pays, until the agent finds them with
     the tool `find_tools`. `auto`: with the provider's own loading on demand at Anthropic's and
@@ -201,6 +230,16 @@ class ContextPolicy(SettingsSection):
     def triggers(self) -> tuple[Threshold, ...]:
         """The sizes that trigger a compaction; empty means rent or buy."""
         return _each(self.trigger) or ()
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether any request may have the tools of the context engine."""
+        return self.enabled and self.tools != "off"
+
+    @property
+    def edits_on_server(self) -> bool:
+        """Whether the provider may remove content from a request, unseen by the engine."""
+        return self.clear_on_server or self.compaction == "provider"
 
     @property
     def weighs_prices(self) -> bool:

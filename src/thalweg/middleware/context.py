@@ -118,11 +118,13 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             state=state,
             token_counter=token_counter,
         )
-        self.tools = [recall_tool(self._desk), compact_tool()]
-        if self._desk.policy.defer_tools != "off":
+        policy = self._desk.policy
+        names = policy.tool_names
+        self.tools = [recall_tool(self._desk), compact_tool(names)] if policy.has_tools else []
+        if self.tools and policy.defer_tools != "off":
             from thalweg.middleware.deferral.search_tool import find_tool  # noqa: PLC0415 (if used)
 
-            self.tools.append(find_tool())
+            self.tools.append(find_tool(names.find_tools))
 
     @property
     def archive(self) -> Archive:
@@ -165,11 +167,12 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         """Fit the request into the window, and send it.
 
         Raises:
+            ConfigError: Another tool of the agent has the name of one of ours.
             WindowExceededError: What cannot be compacted is larger than the model's window.
             LostThreadError: Part of the thread is in another archive and no longer in the state.
             StorageError: The archive cannot be written; nothing was sent.
         """
-        return run(take_turn(self._desk, request, get_config()), handler)
+        return run(take_turn(self._desk, request, get_config(), self.tools), handler)
 
     async def awrap_model_call(
         self,
@@ -177,7 +180,8 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ExtendedModelResponse[Any]:
         """Fit the request into the window, and send it; see `wrap_model_call`."""
-        return await arun_in_thread(take_turn(self._desk, request, get_config()), handler)
+        turn = take_turn(self._desk, request, get_config(), self.tools)
+        return await arun_in_thread(turn, handler)
 
     def _end(self, state: ContextState, runtime: Runtime[Any]) -> Flow[dict[str, Any] | None]:
         """Log the last messages of the run, and remove from the state what it need not keep."""

@@ -14,9 +14,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from thalweg import ContextMiddleware
 from thalweg.archive import RECALL_TOOL, Archive, open_archive
 from thalweg.engine.entries import RECALL
-from thalweg.middleware.turn.context_tools import COMPACT
 from thalweg.testing.model import ScriptedModel
 
+COMPACT = "compact_conversation"
 Call = tuple[str, dict[str, Any]]
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 JSON: st.SearchStrategy[Any] = st.recursive(

@@ -18,7 +18,6 @@ from thalweg.agent.tools.rights import Rights
 from thalweg.backends.calls.foreign import as_backend
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.backends.state import StateBackend
-from thalweg.engine.entries import RECALL
 from thalweg.engine.prompts import prompt
 from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.answer_retry import AnswerMiddleware
@@ -30,7 +29,7 @@ from thalweg.middleware.memory.middleware import MemoryMiddleware
 from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from thalweg.middleware.permissions import interrupts
 from thalweg.middleware.run_context import UPLOADS, RunContextMiddleware
-from thalweg.middleware.turn.context_tools import LenientTool
+from thalweg.middleware.turn.context_tools import ContextTool
 
 SMALL_TOOLS: tuple[FsToolName, ...] = ("ls", "read_file", "write_file")
 """The file tools that a small model is offered."""
@@ -104,10 +103,11 @@ def small_context(
         threads: The archive, the owner and the state of threads.
     """
     middleware = ContextMiddleware(policy, **threads)
-    if window is None:
+    if window is None or not middleware.tools:
         middleware.tools = []
         return middleware
-    (whole,) = (tool for tool in middleware.tools if tool.name == RECALL)
+    name = policy.tool_names.recall
+    (whole,) = (tool for tool in middleware.tools if tool.name == name)
     read_back = cast("Callable[..., str]", cast("StructuredTool", whole).func)
     most = window // RECALLED_SHARE
 
@@ -116,9 +116,9 @@ def small_context(
 
     texts = {"query": {"type": "string"}, "handle": {"type": "string"}}
     middleware.tools = [
-        LenientTool(
+        ContextTool(
             func=recall,
-            name=RECALL,
+            name=name,
             description=prompt("small_recall").text,
             args_schema={"type": "object", "properties": texts},
         )

@@ -38,7 +38,8 @@ def render(
         to-dos, open errors, files, delegated tasks, commands, notes and an index of identifiers.
         Errors, files, tasks and commands each have a share that no request takes.
     """
-    opening = prompt("record").render(last=record.last, handle=handle)
+    reading = prompt("record_reading").render(handle=handle)
+    opening = prompt("record").render(last=record.last, reading=reading)
     frame = count(opening) + FRAME_TOKENS
     room = budget - frame
     skills = _newest(_skill_lines(record, loaded), int(room * SKILLS_SHARE), count)

@@ -3,12 +3,12 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import cast
 
 from thalweg.engine.data_files import read_table
-from thalweg.engine.entries import Action, Entry, Message, ToolCall, ToolUse
+from thalweg.engine.entries import RECALL, Action, Entry, Message, ToolCall, ToolUse
 from thalweg.engine.tokens import Counter, measure
 from thalweg.engine.transcript import one_line
 
@@ -54,6 +54,8 @@ class Reader:
     """Position of the next message."""
     model: str = ""
     """The model that decides how images count, see `measure`."""
+    recall: str = RECALL
+    """The name of the tool that reads removed content."""
     _used: set[str] = field(default_factory=set)
     _open: dict[str, tuple[str, ToolUse]] = field(default_factory=dict)
     """Unanswered calls: unique id to recorded id and call, oldest first."""
@@ -116,6 +118,8 @@ class Reader:
             unique += "_"
         self._used.add(unique)
         use = describe(call, unique, position)
+        if call.name == self.recall != RECALL:
+            use = replace(use, is_recall=True)
         self._open[unique] = (call.id, use)
         if len(self._open) > OPEN_CALLS:
             del self._open[next(iter(self._open))]

@@ -10,7 +10,7 @@ from langgraph.types import Command
 from thalweg.engine.deferral import ToolCard, find_cards
 from thalweg.engine.prompts import prompt
 from thalweg.middleware.deferral.shelf import card_of
-from thalweg.middleware.turn.context_tools import FIND, LenientTool
+from thalweg.middleware.turn.context_tools import ContextTool
 
 _QUERY = {
     "type": "object",
@@ -19,23 +19,23 @@ _QUERY = {
 }
 
 
-def find_tool() -> BaseTool:
+def find_tool(name: str) -> BaseTool:
     """Make the tool; a request replaces its description by one with the names to find."""
 
     def run(runtime: ToolRuntime[Any, Any], query: str = "") -> Command[Any]:
         call = runtime.tool_call_id or ""
         known = {tool.name: tool for tool in runtime.tools}
         cards = [
-            card_of(known[name]) if name in known else ToolCard(name)
-            for name in runtime.state.get("thalweg_deferred") or ()
+            card_of(known[one]) if one in known else ToolCard(one)
+            for one in runtime.state.get("thalweg_deferred") or ()
         ]
         names = [card.name for card in find_cards(cards, query)]
         if names:
             text = prompt("find_tools_found").render(names=", ".join(names))
         else:
             text = prompt("find_tools_nothing").render(query=repr(query))
-        answer = ToolMessage(text, tool_call_id=call, name=FIND)
+        answer = ToolMessage(text, tool_call_id=call, name=name)
         return Command(update={"messages": [answer], "thalweg_tools": dict.fromkeys(names, call)})
 
     description = prompt("find_tools").render(number="Some", names="")
-    return LenientTool(func=run, name=FIND, description=description, args_schema=_QUERY)
+    return ContextTool(func=run, name=name, description=description, args_schema=_QUERY)

@@ -11,7 +11,6 @@ from langchain_core.tools import BaseTool
 
 from thalweg.agent.tools.ready import SameTools, Tool, as_openai, tool_name, with_deferral
 from thalweg.engine.deferral import ToolCard, described, plan_deferral
-from thalweg.engine.entries import RECALL
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.prompts import prompt
 from thalweg.engine.settings import ContextPolicy
@@ -21,14 +20,13 @@ from thalweg.middleware.request.cache_marks import is_anthropic, is_openai
 from thalweg.middleware.request.checked_model import LastLook
 from thalweg.middleware.request.guard import count_text, written
 from thalweg.middleware.request.model_limits import layers
-from thalweg.middleware.turn.context_tools import COMPACT, FIND
+from thalweg.middleware.turn.context_tools import ContextTool
 
 Way = Literal["reference", "item", "rewrite"]
 """How a schema is loaded: Anthropic expands a reference in a tool's result; OpenAI's Responses API
 takes an item after it; any other client gets the tool at the end of its list."""
 MOST_NAMES = 400
 """Names of deferred tools that the description of the search tool lists."""
-_OURS = frozenset({FIND, RECALL, COMPACT})
 _PINNED = ("cache_control", "allowed_callers")
 """Keys in `extras` that the API refuses on a deferred tool, or that make it another's to call."""
 
@@ -95,9 +93,10 @@ def shelf_of(
         window=window,
     )
     if not deferred:
-        return _nothing(tools)
+        return _nothing(tools, policy.tool_names.find_tools)
     loaded = _loaded(request, frozenset(deferred))
-    return _sorted(ours, deferred, tuple(loaded.items()), way)
+    find = policy.tool_names.find_tools
+    return _sorted(ours, deferred, tuple(loaded.items()), way, find)
 
 
 def card_of(tool: BaseTool, count: Counter | None = None) -> ToolCard:
@@ -139,7 +138,7 @@ def _deferred(ours: SameTools, count: Counter, **chosen: Any) -> tuple[str, ...]
     cards = [
         card_of(tool, count)
         for tool in ours.tools
-        if isinstance(tool, BaseTool) and tool.name not in _OURS and not _is_pinned(tool)
+        if isinstance(tool, BaseTool) and not isinstance(tool, ContextTool) and not _is_pinned(tool)
     ]
     return plan_deferral(cards, **chosen)
 
@@ -148,9 +147,9 @@ def _is_pinned(tool: BaseTool) -> bool:
     return any(_extras(tool).get(key) for key in _PINNED)
 
 
-def _nothing(tools: tuple[Tool, ...]) -> Shelf:
+def _nothing(tools: tuple[Tool, ...], find: str) -> Shelf:
     """Defer nothing: then there is nothing to find, either."""
-    shown = tuple(tool for tool in tools if tool_name(tool) != FIND)
+    shown = tuple(tool for tool in tools if tool_name(tool) != find)
     return Shelf(shown, shown)
 
 
@@ -179,13 +178,17 @@ def _forced(choice: object) -> str:
 
 @lru_cache(maxsize=64)
 def _sorted(
-    ours: SameTools, deferred: tuple[str, ...], loaded: tuple[tuple[str, str], ...], way: Way
+    ours: SameTools,
+    deferred: tuple[str, ...],
+    loaded: tuple[tuple[str, str], ...],
+    way: Way,
+    find: str,
 ) -> Shelf:
     """Sort tools by where they are sent; the search tool is the last that every request has."""
     tools, found, hidden = ours.tools, dict(loaded), frozenset(deferred)
     named = {tool_name(tool): tool for tool in tools}
-    kept = tuple(t for t in tools if tool_name(t) not in hidden | {FIND})
-    search = named.get(FIND)
+    kept = tuple(t for t in tools if tool_name(t) not in hidden | {find})
+    search = named.get(find)
     prefix = (*kept, *([_described(search, deferred)] if isinstance(search, BaseTool) else []))
     if way == "rewrite":
         whole = (*prefix, *(with_deferral(named[name], deferred=False) for name in found))

@@ -70,6 +70,41 @@ def changed_copy(model: BaseChatModel, **update: object) -> BaseChatModel:
     return _double(model, getattr(model, _HOOKS, None)).model_copy(update=update)
 
 
+def with_kept_settings(model: BaseChatModel) -> BaseChatModel:
+    """Return a model that keeps what it was bound with when tools are bound.
+
+    `bind_tools` of a binding binds the model inside of it, and loses stop words, tags or retries:
+    LangChain does so for every agent with tools. One that has only ours is to keep them.
+    """
+    if getattr(model, "bound", None) is None:
+        return model
+    made: BaseChatModel = _copied(model, _keeping(type(model)))
+    return made
+
+
+@cache
+def _keeping(kind: type[BaseChatModel]) -> type[BaseChatModel]:
+    def bind_tools(self: Any, tools: Sequence[Any], **settings: Any) -> Any:  # noqa: ANN401 (LangChain's)
+        inner = with_kept_settings(self.bound)
+        return self.model_copy(update={"bound": inner.bind_tools(tools, **settings)})
+
+    members = {
+        "__module__": kind.__module__,
+        "__qualname__": kind.__qualname__,
+        "__doc__": kind.__doc__,
+        "bind_tools": bind_tools,
+    }
+    return new_class(kind.__name__, (kind,), exec_body=lambda names: names.update(members))
+
+
+def _copied(model: BaseChatModel, kind: type[BaseChatModel]) -> BaseChatModel:
+    """Return a model with the same state, of another class."""
+    made = object.__new__(kind)  # the class's own `__new__` could register or open something
+    for state in _STATE:
+        object.__setattr__(made, state, getattr(model, state))
+    return made
+
+
 def _with_hooks(
     model: BaseChatModel, change: Callable[[_Hooks], _Hooks], methods: Sequence[str]
 ) -> BaseChatModel:
@@ -85,9 +120,7 @@ def _with_hooks(
 def _double(model: BaseChatModel, hooks: _Hooks | None) -> BaseChatModel:
     kind = type(model)
     double = kind if hasattr(kind, _OWNER) else _double_of(kind)
-    made = object.__new__(double)  # the class's own `__new__` could register or open something
-    for state in _STATE:
-        object.__setattr__(made, state, getattr(model, state))
+    made = _copied(model, double)
     object.__setattr__(made, _HOOKS, hooks)
     object.__setattr__(made, _OWNER, model)
     return made

@@ -12,8 +12,11 @@ from typing import Any, Self
 
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.tools import BaseTool
 
+from thalweg.agent.tools.ready import Tool, tool_name
 from thalweg.engine.edits import Repair
+from thalweg.engine.entries import RECALL
 from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.engine.wires.repairs import ExchangeChecker, RequestDefect
 from thalweg.engine.wires.rules import WireRules, rules_of
@@ -37,6 +40,8 @@ class _CheckedExchange:
     found: tuple[RequestDefect, ...]
     ends: tuple[int, int]
     """The index of its end in the input, and in what is sent."""
+    refers: bool
+    """Whether its repair has a reference."""
 
 
 @dataclass(slots=True)
@@ -81,13 +86,19 @@ class _Exchanges:
         return len(self.rows)
 
     def _add(self, given: tuple[BaseMessage, ...], pointer: Callable[[BaseMessage], str]) -> None:
-        checked = self._checker.check(read_state(given), lambda k: pointer(given[k]))
+        named: list[str] = []
+
+        def point(k: int) -> str:
+            named.append(pointer(given[k]))
+            return named[-1]
+
+        checked = self._checker.check(read_state(given), point)
         ids = tuple(call.id for message in checked.messages for call in message.calls)
         sent = tuple(_WIRE.write(checked.messages)) if checked.found else given
         self.sent += sent
         start, _ = self.rows[-1].ends if self.rows else (0, 0)
         ends = start + len(given), len(self.sent)
-        self.rows.append(_CheckedExchange(given, sent, ids, checked.found, ends))
+        self.rows.append(_CheckedExchange(given, sent, ids, checked.found, ends, any(named)))
 
 
 def _exchanges(messages: Iterable[BaseMessage]) -> Iterator[tuple[BaseMessage, ...]]:
@@ -125,19 +136,32 @@ class LastCheck:
     _shown: list[BaseMessage] = field(default_factory=list)
     """Kept, so that no other message gets the identity of one of them."""
     _pointer: Callable[[int], str] = str
+    _tool: str = RECALL
+    """How a pointer names the tool that reads it."""
     _waiting: dict[Repair, None] = field(default_factory=dict)
     """Repairs that no caller has taken yet."""
     _taken: set[Repair] = field(default_factory=set)
 
+    @property
+    def refers(self) -> bool:
+        """Whether repairs of the last request have references."""
+        return any(row.refers for row in self._exchanges.rows)
+
     def expect(
-        self, shown: Iterable[tuple[BaseMessage, int]], pointer: Callable[[int], str]
+        self,
+        shown: Iterable[tuple[BaseMessage, int]],
+        pointer: Callable[[int], str],
+        tool: str = RECALL,
     ) -> None:
         """Set the messages that the thread shows in its next request.
 
         Args:
             shown: Messages, each with its position in the log; -1 of one that is in no log.
             pointer: Returns how the model reads the message at a position in full.
+            tool: The tool that it names; empty for none.
         """
+        if tool != self._tool:  # what was repaired for the last request names another
+            self._tool, self._exchanges = tool, _Exchanges(self._exchanges.rules)
         pairs = list(shown)
         self._shown = [message for message, _ in pairs]
         self._places = {id(message): position for message, position in pairs}
@@ -190,31 +214,46 @@ class LastCheck:
         rules = rules_of(_wire(request), profile_of(request.model))
         self.check(rules, _messages(request))
 
-    def request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        """Return a request that is checked when it is sent, after all other middleware."""
+    def request(
+        self, request: ModelRequest[Any], recall: BaseTool | None = None
+    ) -> ModelRequest[Any]:
+        """Return a request that is checked when it is sent, after all other middleware.
+
+        Args:
+            request: The request.
+            recall: The tool that its references name: it stays in the request, whatever other
+                middleware does to its tools. `None` if it has no references.
+        """
         wire = _wire(request)
         check = partial(self.check, rules_of(wire, profile_of(request.model)))
         model = with_last_check(request.model, check)
         if model is request.model:  # chosen when it is called: only what we see can be checked
-            return _with_messages(request, check(_messages(request)))
+            request = _with_messages(request, check(_messages(request)))
+            return _CheckedRequest.of(request, self.request, recall)
         if wire == "gemini":
             model = with_last_look(model, _joined)
-        return _CheckedRequest.of(request.override(model=model), self.request)
+        return _CheckedRequest.of(request.override(model=model), self.request, recall)
+
+
+_Checking = Callable[[ModelRequest[Any], BaseTool | None], ModelRequest[Any]]
 
 
 class _CheckedRequest(ModelRequest[Any]):
-    """A request whose model is checked, also after middleware replaces it."""
+    """A request whose model and tools are checked, also after middleware replaces them."""
 
-    _again: Callable[[ModelRequest[Any]], ModelRequest[Any]]
+    _again: _Checking
+    _recall: BaseTool | None
 
     @classmethod
-    def of(
-        cls, request: ModelRequest[Any], again: Callable[[ModelRequest[Any]], ModelRequest[Any]]
-    ) -> Self:
-        """Make one of a request."""
+    def of(cls, request: ModelRequest[Any], again: _Checking, recall: BaseTool | None) -> Self:
+        """Make one of a request; `recall` stays among its tools."""
         made = cls.__new__(cls)
-        vars(made).update(vars(request), _again=again)
+        vars(made).update(vars(request), _again=again, _recall=recall)
         return made
+
+    def __setattr__(self, name: str, value: Any) -> None:  # noqa: ANN401 (LangChain's fields)
+        """Set a field, as middleware of older versions does."""
+        super().__setattr__(name, with_tool(value, self._recall) if name == "tools" else value)
 
     def override(self, **overrides: Any) -> ModelRequest[Any]:  # noqa: ANN401 (LangChain's fields)
         """Return a copy with other fields, whose model is checked, too.
@@ -222,11 +261,23 @@ class _CheckedRequest(ModelRequest[Any]):
         See `ModelRequest.override`.
         """
         plain = ModelRequest.__new__(ModelRequest)
-        vars(plain).update({k: v for k, v in vars(self).items() if k != "_again"})
+        vars(plain).update({k: v for k, v in vars(self).items() if k not in _OWN_FIELDS})
+        if "tools" in overrides:
+            overrides["tools"] = with_tool(overrides["tools"], self._recall)
         made = plain.override(**overrides)
         if "model" in overrides:
-            return self._again(made)
-        return _CheckedRequest.of(made, self._again)
+            return self._again(made, self._recall)
+        return _CheckedRequest.of(made, self._again, self._recall)
+
+
+_OWN_FIELDS = frozenset({"_again", "_recall"})
+
+
+def with_tool(tools: Sequence[Tool], tool: BaseTool | None) -> list[Tool]:
+    """Return tools with one of ours among them: the last, if it was not there."""
+    if tool is None or any(tool_name(one) == tool.name for one in tools):
+        return [*tools]
+    return [*tools, tool]
 
 
 def _wire(request: ModelRequest[Any]) -> str:

@@ -1,14 +1,15 @@
 """Between LangChain's messages and ours, for one thread."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, count, pairwise
 from operator import is_not, ne, or_
 
 from langchain_core.messages import AnyMessage, BaseMessage
 
-from thalweg.engine.entries import Media, Message, Text, Thinking
+from thalweg.engine.entries import RECALL, Media, Message, Text, Thinking
 from thalweg.engine.prompts import prompt
+from thalweg.engine.references import referring
 from thalweg.engine.window.items import WindowItem, is_compaction
 from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.middleware.request.message_adaptation import TargetModel, aside, fitted, is_own
@@ -89,6 +90,8 @@ class _SentItem:
 class MessageWriter:
     """The items of a view as LangChain's messages; what did not change is not built again."""
 
+    recall: str = RECALL
+    """The name of the tool in references; empty if they are notes."""
     lacks_thinking: bool = False
     """Whether the newest loop begins without reasoning of the listener."""
     _listener: TargetModel = field(default_factory=TargetModel)
@@ -96,20 +99,30 @@ class MessageWriter:
     _shown: list[tuple[AnyMessage, int]] = field(default_factory=list)
     """What follows results that may not hold it, and the position of the first of them."""
 
-    def speak_to(self, listener: TargetModel) -> None:
-        """Set the target model of the messages written from now on."""
-        if listener != self._listener:
-            self._listener, self._rows = listener, []
+    def speak_to(self, listener: TargetModel, recall: str = RECALL) -> None:
+        """Set the target model of the messages written from now on, and how references name a tool.
 
-    def write(self, items: Sequence[WindowItem]) -> list[AnyMessage]:
-        """Write a view."""
+        Args:
+            listener: The target model.
+            recall: The name of the tool that reads references; empty if the request has none.
+        """
+        if (listener, recall) != (self._listener, self.recall):
+            self._listener, self.recall, self._rows = listener, recall, []
+
+    def write(self, items: Sequence[WindowItem], edited: Container[int] = ()) -> list[AnyMessage]:
+        """Write a view.
+
+        Args:
+            items: The view.
+            edited: Positions of messages that are shown in another form, which has references.
+        """
         items, stay = _placed(items) if self._listener.takes_system else (items, frozenset[int]())
         rows: list[_SentItem] = []
         for start, end in _loops(items):
             owned = [self._owns(k, items[k]) for k in range(start, end)]
             thinks = all(owned)
             rows += [
-                self._row(k, items[k], is_own=own, thinks=thinks, stays=k in stay)
+                self._row(k, items[k], edited, is_own=own, thinks=thinks, stays=k in stay)
                 for k, own in zip(range(start, end), owned, strict=True)
             ]
             first = next((i for i in items[start:end] if i.message.role == "assistant"), None)
@@ -126,12 +139,21 @@ class MessageWriter:
         return is_own(item.message, self._listener)
 
     def _row(
-        self, k: int, item: WindowItem, *, is_own: bool, thinks: bool, stays: bool
+        self,
+        k: int,
+        item: WindowItem,
+        edited: Container[int],
+        *,
+        is_own: bool,
+        thinks: bool,
+        stays: bool,
     ) -> _SentItem:
         known = self._rows[k] if k < len(self._rows) else None
         if known and known.item is item and (known.thinks, known.stays) == (thinks, stays):
             return known
         message, to = item.message, self._listener
+        if item.section == "summary" or item.position in edited:
+            message = referring(message, self.recall)
         is_late = message.role == "system" and item.section != "system" and not stays
         if is_late and to.client == "anthropic":
             text = prompt("moved_system").render(text=message.text)

@@ -11,14 +11,13 @@ from thalweg.agent.tools.ready import ReadyTool
 from thalweg.archive import RECALL_TOOL, recall
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.thread_history import line_at
-from thalweg.engine.entries import RECALL
 from thalweg.engine.prompts import prompt
+from thalweg.engine.settings import ToolNames
 from thalweg.errors import ArchiveError
 from thalweg.middleware.turn.checkpoint_pointer import read_mark
 from thalweg.middleware.turn.lineage import keeps_state
 from thalweg.middleware.turn.session_pool import SessionPool
 
-COMPACT, FIND = "compact_conversation", "find_tools"
 _RUNTIME = "runtime"
 """The argument in which LangGraph passes a tool the context of its run."""
 _NOTHING = {"type": "object", "properties": {}}
@@ -34,6 +33,10 @@ class LenientTool(ReadyTool):
             takes = {*self.args, _RUNTIME}
             tool_input = {name: given for name, given in tool_input.items() if name in takes}
         return super().run(tool_input, *args, **kwargs)
+
+
+class ContextTool(LenientTool):
+    """A tool of the context engine: requests have it only where it is of use."""
 
 
 def last_written(before: bool, after: bool) -> bool:  # noqa: FBT001 (LangGraph calls it so)
@@ -61,28 +64,30 @@ def recall_tool(desk: SessionPool) -> BaseTool:
             line = ThreadBranch() if is_new else line_at(desk.archive, key, turn)
         except ArchiveError:
             return prompt("recall_failed").render()
-        return recall(desk.archive, key, within=line.spans, count=desk.count, **asked)
+        return recall(desk.archive, key, within=line.spans, count=desk.count, name=name, **asked)
 
-    return LenientTool(
+    name = desk.policy.tool_names.recall
+    return ContextTool(
         func=run,
-        name=RECALL,
+        name=name,
         description=RECALL_TOOL["description"],
         args_schema=RECALL_TOOL["parameters"],
     )
 
 
-def compact_tool() -> BaseTool:
+def compact_tool(names: ToolNames) -> BaseTool:
     """Make the tool with which an agent asks for its context to be compacted."""
+    name = names.compact_conversation
 
     def run(runtime: ToolRuntime[Any, Any]) -> Command[Any]:
         answer = ToolMessage(
-            prompt("compact_answer").render(), tool_call_id=runtime.tool_call_id, name=COMPACT
+            prompt("compact_answer").render(), tool_call_id=runtime.tool_call_id, name=name
         )
         return Command(update={"thalweg_compact": True, "messages": [answer]})
 
-    return LenientTool(
+    return ContextTool(
         func=run,
-        name=COMPACT,
-        description=prompt("compact_tool").render(),
+        name=name,
+        description=prompt("compact_tool").render(recall=names.recall),
         args_schema=_NOTHING,
     )

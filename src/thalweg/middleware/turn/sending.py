@@ -22,6 +22,7 @@ from thalweg.middleware.request.message_adaptation import ASKED, BOND
 from thalweg.middleware.request.message_writer import read_state
 from thalweg.middleware.request.overflow import Overflow, overflow_of
 from thalweg.middleware.request.rejections import Rejection, plan_repair, rejection_of
+from thalweg.middleware.request.tool_support import refuses_tools
 from thalweg.middleware.turn.effects import Flow, Send
 from thalweg.middleware.turn.events import CustomStream, emit_rejection, made_of
 from thalweg.middleware.turn.open_thread import OpenThread
@@ -37,6 +38,10 @@ _log = logging.getLogger("thalweg.requests")
 _BINDS = (
     "%s refused reasoning that is bound to another conversation: it is removed from requests "
     "when its prefix changes; the provider's message: %s"
+)
+_TOOLLESS = (
+    "%s takes no tools: requests have none of ours from now on, and what is removed from them "
+    "cannot be read back there; the server's message: %s"
 )
 _LEARNED = "%s accepts less than assumed, %s from now on; it refused a request: %s"
 
@@ -56,6 +61,8 @@ class Sending:
     attempts: int = 0
     tried: str = ""
     """How the request was repaired after its content was refused; empty before."""
+    is_toolless: bool = False
+    """Whether tools were refused in this turn."""
     rejected: str = ""
     """The provider's words, where it refused the repaired request as well."""
     _repairs: Sequence[Edit] = ()
@@ -71,9 +78,9 @@ class Sending:
         return budget.model_copy(update={"trusts_least": False}) if is_doubted else budget
 
     def attempt(
-        self, opened: OpenThread, request: ModelRequest[Any]
+        self, opened: OpenThread, request: ModelRequest[Any], *, has_own_tools: bool = False
     ) -> Flow[ModelResponse[Any] | None]:
-        """Send a request.
+        """Send a request; `has_own_tools` is whether all of its tools are ours.
 
         Returns:
             `None` where it was refused. Of one that was too large, the thread's budget is lower
@@ -98,13 +105,24 @@ class Sending:
         except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
             raise
         except Exception as error:
-            if not self._adapt(opened, error, boundary.model or self.model):
+            model = boundary.model or self.model
+            if refuses_tools(error):  # the user's own tools are refused as they are without us
+                if self.is_toolless or not has_own_tools:
+                    raise
+                self._leave_out_tools(model, error)
+            elif not self._adapt(opened, error, model):
                 raise
         else:
             opened.learn_beside(boundary.tokens)
             self._observe(opened, response, boundary)
             return response
         return None
+
+    def _leave_out_tools(self, model: str, error: Exception) -> None:
+        """Send no tools of ours to a model that takes none."""
+        self.is_toolless = True
+        self.desk.toolless.add(model)
+        _log.warning(_TOOLLESS, model, str(error)[:200])
 
     def _adapt(self, opened: OpenThread, error: Exception, model: str) -> bool:
         """Change the thread after a refusal; return whether another attempt makes sense."""

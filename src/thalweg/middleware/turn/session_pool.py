@@ -98,6 +98,8 @@ class SessionPool:
         self.count: Counter = as_counter(token_counter)
         self.ceilings: dict[str, Ceilings] = {}
         """Learned limits of providers, below the expected windows; by model."""
+        self.toolless: set[str] = set()
+        """Models whose servers refuse tools."""
         self.binding: set[str] = set()
         """Models whose providers bind signed reasoning to the prefix that precedes it."""
         self.assumed: set[str] = set()
@@ -237,6 +239,7 @@ class SessionPool:
             count=self.count,
             name_span=name_span,
             model=model,
+            recall=self.policy.tool_names.recall,
             bond_in=bond_in,
         )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
 from thalweg.archive import ThreadKey
@@ -23,12 +24,13 @@ from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import Priced
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.token_factors import first_calibration
+from thalweg.engine.references import refer
 from thalweg.engine.window.binding import binds_thinking
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.rejected import REFUSED, plan_plain
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
-from thalweg.middleware.request.checked_model import with_looks
+from thalweg.middleware.request.checked_model import with_kept_settings, with_looks
 from thalweg.middleware.request.guard import count_text
 from thalweg.middleware.request.merging import as_left
 from thalweg.middleware.request.message_adaptation import (
@@ -53,6 +55,7 @@ from thalweg.middleware.turn.events import (
 )
 from thalweg.middleware.turn.inserts import Inserts, additions_of, inserts_of
 from thalweg.middleware.turn.open_thread import OpenThread
+from thalweg.middleware.turn.own_tools import OwnTools
 from thalweg.middleware.turn.pending_summaries import PendingSummaries
 from thalweg.middleware.turn.provider_editing import ProviderEditing, cleared_uses
 from thalweg.middleware.turn.sending import Sending
@@ -69,10 +72,13 @@ _WITHOUT_SUMMARY = (REFUSED, COMPACTED)
 
 
 def take_turn(
-    desk: SessionPool, request: ModelRequest[Any], config: RunnableConfig
+    desk: SessionPool,
+    request: ModelRequest[Any],
+    config: RunnableConfig,
+    tools: Sequence[BaseTool],
 ) -> Flow[ExtendedModelResponse[Any]]:
-    """Make a request fit, and send it."""
-    turn = _Turn(desk, request, config)
+    """Make a request fit, and send it; `tools` are ours that the agent can execute."""
+    turn = _Turn(desk, request, config, tools)
     turn.say_what_is_assumed()
     yield from turn.prepare()
     response = yield from turn.send()
@@ -84,6 +90,9 @@ class _Turn:
     desk: SessionPool
     request: ModelRequest[Any]
     config: RunnableConfig
+    registered: Sequence[BaseTool]
+    """Our tools."""
+    own: OwnTools = field(init=False)
     key: ThreadKey = field(init=False)
     said: list[Message] = field(init=False)
     limits: ModelLimits = field(init=False)
@@ -107,13 +116,26 @@ class _Turn:
         self.limits = limits_for(model, policy)
         self.priced = policy.pricing.of(provider_of(model), self.limits.model)
         self.sending = Sending(self.desk, self.limits.model, self.request.runtime)
+        is_refused = self.limits.model in self.desk.toolless
+        self.own = OwnTools.of(self.request, self.registered, policy, is_refused=is_refused)
+        self.inserts = inserts_of(self.request)
+
+    def _equip(self) -> None:
+        """Set the tools of the request, with ours where it has references, and count them."""
+        self.request = self.request.override(tools=self.own.sent(refers=self._refers))
         tools, later = self._shelve()
         self.beside = Overhead.of(self.request, self.desk.count, tools, later)
-        self.inserts = inserts_of(self.request)
+        self.open.set_beside(self.beside)
+
+    @property
+    def _refers(self) -> bool:
+        """Whether the request has references."""
+        window, check = self.open.session.engine.window, self.open.last_check
+        return window.is_edited or check.refers or self.desk.policy.edits_on_server
 
     def _shelve(self) -> tuple[Sequence[Any], Sequence[Any]]:
         policy = self.desk.policy
-        if policy.defer_tools == "off":
+        if policy.defer_tools == "off" or self.own.recall is None:
             return self.request.tools, ()
         from thalweg.middleware.deferral.shelf import shelf_of  # noqa: PLC0415 (if used)
 
@@ -178,8 +200,8 @@ class _Turn:
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
         target = listener_of(self.request)
-        self.open.wording.speak_to(target)
-        self.open.set_beside(self.beside)
+        self.open.wording.speak_to(target, self.own.reference)
+        self._equip()
         engine.window.set_inserts(self.inserts.read(), self.inserts.of_memory)
         self.editing = ProviderEditing(self.desk.policy, self.request, target, self.open)
         self.editing.take()
@@ -195,17 +217,9 @@ class _Turn:
         if is_cold and self.desk.policy.summarize and self.desk.policy.background:
             repairs = [*repairs, *self.pending.shown_early()]
         steps = engine.steps(cold=is_cold, asked=asked, repairs=repairs)
-        edits: list[Edit] = []
         summarizer = self._summarizer(is_cold=is_cold)
-        try:
-            batch = next(steps, None)
-            while batch is not None:
-                batch = yield from self._with_summaries(batch, summarizer)
-                edits += batch
-                batch = _go_on(steps, batch)
-        except WindowExceededError as error:
-            self.open.session.write()
-            raise self.sending.exceeded(self.open, error) from error
+        edits = yield from self._edited(steps, summarizer)
+        edits += yield from self._equipped(summarizer, is_cold=is_cold)
         last = sum(self.open.session.page.tokens.values())
         same = min(last, self._same(sent))
         self._enter(edits, summarizer, same, is_cold=is_cold)
@@ -221,6 +235,33 @@ class _Turn:
             faults=tuple(summarizer.faults),
         )
         tell(report, self.request.runtime)
+
+    def _edited(
+        self, steps: Generator[Sequence[Edit], Sequence[Edit] | None], summarizer: Summarizer
+    ) -> Flow[list[Edit]]:
+        edits: list[Edit] = []
+        try:
+            batch = next(steps, None)
+            while batch is not None:
+                batch = yield from self._with_summaries(batch, summarizer)
+                edits += batch
+                batch = _go_on(steps, batch)
+        except WindowExceededError as error:
+            self.open.session.write()
+            raise self.sending.exceeded(self.open, error) from error
+        return edits
+
+    def _equipped(self, summarizer: Summarizer, *, is_cold: bool) -> Flow[list[Edit]]:
+        """Make the view, with our tools if it has a reference; shrink it if they do not fit."""
+        self.viewed, known = self._view(), self.beside
+        self.open.last_check.foresee(self.viewed)
+        self._equip()
+        if self.beside == known:
+            return []
+        edits = yield from self._edited(self.open.session.engine.steps(cold=is_cold), summarizer)
+        self.viewed = self._view()
+        self.open.last_check.foresee(self.viewed)
+        return edits
 
     def _left_out(self) -> Sequence[Edit]:
         """Plan to remove what a provider refused last, and its repair (I43)."""
@@ -275,7 +316,7 @@ class _Turn:
 
     def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
         engine = self.open.session.engine
-        live = self.open.wording.write(engine.window.items)
+        live = self.open.wording.write(engine.window.items, engine.window.rewrites)
         if self.desk.policy.background:
             return self.pending.plan(fold, summarizer, live)
         return (yield from summarizer.summarize(engine, fold, live))
@@ -289,7 +330,7 @@ class _Turn:
     def _enter(
         self, edits: Sequence[Edit], summarizer: Summarizer, same: int, *, is_cold: bool
     ) -> None:
-        session, self.viewed = self.open.session, self._view()
+        session = self.open.session
         system, tools, tariff = self.open.attach(self.beside, self.tariff)
         page = TurnRecord(
             kind="call",
@@ -323,7 +364,6 @@ class _Turn:
 
     def _repairs(self) -> tuple[Repair, ...]:
         session, check = self.open.session, self.open.last_check
-        check.foresee(self.viewed)
         is_same_model = session.page.model == self.limits.model
         return check.take(session.page.length if is_same_model else 0)
 
@@ -336,7 +376,11 @@ class _Turn:
         """
         try:
             while True:
-                response = yield from self.sending.attempt(self.open, self._cacheable(self.viewed))
+                response = yield from self.sending.attempt(
+                    self.open,
+                    self._cacheable(self.viewed),
+                    has_own_tools=bool(self.viewed.tools) and not self.own.others,
+                )
                 if response is not None:
                     return response
                 yield from self._plan_again()
@@ -346,6 +390,8 @@ class _Turn:
 
     def _plan_again(self) -> Flow[None]:
         """Plan with what a refusal taught; where another run came in between, from its result."""
+        self.own.is_taken = self.own.is_taken and not self.sending.is_toolless
+        self.open.wording.speak_to(listener_of(self.request), self.own.reference)
         try:
             yield from self._plan(repairs=self.sending.take_repairs())
         except ConflictError:
@@ -362,15 +408,18 @@ class _Turn:
     def _view(self) -> ModelRequest[Any]:
         """Return the request with the view of the thread in the place of the state's messages."""
         engine, wording = self.open.session.engine, self.open.wording
-        view = wording.write(engine.window.items)
-        self.open.last_check.expect(wording.places(), engine.scene().pointer)
+        view = wording.write(engine.window.items, engine.window.rewrites)
+        point, tool = engine.scene().pointer, self.own.reference
+        self.open.last_check.expect(wording.places(), lambda p: refer(point(p), tool), tool)
         asked = self.inserts.without(self.request.messages)
         messages = as_left(self.request.state["messages"], asked, view)
         request = self.request.override(messages=messages)
         return without_thinking(request) if wording.lacks_thinking else request
 
     def _cacheable(self, request: ModelRequest[Any], *, goes_on: bool = True) -> ModelRequest[Any]:
-        request = self.open.last_check.request(request)
+        if request.tools and not self.own.others and request.response_format is None:
+            request = request.override(model=with_kept_settings(request.model))
+        request = self.open.last_check.request(request, self.own.recall if self._refers else None)
         policy, fold = self.desk.policy, self.open.session.engine.window.fold
         marks = None
         if policy.prompt_caching:
