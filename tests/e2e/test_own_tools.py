@@ -2,6 +2,7 @@
 
 # ruff: noqa: ANN401 (LangChain's signatures)
 
+import copy
 import json
 import re
 import threading
@@ -212,9 +213,11 @@ def test_what_a_model_was_bound_with_survives_them(server: Server) -> None:
     tags: list[list[str]] = []
 
     class Watched(ChatOpenAI):
-        def _generate(self, *args: Any, run_manager: Any = None, **kwargs: Any) -> Any:
+        def _generate(
+            self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+        ) -> Any:
             tags.append(run_manager.tags)
-            return super()._generate(*args, run_manager=run_manager, **kwargs)
+            return super()._generate(messages, stop, run_manager, **kwargs)
 
     model = Watched(model="local", base_url=server.url, api_key=SecretStr("k"), max_retries=0)
     bound = model.bind(stop=["X"], temperature=0.5).with_config(tags=["mine"]).with_retry()
@@ -356,3 +359,23 @@ def test_a_model_that_only_raises_when_tools_are_bound_answers_on() -> None:
 
     model: BaseChatModel = Raises(script=lambda _: AIMessage("Yes."))
     assert talk(model, {}) == ["Yes."] * 6
+
+
+def test_a_deep_copy_has_the_same_settings_and_threads_of_its_own() -> None:
+    seen: list[int] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        seen.append(len(messages))
+        return "Yes."
+
+    model = ScriptedModel(script=script)
+    first = ContextMiddleware({"tools": "on", "tool_names": {"recall": "look"}}, archive=":memory:")
+    second = copy.deepcopy(first)
+    for middleware in (first, second):
+        agent: Any = create_agent(model, middleware=[middleware])
+        agent.invoke({"messages": [("user", "hi")]}, THREAD)
+
+    assert seen == [1, 1]
+    assert [one.name for one in second.tools] == ["look", "compact_conversation"]
+    assert second.archive is not first.archive
+    assert copy.deepcopy(ContextMiddleware({"tools": "off"})).tools == []

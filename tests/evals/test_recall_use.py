@@ -1,6 +1,6 @@
 """The agent looks where it should and only there; where what it looks with is broken, it shows."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -52,10 +52,12 @@ def test_it_shows_that_what_was_just_said_is_not_in_the_context(
 ) -> None:
     write = MessageWriter.write
 
-    def newest_alone(self: MessageWriter, items: Sequence[WindowItem]) -> list[object]:
+    def newest_alone(
+        self: MessageWriter, items: Sequence[WindowItem], edited: Container[int]
+    ) -> list[object]:
         first = [one for one in items if one.message.role == "system"]
         last = max(k for k, one in enumerate(items) if one.message.role == "user")
-        return [*write(self, [*first, *items[last:]])]
+        return [*write(self, [*first, *items[last:]], edited)]
 
     monkeypatch.setattr(MessageWriter, "write", newest_alone)
 

@@ -56,7 +56,7 @@ def pytest_configure() -> None:
         placed = [ours, *middleware] if position == "first" else [*middleware, ours]
         return plain(*args, middleware=placed, **kwargs)
 
-    factory.create_agent = package.create_agent = create_agent  # type: ignore[assignment]
+    factory.create_agent = package.create_agent = create_agent
 
 
 _outcomes: dict[str, str] = {}

@@ -135,7 +135,7 @@ def test_the_tool_is_data_and_names_what_recall_takes() -> None:
     """A model's arguments go straight in."""
     assert json.loads(json.dumps(RECALL_TOOL)) == RECALL_TOOL
     takes = inspect.signature(recall).parameters
-    own = {"archive", "key", "max_tokens", "count", "within"}
+    own = {"archive", "key", "max_tokens", "count", "within", "name"}
     assert set(RECALL_TOOL["parameters"]["properties"]) == set(takes) - own
     assert RECALL_TOOL["name"] == recall.__name__
 

@@ -1,6 +1,7 @@
 """`ContextMiddleware`: an endless thread for any LangChain agent."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
 from functools import partial
 from os import PathLike
 from typing import Annotated, Any, NotRequired, Self
@@ -14,6 +15,7 @@ from langchain.agents.middleware.types import (
     PrivateStateAttr,
 )
 from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
@@ -118,13 +120,17 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             state=state,
             token_counter=token_counter,
         )
-        policy = self._desk.policy
-        names = policy.tool_names
-        self.tools = [recall_tool(self._desk), compact_tool(names)] if policy.has_tools else []
-        if self.tools and policy.defer_tools != "off":
-            from thalweg.middleware.deferral.search_tool import find_tool  # noqa: PLC0415 (if used)
+        self.tools = _tools(self._desk) if self._desk.policy.has_tools else []
 
-            self.tools.append(find_tool(names.find_tools))
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return a middleware of the same settings, with no thread open.
+
+        An archive that was passed is shared.
+        """
+        made = memo[id(self)] = copy(self)
+        desk = self._desk.renewed()
+        vars(made).update(_desk=desk, tools=_tools(desk) if self.tools else [])
+        return made
 
     @property
     def archive(self) -> Archive:
@@ -191,3 +197,13 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         return update
 
     after_agent, aafter_agent = both(_end)
+
+
+def _tools(desk: SessionPool) -> list[BaseTool]:
+    policy, names = desk.policy, desk.policy.tool_names
+    tools = [recall_tool(desk), compact_tool(names)]
+    if policy.defer_tools != "off":
+        from thalweg.middleware.deferral.search_tool import find_tool  # noqa: PLC0415 (if used)
+
+        tools.append(find_tool(names.find_tools))
+    return tools

@@ -21,6 +21,7 @@ from thalweg.engine.pricing.savings import Forecast, foresee
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.summaries.summary import SummaryDefect
 from thalweg.engine.tracing import trace
+from thalweg.middleware.request.model_limits import ModelLimits
 from thalweg.middleware.request.rejections import Cause, Rejection
 
 _log = logging.getLogger("thalweg.context")
@@ -102,8 +103,21 @@ def tell(report: TurnReport, runtime: CustomStream) -> None:
     trace(event)
 
 
-def tell_prices(priced: Priced, model: str, runtime: CustomStream) -> None:
-    """Emit that the prices of a model are assumed. The caller does so once per model."""
+def report_assumptions(limits: ModelLimits, priced: Priced | None, runtime: CustomStream) -> None:
+    """Report what is assumed of a model; the caller does so once per model.
+
+    Args:
+        limits: Those of the model. An assumed window is logged, with where to set it.
+        priced: Its prices if they decide anything; assumed ones are emitted.
+        runtime: Where they are emitted.
+    """
+    if limits.source == "default":
+        _log.warning("%s", limits.note)
+    if priced is not None and priced.note:
+        _emit_prices(priced, limits.model, runtime)
+
+
+def _emit_prices(priced: Priced, model: str, runtime: CustomStream) -> None:
     event = {"type": PRICES, "model": model, "tariff": priced.tariff.name, "note": priced.note}
     runtime.stream_writer(event)
     _log.warning("%s", priced.note, extra={"thalweg": event})
@@ -128,11 +142,6 @@ def emit_repairs(key: ThreadKey, page: TurnRecord, runtime: CustomStream) -> Non
 
 
 _REPAIRED = "thread %s, turn %d: the request was repaired: %s"
-
-
-def warn_of_window(note: str) -> None:
-    """Log which window is assumed of a model and where it is set. Callers do so once a model."""
-    _log.warning("%s", note)
 
 
 def emit_rejection(

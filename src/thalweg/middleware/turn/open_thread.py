@@ -8,6 +8,7 @@ from thalweg.database.base import encode
 from thalweg.engine.compaction.provider_edits import ProviderClearing
 from thalweg.engine.edits import PendingSummary
 from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.request.cache_marks import CacheMarker
 from thalweg.middleware.request.last_check import LastCheck
 from thalweg.middleware.request.message_writer import MessageWriter
@@ -40,6 +41,11 @@ class OpenThread:
             return ""
         identity, released = session.archive.identity, session.page.released
         return write_mark(session.key, session.number, archive=identity, released=released)
+
+    def refers(self, policy: ContextPolicy) -> bool:
+        """Return whether a request of the thread has references, or needs the tool without one."""
+        window = self.session.engine.window
+        return window.is_edited or self.last_check.refers or policy.edits_on_server
 
     def set_beside(self, beside: Overhead) -> None:
         """Count the overhead tokens of a request, with what other middleware added before."""

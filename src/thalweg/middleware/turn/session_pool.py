@@ -93,6 +93,15 @@ class SessionPool:
         state: KeptState,
         token_counter: Counter | None = None,
     ) -> None:
+        self._renewed = partial(
+            SessionPool,
+            policy,
+            archive=archive,
+            owner=owner,
+            summarizer=summarizer,
+            state=state,
+            token_counter=token_counter,
+        )
         self.policy = as_policy(policy)
         self.state = as_kept(state)
         self.count: Counter = as_counter(token_counter)
@@ -117,6 +126,10 @@ class SessionPool:
         self._open: OrderedDict[tuple[ThreadKey, int], OpenThread] = OrderedDict()
         self._readings: OrderedDict[ThreadKey, ParsedMessages] = OrderedDict()
         self._lock = Lock()
+
+    def renewed(self) -> "SessionPool":
+        """Return a new pool of the same settings; an archive that was passed is shared."""
+        return self._renewed()
 
     @property
     def archive(self) -> Archive:

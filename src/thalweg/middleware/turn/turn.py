@@ -49,9 +49,8 @@ from thalweg.middleware.turn.effects import Flow
 from thalweg.middleware.turn.events import (
     TurnReport,
     emit_repairs,
+    report_assumptions,
     tell,
-    tell_prices,
-    warn_of_window,
 )
 from thalweg.middleware.turn.inserts import Inserts, additions_of, inserts_of
 from thalweg.middleware.turn.open_thread import OpenThread
@@ -79,7 +78,7 @@ def take_turn(
 ) -> Flow[ExtendedModelResponse[Any]]:
     """Make a request fit, and send it; `tools` are ours that the agent can execute."""
     turn = _Turn(desk, request, config, tools)
-    turn.say_what_is_assumed()
+    turn.report_assumptions()
     yield from turn.prepare()
     response = yield from turn.send()
     return turn.settle(response)
@@ -122,16 +121,12 @@ class _Turn:
 
     def _equip(self) -> None:
         """Set the tools of the request, with ours where it has references, and count them."""
-        self.request = self.request.override(tools=self.own.sent(refers=self._refers))
+        self.request = self.request.override(
+            tools=self.own.sent(refers=self.open.refers(self.desk.policy))
+        )
         tools, later = self._shelve()
         self.beside = Overhead.of(self.request, self.desk.count, tools, later)
         self.open.set_beside(self.beside)
-
-    @property
-    def _refers(self) -> bool:
-        """Whether the request has references."""
-        window, check = self.open.session.engine.window, self.open.last_check
-        return window.is_edited or check.refers or self.desk.policy.edits_on_server
 
     def _shelve(self) -> tuple[Sequence[Any], Sequence[Any]]:
         policy = self.desk.policy
@@ -156,18 +151,13 @@ class _Turn:
         budget = self.desk.policy.budget(limits.window, limits.output, limits.model)
         return self.sending.under(budget)
 
-    def say_what_is_assumed(self) -> None:
+    def report_assumptions(self) -> None:
         """Report once what is assumed of a model: its window, and prices where they decide."""
-        model = self.limits.model
-        if model in self.desk.assumed:
-            return
+        model, policy = self.limits.model, self.desk.policy
+        if model not in self.desk.assumed and not is_stand_in(self.request.model):
+            priced = self.priced if policy.weighs_prices else None
+            report_assumptions(self.limits, priced, self.request.runtime)
         self.desk.assumed.add(model)
-        if is_stand_in(self.request.model):
-            return
-        if self.limits.source == "default":
-            warn_of_window(self.limits.note)
-        if self.desk.policy.weighs_prices and self.priced.note:
-            tell_prices(self.priced, model, self.request.runtime)
 
     def prepare(self) -> Flow[None]:
         """Log the messages, plan, and enter the turn; retry if another run was first.
@@ -187,7 +177,8 @@ class _Turn:
                 return
 
     def _take(self) -> None:
-        mark = _mark(self.request.state)
+        mark = self.request.state.get("thalweg_turn")
+        mark = mark if isinstance(mark, str) else None
         self.open = self.desk.open(self.key, mark, self.said, self.config, self.limits.model)
         session, engine = self.open.session, self.open.session.engine
         self.desk.sync(session, self.said, self.config, mark)
@@ -419,7 +410,8 @@ class _Turn:
     def _cacheable(self, request: ModelRequest[Any], *, goes_on: bool = True) -> ModelRequest[Any]:
         if request.tools and not self.own.others and request.response_format is None:
             request = request.override(model=with_kept_settings(request.model))
-        request = self.open.last_check.request(request, self.own.recall if self._refers else None)
+        recall = self.own.recall if self.open.refers(self.desk.policy) else None
+        request = self.open.last_check.request(request, recall)
         policy, fold = self.desk.policy, self.open.session.engine.window.fold
         marks = None
         if policy.prompt_caching:
@@ -452,8 +444,3 @@ def _go_on(
         return steps.send(better)
     except StopIteration:
         return None
-
-
-def _mark(state: Any) -> str | None:  # noqa: ANN401 (any agent's)
-    mark = state.get("thalweg_turn")
-    return mark if isinstance(mark, str) else None
