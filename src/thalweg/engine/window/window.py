@@ -129,12 +129,6 @@ class Window:
         return measured(message, self.count, self.model, section=section)
 
     @property
-    def is_edited(self) -> bool:
-        """Whether content is shown by a reference, or was read back by one."""
-        read = (entry.is_fetched for entry in self.entries.values())
-        return self.fold is not None or bool(self.rewrites) or any(read)
-
-    @property
     def inserted(self) -> set[str]:
         """The messages with an insert, by `uid`."""
         return set(self.insert_places)

@@ -45,7 +45,9 @@ class OpenThread:
     def refers(self, policy: ContextPolicy) -> bool:
         """Return whether a request of the thread has references, or needs the tool without one."""
         window = self.session.engine.window
-        return window.is_edited or self.last_check.refers or policy.edits_on_server
+        if window.fold is not None or window.rewrites or policy.edits_on_server:
+            return True
+        return self.last_check.refers or any(e.is_fetched for e in window.entries.values())
 
     def set_beside(self, beside: Overhead) -> None:
         """Count the overhead tokens of a request, with what other middleware added before."""
