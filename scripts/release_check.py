@@ -21,7 +21,7 @@ from thalweg.engine.extras import EXTRAS
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+PYTHONS = ("3.11", "3.12", "3.13")
 RUNTIMES = ("docker", "podman", "buildah")
 _PYTHON = "Programming Language :: Python :: "
 _TYPED = "import importlib.resources as r; assert r.files('thalweg').joinpath('py.typed').is_file()"

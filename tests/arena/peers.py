@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from thalweg.archive import ThreadKey, open_archive
+from tests.archives import archive_in_memory
+from thalweg.archive import ThreadKey
 from thalweg.engine.entries import Message
 from thalweg.lab.replay.contestants.base import Contestant, PeerRequest
 from thalweg.lab.replay.contestants.installed import INSTALLED, PeerStorage
@@ -13,7 +14,7 @@ MANY = 10_000_000
 
 def begun(name: str, window: int = MANY, share: float | None = None) -> Contestant:
     """Begin a thread with a peer."""
-    archive = open_archive(":memory:", secret=b"tests")
+    archive = archive_in_memory(b"tests")
     return INSTALLED[name].begin(PeerStorage(window, share, archive, ThreadKey("tests", name)))
 
 

@@ -17,6 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
+from tests.archives import archive_in_memory
 from tests.e2e.approving import step
 from tests.e2e.scripted import RuledModel, calls, says
 from tests.e2e.worlds import AT, Run, both_worlds, in_sync
@@ -110,7 +111,7 @@ def test_each_of_several_calls_gets_its_own_decision(run: Run) -> None:
 def test_what_was_run_is_what_the_log_and_every_later_request_say(run: Run) -> None:
     """The model's own call stays as it wrote it; its result says what was run in its place."""
     model = RuledModel(rule=says(calls("deploy", "c1", where="prod"), "Done.", "Yes."))
-    archive = open_archive(":memory:")
+    archive = archive_in_memory()
     agent = create_deep_agent(
         model,
         [deploy, look],

@@ -2,9 +2,10 @@
 
 import pytest
 
+from tests.archives import archive_in_memory
 from tests.property.providers import PROVIDERS
 from tests.recorded import RECORDED, WHY_SKIPPED
-from thalweg.archive import Archive, Logged, Span, ThreadKey, open_archive
+from thalweg.archive import Archive, Logged, Span, ThreadKey
 from thalweg.engine import TARIFFS, Budget, Engine, RentOrBuy
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.wires import WIRES
@@ -42,7 +43,7 @@ def engine_over(archive: Archive) -> Engine:
 def test_every_log_format_goes_out_valid_through_every_wire() -> None:
     """Rows that split a batch, response fields, blank blocks: no provider sees them."""
     for recording in one_of_each_format():
-        archive = open_archive(":memory:")
+        archive = archive_in_memory()
         engine = engine_over(archive)
         for message in recording.messages:
             if message.role == "assistant":

@@ -14,9 +14,10 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
+from tests.archives import archive_in_memory
 from tests.e2e.scripted import RuledModel, calls, says
 from thalweg import create_deep_agent
-from thalweg.archive import ThreadKey, open_archive
+from thalweg.archive import ThreadKey
 from thalweg.archive.threads.thread_history import turns
 
 AT: RunnableConfig = {"configurable": {"thread_id": "t"}}
@@ -178,7 +179,7 @@ def test_a_dynamic_prompt_says_what_it_takes_from_the_context(run: Run) -> None:
 def test_nothing_of_the_context_gets_into_requests_archive_or_journal() -> None:
     """Over compactions, subagents, files and todos: searched in all that was sent and kept."""
     secret_only = Visitor("Ann", SECRET)
-    archive = open_archive(":memory:")
+    archive = archive_in_memory()
     steps = [
         calls("write_todos", "c0", todos=[{"content": "look", "status": "pending"}]),
         calls("write_file", "c1", file_path="/a.txt", content="lines " * 900),

@@ -21,6 +21,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
+from tests.archives import archive_in_memory
 from thalweg.archive import Archive, ThreadKey, open_archive, recall
 from thalweg.archive.threads.journal import TurnRecord, page_from_json
 from thalweg.engine.compaction.thresholds import Threshold
@@ -97,7 +98,7 @@ class Thread:
     speaker: Speaker
     policy: ContextPolicy = POLICY
     scribe: ScriptedModel | None = None
-    archive: Archive = field(default_factory=lambda: open_archive(":memory:"))
+    archive: Archive = field(default_factory=archive_in_memory)
     saver: BaseCheckpointSaver[Any] = field(default_factory=InMemorySaver)
     said: int = 0
     options: dict[str, Any] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Send
 
+from tests.archives import archive_in_memory
 from tests.e2e.scripted import RuledModel, agent_with, says
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.engine.settings import ContextPolicy
@@ -50,7 +51,7 @@ def test_a_caller_may_send_its_whole_history_every_time(
     """As many a chat window does: nothing is there twice, and the state stays small."""
     plain, whole = answering(), answering()
     policy = ContextPolicy(trigger=trigger, keep=("messages", 2), summarize=False)  # type: ignore[arg-type]
-    news = ContextMiddleware(policy, archive=open_archive(":memory:"))
+    news = ContextMiddleware(policy, archive=archive_in_memory())
     one = agent_with(plain, news, checkpointer=InMemorySaver())
     kept = ContextMiddleware(policy, archive=archive, state="run")
     other = agent_with(whole, kept, checkpointer=InMemorySaver())

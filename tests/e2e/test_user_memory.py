@@ -14,13 +14,14 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from tests.archives import memory_in_memory
 from thalweg.archive import ThreadKey
 from thalweg.archive.threads.thread_history import history
 from thalweg.engine import ContextPolicy
 from thalweg.engine.window.validity import check
 from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.errors import StorageError
-from thalweg.memory import Memory, MemoryStore, open_memory
+from thalweg.memory import Memory, MemoryStore
 from thalweg.memory.base import Selection
 from thalweg.memory.facts.changes import PutFact
 from thalweg.memory.facts.values import Evidence, Fact, FactId, Mode, Scope, Statement, Trust
@@ -57,7 +58,7 @@ def learn(store: MemoryStore, *facts: Fact, scope: Scope = ADA, actor: str = "le
 
 def known(**contents: str) -> MemoryStore:
     """Make a store in which Ada's memory has facts."""
-    store = open_memory(":memory:")
+    store = memory_in_memory()
     learn(store, *(fact(name, content) for name, content in contents.items()))
     return store
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from tests.archives import archive_in_memory
 from tests.property.strategies import Scenario
-from thalweg.archive import Archive, Logged, Span, ThreadKey, open_archive
+from thalweg.archive import Archive, Logged, Span, ThreadKey
 from thalweg.engine.compaction.policy import Policy, RentOrBuy
 from thalweg.engine.edits import Edit
 from thalweg.engine.engine import Engine
@@ -51,7 +52,7 @@ class Drive:
 
     scenario: Scenario
     count: Counter = quick_count
-    archive: Archive = field(default_factory=lambda: open_archive(":memory:", secret=b"x"))
+    archive: Archive = field(default_factory=lambda: archive_in_memory(b"x"))
     policy: Policy | None = None
     engine: Engine = field(init=False)
     entries: list[Entry] = field(default_factory=list)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from tests.archives import archive_in_memory
 from tests.property.driving import KEY, quick_count
 from thalweg.archive import (
     Archive,
@@ -13,7 +14,6 @@ from thalweg.archive import (
     SqliteArchive,
     ThreadKey,
     TurnRow,
-    open_archive,
 )
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.journal import TurnRecord, page_from_json
@@ -45,7 +45,7 @@ class State:
 class Graph:
     """One process that drives a thread."""
 
-    archive: Archive = field(default_factory=lambda: open_archive(":memory:", secret=b"x"))
+    archive: Archive = field(default_factory=lambda: archive_in_memory(b"x"))
     budget: Budget = BUDGET
     tariff: str = "anthropic"
     newest: int = 4
@@ -156,6 +156,7 @@ class WatchedArchive(SqliteArchive):
 
     def __init__(self) -> None:
         super().__init__(":memory:", secret=b"x")
+        self.close_when_collected()
         self.writes = Writes()
 
     def append(

@@ -14,12 +14,12 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
+from tests.archives import archive_in_memory
 from tests.rules.endpoint import Endpoint
 from tests.rules.rule import Provider
 from tests.rules.story import PNG, Author, Result, ResultKind, Story, Turn
 from thalweg import ContextMiddleware, ContextPolicy, create_deep_agent
 from thalweg.archive.base import Archive, ThreadKey
-from thalweg.archive.paths import open_archive
 from thalweg.engine.entries import Media
 from thalweg.engine.transcript import as_text
 
@@ -95,7 +95,7 @@ class Stage:
     window: int
     point: Endpoint
     address: str
-    archive: Archive = field(default_factory=lambda: open_archive(":memory:"))
+    archive: Archive = field(default_factory=archive_in_memory)
     saver: InMemorySaver = field(default_factory=InMemorySaver)
     results: dict[int, Result] = field(default_factory=dict)
     returned: list[tuple[int, str]] = field(default_factory=list)

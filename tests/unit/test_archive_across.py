@@ -1,12 +1,13 @@
 """Search over several threads: the thread of a passage is evidence, and a filter is exact."""
 
+from tests.archives import archive_in_memory
 from thalweg.archive import Logged, SqliteArchive, ThreadKey
 from thalweg.archive.search import across
 from thalweg.engine.entries import Message, Text
 
 
 def _archive(threads: dict[str, list[str]]) -> SqliteArchive:
-    archive = SqliteArchive(":memory:")
+    archive = archive_in_memory()
     for name, texts in threads.items():
         archive.append(
             ThreadKey("o", name), [Logged(Message("user", (Text(text),))) for text in texts]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.archives import archive_in_memory
 from thalweg.archive import RECALL_TOOL, Archive, Logged, Span, ThreadKey, open_archive, recall
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.tokens import exact_counter
@@ -108,7 +109,7 @@ def test_what_is_wrong_is_told_and_not_raised(
 
 def test_an_archive_that_fails_is_told_without_its_place() -> None:
     """Paths of the machine are not the model's."""
-    archive = open_archive(":memory:")
+    archive = archive_in_memory()
     archive.close()
     assert recall(archive, KEY, query="x") == recall(archive, KEY, handle="x" * 16)
 

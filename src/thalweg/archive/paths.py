@@ -6,6 +6,7 @@ from pathlib import Path
 
 from thalweg.archive.base import Archive
 from thalweg.archive.sqlite import SqliteArchive
+from thalweg.archive.tables import TableArchive
 from thalweg.database.sqlite_files import holds
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
@@ -66,6 +67,17 @@ def open_archive(url_or_path: str | PathLike[str], *, secret: bytes | None = Non
     kind = f"{scheme}://"
     problem = "there is no such kind of archive"
     raise ConfigError(kind, problem, "pass a path to a SQLite file, or postgresql://…")
+
+
+def open_autoclosing(url_or_path: str | PathLike[str]) -> Archive:
+    """Open an archive as `open_archive` does, for an object that its users need not close.
+
+    Its connections close when nothing refers to the archive any more, at the latest at exit.
+    """
+    archive = open_archive(url_or_path)
+    if isinstance(archive, TableArchive):
+        archive.close_when_collected()
+    return archive
 
 
 def _open_postgres(url: str, secret: bytes | None) -> Archive:

@@ -70,6 +70,10 @@ class TableArchive(Archive):
         """Release connections and files."""
         self._database.close()
 
+    def close_when_collected(self) -> None:
+        """Release connections and files when nothing refers to this archive any more."""
+        self._database.close_with(self)
+
     def append(
         self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
     ) -> int:

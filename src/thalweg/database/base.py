@@ -1,6 +1,7 @@
 """A database, whichever it is: transactions on tables, a secret and text in them, its driver."""
 
 import secrets
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -113,6 +114,16 @@ class Database(ABC, Generic[R_co]):
     @abstractmethod
     def close(self) -> None:
         """Release connections. Closing twice is fine."""
+
+    def close_with(self, holder: object) -> None:
+        """Close when an object that uses this database is garbage, at the latest at exit.
+
+        For what is opened on behalf of a caller who need not close it, such as a middleware.
+
+        Args:
+            holder: Nothing that this database refers to.
+        """
+        weakref.finalize(holder, self.close)
 
 
 def read_secret(

@@ -108,6 +108,8 @@ class PostgresConnections:
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
+            if self._process != os.getpid():
+                return  # what a forked process inherited still belongs to its parent
         for connection in idle:
             connection.close()
 

@@ -20,9 +20,9 @@ from thalweg.archive import (
     Archive,
     ThreadKey,
     default_place,
-    open_archive,
     recall,
 )
+from thalweg.archive.paths import open_autoclosing
 from thalweg.archive.threads.branch import ThreadBranch, read_line
 from thalweg.archive.threads.journal import BY_HAND, TurnRecord, read_page
 from thalweg.archive.threads.opening import left_by_hand, open_session
@@ -140,7 +140,9 @@ class EngineSlot:
                 if self._address is None:
                     make_private_folder(default_place().parent)
                 given = default_place() if self._address is None else self._address
-                self._archive = open_archive(given) if isinstance(given, (str, PathLike)) else given
+                if isinstance(given, (str, PathLike)):
+                    given = open_autoclosing(given)
+                self._archive = given
             return self._archive
 
     def close(self) -> None:

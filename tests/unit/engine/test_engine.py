@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.archives import archive_in_memory
 from tests.unit.engine.threads import call, result, says, steps, system, user
-from thalweg.archive import Archive, Logged, Span, ThreadKey, open_archive
+from thalweg.archive import Archive, Logged, Span, ThreadKey
 from thalweg.engine import TARIFFS, Budget, Engine, RentOrBuy
 from thalweg.engine.edits import Elide, Evict, Fold
 from thalweg.engine.entries import Message, Text, ToolCall
@@ -32,7 +33,7 @@ def engine_of(
     archive: Archive | None = None,
 ) -> Engine:
     """Run a thread through an engine, as its caller would."""
-    archive = archive or open_archive(":memory:")
+    archive = archive or archive_in_memory()
     engine = Engine(
         Budget(window=window),
         RentOrBuy(TARIFFS["anthropic"]),
@@ -135,7 +136,7 @@ def test_a_pinned_quote_stays_in_every_later_request_until_it_is_unpinned() -> N
     """However many requests came since, and though the record holds only some of them."""
     quote = "the blue one, not the green one"
     thread = [user("Go"), user(f"I mean {quote}. " + "and more words " * 400), *steps(40)]
-    archive = open_archive(":memory:")
+    archive = archive_in_memory()
     engine = engine_of(thread, archive=archive)
     engine.pin(1, quote)
     for n in range(620):

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.archives import archive_in_memory
 from tests.unit.engine.test_engine import KEY, engine_of
 from tests.unit.engine.threads import says, steps, user
-from thalweg.archive import Logged, open_archive
+from thalweg.archive import Logged
 from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
@@ -61,7 +62,7 @@ def test_saying_the_same_again_rewrites_nothing() -> None:
 
 def test_a_fold_takes_it_along_with_its_message() -> None:
     """And keeps it where it keeps the message: the latest request stays as it is."""
-    archive = open_archive(":memory:")
+    archive = archive_in_memory()
     thread = [asked("Begin", "u1"), *steps(20), asked("Go on", "u2"), *steps(1)]
     engine = engine_of(thread, archive=archive)
     engine.window.set_inserts({"u1": memory("likes tea"), "u2": memory("lives in Oslo")})

@@ -47,6 +47,7 @@ def opened(archive: SqliteArchive) -> OpenThread:
 def test_a_prompt_that_changes_every_time_is_not_kept_in_memory() -> None:
     """The newest is known, by its digest; one that stays is written once."""
     archive = CountingArchive(":memory:")
+    archive.close_when_collected()
     thread = opened(archive)
     for n in range(20):
         said = beside(f"It is {n} o'clock \ud800. " * 100)
@@ -66,6 +67,7 @@ def test_a_prompt_that_changes_every_time_is_not_kept_in_memory() -> None:
 def test_to_ask_whether_a_prompt_changed_writes_nothing() -> None:
     """A request may never be sent."""
     archive = CountingArchive(":memory:")
+    archive.close_when_collected()
     thread = opened(archive)
 
     assert thread.beside_changed(beside("new"))

@@ -11,8 +11,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, Remove
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
+from tests.archives import archive_in_memory
 from thalweg import ContextMiddleware
-from thalweg.archive import RECALL_TOOL, Archive, open_archive
+from thalweg.archive import RECALL_TOOL, Archive
 from thalweg.engine.entries import RECALL
 from thalweg.testing.model import ScriptedModel
 
@@ -34,7 +35,7 @@ CALLS = st.tuples(
 
 @pytest.fixture(scope="module", name="archive")
 def _archive() -> Archive:
-    return open_archive(":memory:")
+    return archive_in_memory()
 
 
 def answers(archive: Archive, *made_up: Call) -> list[ToolMessage]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.archives import archive_in_memory, memory_in_memory
 from tests.unit.recorder.sessions import (
     KEY,
     call,
@@ -14,12 +15,11 @@ from tests.unit.recorder.sessions import (
     user,
     write,
 )
-from thalweg.archive import Archive, Logged, ThreadKey, open_archive
+from thalweg.archive import Archive, Logged, ThreadKey
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter
 from thalweg.memory.facts.values import Scope
 from thalweg.memory.handle import Memory
-from thalweg.memory.opening import open_memory
 from thalweg.recorder.answers import MAX_TOKENS, Answers
 
 MARK_TOKENS = 30
@@ -28,7 +28,7 @@ SECRET = "ghp_" + "a1B2" * 9
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Archive:
-    archive = open_archive(":memory:")
+    archive = archive_in_memory()
     rows = [
         user(1, "Where do herons breed?"),
         model(2, "m1", call("c1", "Read", file_path="/src/shop/birds.py")),
@@ -44,7 +44,7 @@ def archive(tmp_path: Path) -> Archive:
 
 @pytest.fixture
 def answers(archive: Archive) -> Answers:
-    memory = Memory(open_memory(":memory:"), Scope("local"))
+    memory = Memory(memory_in_memory(), Scope("local"))
     return Answers(archive, memory, "/src/shop")
 
 

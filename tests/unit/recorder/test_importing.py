@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.archives import archive_in_memory
 from tests.unit.recorder.sessions import (
     KEY,
     call,
@@ -34,7 +35,7 @@ SECRET = "ghp_" + "a1B2" * 9
 
 @pytest.fixture
 def archive() -> Archive:
-    return open_archive(":memory:")
+    return archive_in_memory()
 
 
 def test_an_import_of_nothing_new_adds_nothing(archive: Archive, tmp_path: Path) -> None:

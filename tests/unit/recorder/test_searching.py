@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.archives import archive_in_memory
 from tests.unit.recorder.sessions import KEY, call, import_one, model, result, user, write
-from thalweg.archive import Archive, Logged, SqliteArchive, ThreadKey, open_archive
+from thalweg.archive import Archive, Logged, SqliteArchive, ThreadKey
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter
 from thalweg.recorder.searching import SearchFilter, render_found, search_sessions
@@ -15,7 +16,7 @@ from thalweg.recorder.searching import SearchFilter, render_found, search_sessio
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Archive:
-    archive = open_archive(":memory:")
+    archive = archive_in_memory()
     failed = result(5, "c2", "heron test failed")
     failed["message"]["content"][0]["is_error"] = True
     rows = [

@@ -6,6 +6,7 @@ import secrets
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +66,7 @@ class PendingWakes:
             self._connection = sqlite3.connect(
                 self._place, timeout=30.0, isolation_level=None, check_same_thread=False
             )
+            weakref.finalize(self, self._connection.close)  # a middleware need not be closed
             self._connection.execute(_TABLE)
         except (OSError, sqlite3.Error) as error:
             raise self._failed(error) from error

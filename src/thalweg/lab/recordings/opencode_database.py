@@ -49,7 +49,7 @@ def session_state(path: Path) -> tuple[int, int]:
     """
     session = path.name.partition("#")[2]
     with _opened(path.with_name(DATABASE)) as db:
-        count, changed = db.execute(_STATE, (session, session)).fetchone()
+        count, changed = db.execute(_STATE, {"session": session}).fetchone()
     return count, (changed or 0) * 1_000_000
 
 
@@ -109,11 +109,11 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 _STATE = """
-SELECT (SELECT COUNT(*) FROM part WHERE session_id = ?1),
+SELECT (SELECT COUNT(*) FROM part WHERE session_id = :session),
     (SELECT MAX(time_updated) FROM (
-        SELECT time_updated FROM part WHERE session_id = ?1
-        UNION ALL SELECT time_updated FROM message WHERE session_id = ?2
-        UNION ALL SELECT time_updated FROM session WHERE id = ?2))
+        SELECT time_updated FROM part WHERE session_id = :session
+        UNION ALL SELECT time_updated FROM message WHERE session_id = :session
+        UNION ALL SELECT time_updated FROM session WHERE id = :session))
 """
 _SESSION = "SELECT id, directory, title, version FROM session WHERE id = ?"
 _MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"

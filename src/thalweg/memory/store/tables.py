@@ -109,6 +109,10 @@ class TableMemory(ABC):
         """See `MemoryStore.close`."""
         self._database.close()
 
+    def close_when_collected(self) -> None:
+        """Release connections and files when nothing refers to this store any more."""
+        self._database.close_with(self)
+
     def __enter__(self) -> Self:
         return self
 

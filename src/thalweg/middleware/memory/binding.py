@@ -11,6 +11,7 @@ from thalweg.memory import Memory, MemoryStore, open_memory
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Mode, Scope
 from thalweg.memory.opening import attach_document
+from thalweg.memory.store.tables import TableMemory
 from thalweg.middleware.arguments import AgentName, Owner, as_owner, owner_of
 from thalweg.middleware.turn.thread_names import is_subagent, thread_name
 
@@ -75,6 +76,8 @@ class MemoryBinding:
             return
         self.settings = settings or MemorySettings()
         self.store = open_memory(given) if isinstance(given, (str, PathLike)) else _as_store(given)
+        if self.is_ours and isinstance(self.store, TableMemory):
+            self.store.close_when_collected()
         attach_document(self.store, self.settings)
 
     def asked(self, config: RunnableConfig) -> Mode:

@@ -17,7 +17,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
 
-from thalweg.archive import Archive, ThreadKey, default_place, open_archive
+from thalweg.archive import Archive, ThreadKey, default_place
+from thalweg.archive.paths import open_autoclosing
 from thalweg.archive.threads.opening import copied_turn, left_by_hand, open_session
 from thalweg.archive.threads.session import ThreadSession
 from thalweg.database.private_files import make_private_folder
@@ -164,11 +165,11 @@ class SessionPool:
 
     def _opened(self, place: str) -> Archive:
         if place == MEMORY:
-            return open_archive(MEMORY)
+            return open_autoclosing(MEMORY)
         if self._address is None:
             return _open_default()
         if isinstance(self._address, (str, PathLike)):
-            return open_archive(self._address)
+            return open_autoclosing(self._address)
         return self._address
 
     def key(self, config: RunnableConfig, state: Any) -> ThreadKey:  # noqa: ANN401 (any agent's)
@@ -332,5 +333,5 @@ def _open_default() -> Archive:
             raise PermissionError(EACCES, os.strerror(EACCES))
     except OSError as error:
         _log.warning(_UNWRITABLE, place, error.strerror)
-        return open_archive(MEMORY)
-    return open_archive(place)
+        return open_autoclosing(MEMORY)
+    return open_autoclosing(place)

@@ -43,10 +43,12 @@ STATES = """
 WORKERS = "SELECT DISTINCT work FROM runs WHERE status IN ('queued', 'running')"
 """The processes that have runs which have not ended."""
 TAKE_OVER = """
-    UPDATE runs SET work = ?2 WHERE number IN (
+    WITH given (processes, process, most) AS (VALUES (?, ?, ?))
+    UPDATE runs SET work = (SELECT process FROM given) WHERE number IN (
         SELECT number FROM runs
-        WHERE status IN ('queued', 'running') AND work IN (SELECT value FROM json_each(?1))
-        ORDER BY number LIMIT ?3
+        WHERE status IN ('queued', 'running')
+            AND work IN (SELECT value FROM given, json_each(given.processes))
+        ORDER BY number LIMIT (SELECT most FROM given)
     ) RETURNING owner, thread, run
 """
 """Assigns runs of some processes to another one."""

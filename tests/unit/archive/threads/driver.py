@@ -4,7 +4,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from thalweg.archive import Archive, ThreadKey, open_archive
+from tests.archives import archive_in_memory
+
+from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.opening import left_by_hand, open_session
 from thalweg.archive.threads.session import ThreadSession
@@ -25,7 +27,7 @@ class Driver:
     """The agent's side of a thread: what its state holds, and the turn it was left in."""
 
     window: int = 2_000
-    archive: Archive = field(default_factory=lambda: open_archive(":memory:"))
+    archive: Archive = field(default_factory=archive_in_memory)
     state: list[Message] = field(default_factory=list)
     mark: int | None = None
     sent: dict[int, list[Message]] = field(default_factory=dict)

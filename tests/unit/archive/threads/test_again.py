@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.archives import archive_in_memory
 from tests.unit.archive.threads.driver import KEY, Driver
 
-from thalweg.archive import open_archive
 from thalweg.engine.entries import Message
 
 
@@ -36,8 +36,8 @@ def test_sending_everything_gives_the_requests_of_sending_the_news(
     runs: list[tuple[int, str]],
 ) -> None:
     """Across folds and runs that failed; and nothing is logged twice."""
-    plain = Driver(archive=open_archive(":memory:", secret=b"x"))
-    whole = Whole(archive=open_archive(":memory:", secret=b"x"))
+    plain = Driver(archive=archive_in_memory(b"x"))
+    whole = Whole(archive=archive_in_memory(b"x"))
     for number, (tools, then) in enumerate(runs):
         for driver in (plain, whole):
             driver.ask(f"question {number}", tools=tools)

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from tests.archives import archive_in_memory
 from tests.unit.archive.threads.driver import KEY
 
-from thalweg.archive import Archive, Logged, open_archive
+from thalweg.archive import Archive, Logged
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.journal import AuxiliaryUsage, TurnRecord
 from thalweg.archive.threads.savings import Saved, saved_so_far
@@ -53,7 +54,7 @@ class Journal:
     """Turns made by hand, one behind the other."""
 
     def __init__(self, archive: Archive | None = None) -> None:
-        self.archive = archive or open_archive(":memory:")
+        self.archive = archive or archive_in_memory()
         [self.tariff] = self.archive.attach(KEY, PRICES.model_dump_json())
         self.turns: list[Taken] = []
 
@@ -256,7 +257,7 @@ RECALLED = "found " * 100
 
 def recalling(**arguments: str) -> Journal:
     """Fold twice, then recall something of what was folded."""
-    archive = open_archive(":memory:")
+    archive = archive_in_memory()
     call = Message("assistant", (ToolCall("c1", "recall", json.dumps(arguments)),))
     result = Message("tool", (Text(f"#3 user\n{RECALLED}"),), answers="c1", name="recall")
     archive.append(KEY, [Logged(message) for message in (call, result)])

@@ -4,10 +4,11 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import pytest
+from tests.archives import archive_in_memory
 from tests.unit.lab.replay.test_account import ByHand
 from tests.unit.lab.replay.threads import answered, asked, said
 
-from thalweg.archive import ThreadKey, open_archive
+from thalweg.archive import ThreadKey
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
@@ -132,7 +133,7 @@ def test_our_archive_loses_nothing_that_langchain_loses() -> None:
     subject = subject_of(Recording("long", "long", tuple(thread)), Questions())
 
     def found(policy: str) -> list[Miss]:
-        archive = open_archive(":memory:", secret=b"tests")
+        archive = archive_in_memory(b"tests")
         budget, key = Budget(window=20_000), ThreadKey("tests", policy)
         contestant = contestant_named(policy, budget, TARIFFS["anthropic"], archive, key)
         return harm_of(subject, contestant, frozenset())

@@ -32,7 +32,11 @@ def wrong(**fields: object) -> str:
     [
         (
             '{\n  "facts": [\n    {"content": "x"},\n  ]\n}',
-            "memory.json: line 4 column 3: expecting value; remove the last comma",
+            "memory.json: line 3 column 21: trailing comma; remove the last comma",
+        ),
+        (
+            '{"facts": [] ,\n }',
+            "memory.json: line 1 column 14: trailing comma; remove the last comma",
         ),
         (
             '{"facts": [{"content": "x"} {"content": "y"}]}',

@@ -75,7 +75,8 @@ def _shape(body: Body) -> Shape:
 def _parsed(text: str, where: str) -> object:
     try:
         return json.loads(text, object_pairs_hook=_pairs)
-    except json.JSONDecodeError as error:
+    except json.JSONDecodeError as found:
+        error = _trailing_comma(text, found.pos) or found
         at = f"{where}: line {error.lineno} column {error.colno}"
         raise DocumentError(at, _lower(error.msg), _mend(text, error)) from None
     except UnusableError as error:
@@ -88,13 +89,29 @@ def _lower(said: str) -> str:
     return said[:1].lower() + said[1:]
 
 
+_CLOSING = ("}", "]")
+
+
+def _trailing_comma(text: str, at: int) -> json.JSONDecodeError | None:
+    """Return the error of a comma before a closing bracket, at the comma.
+
+    Python's parser names the comma from 3.13 on, and the bracket behind it before.
+    """
+    before, here = text[:at].rstrip(), text[at:]
+    if here.startswith(",") and here[1:].lstrip().startswith(_CLOSING):
+        return json.JSONDecodeError("Trailing comma", text, at)
+    if before.endswith(",") and here.startswith(_CLOSING):
+        return json.JSONDecodeError("Trailing comma", text, len(before) - 1)
+    return None
+
+
 def _mend(text: str, error: json.JSONDecodeError) -> str:
     """Return how to correct common typing errors."""
-    before, here = text[: error.pos].rstrip(), text[error.pos :]
+    here = text[error.pos :]
     slips = {
         "write {} for an empty memory": not text.strip(),
         "the end is missing: close what was opened": not here.strip(),
-        "remove the last comma": before.endswith(",") and here[:1] in {"}", "]"},
+        "remove the last comma": error.msg == "Trailing comma",
         "use straight double quotes": here[:1] in {"'", "\u201c", "\u201d", "\u2018", "\u2019"},
         "JSON has no comments: take it out": here.startswith(("//", "/*", "#")),
         "write \\n for a new line of a text": error.msg.startswith("Invalid control"),
