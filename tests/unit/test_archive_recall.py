@@ -151,7 +151,8 @@ def test_what_left_the_thread_is_neither_found_nor_read(archive: Archive) -> Non
     positions = {int(p) for p in re.findall(r"^#(\d+) ", found, re.MULTILINE)}
     assert positions == {0, 14, *range(42, 99, 7)}
     assert "no handle" in recall(archive, KEY, handle=gone, within=left)
-    assert "no handle" in recall(archive, KEY, handle=f"{crossing}#7", within=left)
+    outside = recall(archive, KEY, handle=f"{crossing}#7", within=left)
+    assert outside == f"{crossing}: it has no position 7; it has 5-6, 8-9"
     assert "no handle" in recall(archive, KEY, query="wombats", handle=gone, within=left)
     assert recall(archive, KEY, handle=f"{crossing}#8", within=left) == TEXTS[8]
     cases: list[dict[str, Any]] = [{}, {"lines": [1, 99]}, {"chars": [0, 9_999]}]

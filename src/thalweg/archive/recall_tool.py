@@ -4,17 +4,27 @@ Two rules: every result is bounded; an error is a sentence for the model.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from thalweg.archive.base import Archive, Passage, Reading, Span, ThreadKey, render_passages
-from thalweg.archive.handles import is_handle
-from thalweg.archive.reading import read_numbered, read_piece
-from thalweg.engine.entries import RECALL, Message
+from thalweg.archive.base import Archive, Passage, Span, ThreadKey, render_passages
+from thalweg.archive.handles import is_handle, parse_handle
+from thalweg.archive.reading import read_numbered
+from thalweg.archive.recalled_media import (
+    OUTLINE_TOKENS,
+    MediaRoom,
+    Recalled,
+    choose_media,
+    media_note,
+    placed_media,
+    text_only_note,
+)
+from thalweg.archive.recalled_pieces import RecalledPiece, kept, piece_of, with_media
+from thalweg.engine.entries import RECALL, Media, Message
 from thalweg.engine.prompts import prompt
 from thalweg.engine.references import refer
 from thalweg.engine.tokens import Counter, exact_counter
-from thalweg.engine.transcript import as_transcript
+from thalweg.engine.wires.media_blocks import is_private
 from thalweg.errors import ArchiveError, HandleError, RangeError
 
 CHARS_PER_TOKEN = 4
@@ -25,6 +35,8 @@ MANY = 100
 """Number of spans above which results are filtered: each span costs a search of its own."""
 LOOKS = 8
 """Most searches for one call."""
+SPANS = 20
+"""Most spans of positions that an error names."""
 MOST = 10**15
 """No line or character number of a text is greater."""
 
@@ -71,7 +83,9 @@ def recall(
     count: Counter | None = None,
     name: str = RECALL,
 ) -> str:
-    """Return the result of a model's call of `recall`, for any argument values.
+    """Return the result of a model's call of `recall` as text, for any argument values.
+
+    Images and other media are named in it. `recall_content` returns them, too.
 
     Args:
         archive: The archive of the thread.
@@ -99,39 +113,49 @@ def recall(
         ...     recall(archive, key, handle=archive.handle(key, Span(0, 0)))
         'hello'
     """
-    asked = _RecallCall(archive, key, within, max(max_tokens, 0), count or exact_counter(), name)
-    try:
-        told = _answer(asked, handle or "", query or "", lines, chars, path or "")
-    except (HandleError, RangeError) as error:
-        told = str(error)
-    except ArchiveError:
-        told = prompt("recall_failed").render()
-    return asked.bounded(told)
+    bound, counter = max(max_tokens, 0), count or exact_counter()
+    call = _RecallCall(archive, key, within, bound, counter, name, None)
+    return call.result(handle or "", query or "", lines, chars, path or "").text
 
 
-def _answer(
-    asked: "_RecallCall", handle: object, query: object, lines: object, chars: object, path: object
-) -> str:
-    for name, given in (("handle", handle), ("query", query), ("path", path)):
-        if not isinstance(given, str):
-            return prompt("recall_text").render(what=name)
-    if query:
-        ranged = lines is not None or chars is not None or path
-        if ranged:
-            return prompt("recall_no_range").render()
-        return asked.search(str(query), str(handle))
-    if not handle:
-        return prompt("recall_which").render()
-    return _read(asked, str(handle), lines, chars, str(path))
+def recall_content(
+    archive: Archive,
+    key: ThreadKey,
+    *,
+    room: MediaRoom,
+    handle: object = "",
+    query: object = "",
+    lines: object = None,
+    chars: object = None,
+    path: object = "",
+    within: Sequence[Span] | None = None,
+    max_tokens: int = 2_000,
+    count: Counter | None = None,
+    name: str = RECALL,
+) -> Recalled:
+    """Return the result of a model's call of `recall`: its text, and the media that it names.
 
+    Media are returned as they were received, as many as fit the room: those of the messages that
+    the text shows. The text states how to read the others. A piece of a message, by lines or
+    characters, has the media whose lines are in it.
 
-def _read(asked: "_RecallCall", handle: str, lines: object, chars: object, path: str) -> str:
-    if not is_handle(handle):
-        return asked.meant(handle)
-    for name, given in (("lines", lines), ("chars", chars)):
-        if given is not None and _pair(given) is None:
-            return prompt("recall_range").render(what=name)
-    return asked.read(handle, _pair(lines), _pair(chars), path)
+    Args:
+        archive: As for `recall`.
+        key: As for `recall`.
+        room: How much media the result may have.
+        handle: As for `recall`.
+        query: As for `recall`; passages are text alone.
+        lines: As for `recall`.
+        chars: As for `recall`.
+        path: As for `recall`.
+        within: As for `recall`.
+        max_tokens: Bound on the text.
+        count: As for `recall`.
+        name: As for `recall`.
+    """
+    bound, counter = max(max_tokens, 0), count or exact_counter()
+    call = _RecallCall(archive, key, within, bound, counter, name, room)
+    return call.result(handle or "", query or "", lines, chars, path or "")
 
 
 def _pair(given: object) -> tuple[int, int] | None:
@@ -171,6 +195,43 @@ class _RecallCall:
     max_tokens: int
     count: Counter
     name: str
+    room: MediaRoom | None
+    """Room for media; `None` if only text can be returned."""
+
+    def result(
+        self, handle: object, query: object, lines: object, chars: object, path: object
+    ) -> Recalled:
+        """Return the result of the call, within its bound."""
+        try:
+            found = self._answer(handle, query, lines, chars, path)
+        except (HandleError, RangeError) as error:
+            found = Recalled(str(error))
+        except ArchiveError:
+            found = Recalled(prompt("recall_failed").render())
+        return replace(found, text=self.bounded(found.text))
+
+    def _answer(
+        self, handle: object, query: object, lines: object, chars: object, path: object
+    ) -> Recalled:
+        texts = (("handle", handle), ("query", query), ("path", path))
+        no_text = next((name for name, given in texts if not isinstance(given, str)), "")
+        if no_text:
+            return Recalled(prompt("recall_text").render(what=no_text))
+        if query:
+            ranged = lines is not None or chars is not None or path
+            found = (
+                prompt("recall_no_range").text if ranged else self.search(str(query), str(handle))
+            )
+            return Recalled(found)
+        if not handle:
+            return Recalled(prompt("recall_which").text)
+        name = str(handle)
+        if not is_handle(name):
+            return Recalled(self.meant(name))
+        for kind, given in (("lines", lines), ("chars", chars)):
+            if given is not None and _pair(given) is None:
+                return Recalled(prompt("recall_range").render(what=kind))
+        return self.read(name, _pair(lines), _pair(chars), str(path))
 
     def meant(self, words: str) -> str:
         """Search for words that were passed as a reference, as small models often do.
@@ -223,18 +284,25 @@ class _RecallCall:
         )
 
     def _parts(self, handle: str) -> list[Span]:
-        """Resolve a reference to its visible positions."""
-        span = self.archive.span(self.key, handle)
-        if self.within is None:
-            return [span]
-        parts = [
-            Span(max(span.first, one.first), min(span.last, one.last))
-            for one in self.within
-            if one.first <= span.last and span.first <= one.last
-        ]
+        """Resolve a reference to its visible positions.
+
+        Raises:
+            HandleError: It refers to nothing, or to nothing that is visible.
+            RangeError: It has no such position.
+        """
+        name, asked = parse_handle(handle)
+        whole = self.archive.span(self.key, name)
+        parts = _common(self.within, whole) if self.within is not None else [whole]
         if not parts:
             raise HandleError(handle)
-        return parts
+        if asked is None:
+            return parts
+        is_inside = whole.first <= asked.first <= asked.last <= whole.last
+        if not is_inside or not (asked_parts := _common(parts, asked)):
+            positions = ", ".join(map(_positions, parts[:SPANS]))
+            problem = prompt("recall_outside").render(asked=_positions(asked), positions=positions)
+            raise RangeError(name, problem)
+        return asked_parts
 
     def read(
         self,
@@ -242,44 +310,69 @@ class _RecallCall:
         lines: tuple[int, int] | None,
         chars: tuple[int, int] | None,
         path: str,
-    ) -> str:
+    ) -> Recalled:
+        """Read a reference, and the media of what is shown of it."""
+        parts = self._parts(handle)
         most = max(self.max_tokens * CHARS_PER_TOKEN, 1)
         while True:
-            reading = self._reading(handle, lines, chars, path, most)
-            how = refer(reading.next, self.name)
-            more = f"\n\n{prompt('recall_more').render(how=how)}" if how else ""
-            told = reading.text + more
-            if most == 1 or self._fits(told):
-                return told
-            spent = self.count(told)
-            most = max(1, min(most * 9 // 10, len(reading.text) * self.max_tokens // spent))
+            piece = self._piece(handle, parts, lines, chars, path, most)
+            note, media = self._media(handle, piece, parts)
+            how = piece.reading.next
+            more = prompt("recall_more").render(how=how) if how else ""
+            notes = (refer(one, self.name) for one in (note, more))
+            text = "\n\n".join(filter(None, (piece.reading.text, *notes)))
+            if most == 1 or self._fits(text):
+                return Recalled(text, media)
+            spent = self.count(text)
+            most = max(1, min(most * 9 // 10, len(piece.reading.text) * self.max_tokens // spent))
 
-    def _reading(
+    def _media(
+        self, handle: str, piece: RecalledPiece, parts: Sequence[Span]
+    ) -> tuple[str, tuple[Media, ...]]:
+        """Return the note on the media of a piece, and those that are returned."""
+        if self.room is None:
+            return text_only_note([*piece.shown, *piece.further]), ()
+        room = self.room
+        if piece.is_outline:
+            room = replace(room, tokens=min(room.tokens, OUTLINE_TOKENS))
+        private = [one for one in piece.shown if is_private(one.part, room.wire)]
+        open_to_all = [one for one in piece.shown if one not in private]
+        fits, later, large = choose_media(open_to_all, room, self.count)
+        if piece.is_outline:
+            later, large = sorted([*later, *large], key=lambda one: one.position), []
+        chosen = fits, [*later, *piece.further], large
+        notes = media_note(handle, chosen, by_chars=_is_one(parts)), text_only_note(private)
+        return "\n".join(filter(None, notes)), tuple(one.part for one in fits)
+
+    def _piece(
         self,
         handle: str,
+        parts: Sequence[Span],
         lines: tuple[int, int] | None,
         chars: tuple[int, int] | None,
         path: str,
         most: int,
-    ) -> Reading:
+    ) -> RecalledPiece:
         """Read a reference without positions that are no longer visible."""
-        parts = self._parts(handle)
-        if parts == [self.archive.span(self.key, handle)]:
-            return self.archive.read(
-                self.key, handle, lines=lines, chars=chars, path=path, max_chars=most
-            )
-        if lines is None and chars is None and not path:
-            whole = Span(parts[0].first, parts[-1].last)
-            return read_numbered(handle, whole, self._messages(parts), max_chars=most)
-        told = "\n\n".join(as_transcript([m], position) for position, m in self._messages(parts))
-        return read_piece(handle, told, lines=lines, chars=chars, path=path, max_chars=most)
+        messages = self._messages(parts)
+        if _is_one(parts):
+            return piece_of(handle, list(messages), lines, chars, path, most, is_one=True)
+        if lines is not None or chars is not None or path:
+            return piece_of(handle, list(messages), lines, chars, path, most, is_one=False)
+        read: list[tuple[int, Message]] = []
+        whole = Span(parts[0].first, parts[-1].last)
+        reading = read_numbered(handle, whole, kept(messages, read), max_chars=most)
+        if reading.total_chars < 0:
+            read = read[: reading.text.count("\n") + 1]
+        return RecalledPiece(reading, [*placed_media(read, in_transcript=True)])
 
     def _messages(self, parts: Sequence[Span]) -> Iterator[tuple[int, Message]]:
         """Yield messages with their positions, read in pages."""
         for part in parts:
             for first in range(part.first, part.last + 1, PAGE):
                 last = min(part.last, first + PAGE - 1)
-                yield from enumerate(self.archive.messages(self.key, first, last), first)
+                read = map(with_media, self.archive.messages(self.key, first, last))
+                yield from enumerate(read, first)
 
     def bounded(self, told: str) -> str:
         """Cut a text that is still too long: an echoed name, or a result that does not fit."""
@@ -293,3 +386,20 @@ class _RecallCall:
 
     def _fits(self, told: str) -> bool:
         return self.count(told) <= self.max_tokens
+
+
+def _is_one(parts: Sequence[Span]) -> bool:
+    return len(parts) == 1 and parts[0].first == parts[0].last
+
+
+def _common(spans: Sequence[Span], whole: Span) -> list[Span]:
+    """Return what spans have of another one."""
+    return [
+        Span(max(whole.first, one.first), min(whole.last, one.last))
+        for one in spans
+        if one.first <= whole.last and whole.first <= one.last
+    ]
+
+
+def _positions(span: Span) -> str:
+    return str(span.first) if span.first == span.last else f"{span.first}-{span.last}"

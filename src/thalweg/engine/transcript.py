@@ -1,17 +1,18 @@
 """Messages as text, for people, archives and search."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.engine.media.labels import media_label, without_base64
 
 
 def as_text(message: Message) -> str:
     r"""Return a message as plain text, verbatim, without markup around it.
 
     Text and thinking are unchanged; a tool call is its name and arguments; media is a line that
-    names its type and size.
+    names its type and size; content in base64 is never text.
 
     Example:
         >>> as_text(Message("assistant", (Text("look:"), ToolCall("c1", "ls", '{"path":"."}'))))
@@ -26,12 +27,28 @@ def _part_as_text(part: Part) -> str:
             return text
         case ToolCall(name=name, arguments=arguments):
             return f"{name} {arguments}".rstrip()
-        case Media(mime=mime):
-            return f"[{mime or 'media'}, {part.size_bytes} bytes]"
+        case Media():
+            return f"[{media_label(part)}]"
         case Opaque(wire=wire, json=raw):
-            return f"[{wire}] {raw}"
+            return f"[{wire}] {without_base64(raw)}"
         case _:
             assert_never(part)
+
+
+def media_places(message: Message) -> Iterator[tuple[int, int, Media]]:
+    """Yield the media of a message, each with start and end of its line in `as_text`.
+
+    Example:
+        >>> message = Message("user", (Text("look:"), Media("image/png", "AAAA")))
+        >>> [as_text(message)[start:end] for start, end, _ in media_places(message)]
+        ['[image/png, 3 bytes]']
+    """
+    at = 0
+    for part in message.parts:
+        if text := _part_as_text(part):
+            if isinstance(part, Media):
+                yield at, at + len(text), part
+            at += len(text) + 1
 
 
 def speaker(message: Message) -> str:

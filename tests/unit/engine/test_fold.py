@@ -163,7 +163,7 @@ def test_of_tasks_that_are_only_named_the_newest_say_what_came_of_them() -> None
 
 def test_a_picture_of_a_request_is_named() -> None:
     """Images are lost neither silently nor from the archive."""
-    assert "[image/png, 4 bytes]" in record_of(Message("user", (Media("image/png", "AAAA"),)))
+    assert "[image/png, 3 bytes]" in record_of(Message("user", (Media("image/png", "AAAA"),)))
 
 
 def test_line_ends_in_paths_todos_and_names_forge_no_heading() -> None:

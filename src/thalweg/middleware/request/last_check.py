@@ -23,7 +23,7 @@ from thalweg.engine.wires.rules import WireRules, rules_of
 from thalweg.middleware.request.checked_model import Body, with_last_check, with_last_look
 from thalweg.middleware.request.message_adaptation import listener_of
 from thalweg.middleware.request.message_writer import common_prefix, read_state
-from thalweg.middleware.request.model_limits import layers, profile_of
+from thalweg.middleware.request.model_limits import profile_of
 
 _WIRE = LangChainWire()
 _NOT_LOGGED = -1
@@ -206,6 +206,8 @@ class LastCheck:
         return self._named.get(message.id or "") if known is None else known
 
     def _point(self, message: BaseMessage) -> str:
+        if message.type == "tool" and message.name in {RECALL, self._tool or RECALL}:
+            return ""  # it is shown once more: reading it again would show the same
         position = self._position(message)
         return "" if position is None or position < 0 else self._pointer(position)
 
@@ -282,10 +284,7 @@ def with_tool(tools: Sequence[Tool], tool: BaseTool | None) -> list[Tool]:
 
 def _wire(request: ModelRequest[Any]) -> str:
     client = listener_of(request).client
-    if client != "other":
-        return client
-    names = {kind.__name__ for one in layers(request.model) for kind in type(one).__mro__}
-    return "gemini" if "ChatGoogleGenerativeAI" in names else ""
+    return "" if client == "other" else client
 
 
 def _joined(body: Body) -> Body:

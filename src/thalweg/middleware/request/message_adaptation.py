@@ -8,7 +8,7 @@ the same provider. Text and calls are kept, and the reasoning is removed by whol
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, assert_never
+from typing import Any, assert_never
 
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.language_models import BaseChatModel
@@ -22,9 +22,14 @@ from thalweg.engine.wires.fields import is_of, pack, reopen, unpack
 from thalweg.engine.wires.langchain_content import WIRE
 from thalweg.engine.wires.rules import accepts_late_system
 from thalweg.middleware.request.checked_model import changed_copy
+from thalweg.middleware.request.media_placement import (
+    Client,
+    below_result,
+    in_form_of,
+    result_parts,
+)
 from thalweg.middleware.request.model_limits import layers, model_name, once_per_model
 
-Client = Literal["anthropic", "openai-chat", "openai-responses", "other"]
 ASKED = "thalweg_model"
 """Key in an answer's metadata of the requested model; the provider's name for it may differ."""
 BOND = "thalweg_bond"
@@ -61,6 +66,8 @@ def _client(request: ModelRequest[Any]) -> Client:
         if "BaseChatOpenAI" in names:
             asked = {**request.model_settings, "tools": []}
             return "openai-responses" if uses_responses_api(one, asked) else "openai-chat"
+        if "ChatGoogleGenerativeAI" in names:
+            return "gemini"
     return "other"
 
 
@@ -134,7 +141,9 @@ def _family(name: str) -> str:
     return re.sub(r"-(latest|\d{4}-?\d{2}-?\d{2})$", "", name.removeprefix("models/"))
 
 
-def fitted(message: Message, to: TargetModel, *, own: bool, thinks: bool) -> Message:
+def fitted(
+    message: Message, to: TargetModel, *, own: bool, thinks: bool, read_back: bool = False
+) -> Message:
     """Return a message that the target model's client can send; the same object if unchanged.
 
     Args:
@@ -142,15 +151,16 @@ def fitted(message: Message, to: TargetModel, *, own: bool, thinks: bool) -> Mes
         to: The target model.
         own: Whether it is the target model's own answer.
         thinks: Whether the reasoning of its loop is sent.
+        read_back: Whether it is a result of `recall`.
     """
     match message.role:
         case "assistant":
             parts = _answer(message, to, own=own, thinks=thinks)
         case "tool":
-            parts = _result(message, to)
+            parts = _result(message, to, read_back=read_back)
         case "user" | "system":
             parts = tuple(_uncached(part) for part in message.parts)
-            parts = message.parts if to.client in {"anthropic", "other"} else parts
+            parts = parts if to.client.startswith("openai") else message.parts
         case _:
             assert_never(message.role)
     if parts is message.parts or (parts == message.parts and not _says_more(message, own=own)):
@@ -183,7 +193,7 @@ def _stays(message: Message, to: TargetModel, *, thinks: bool) -> bool:
             return bool(thoughts or compacts(message)) and thinks and sealed
         case "openai-chat":
             return False
-        case "anthropic" | "other":
+        case "anthropic" | "gemini" | "other":
             return thinks or not thoughts
         case _:
             assert_never(to.client)
@@ -212,27 +222,16 @@ def _plain(part: Part, *, keeps: bool) -> Iterator[Part]:
             assert_never(part)
 
 
-def _result(message: Message, to: TargetModel) -> tuple[Part, ...]:
+def _result(message: Message, to: TargetModel, *, read_back: bool) -> tuple[Part, ...]:
     """Make what no client may send in a result into text; an empty list into an empty text."""
-    if to.client == "other":
-        return message.parts
-    parts: list[Part] = []
-    for part in message.parts:
-        match part:
-            case Opaque(json=text):
-                parts.append(Text(text))
-            case Media(mime=mime) if to.client == "openai-chat":
-                parts.append(Text(prompt("media_below").render(what=mime.partition("/")[0])))
-            case _:
-                parts.append(part if to.client == "anthropic" else _uncached(part))
-    return tuple(parts)
+    parts = result_parts(message, to.client, read_back=read_back)
+    return tuple(map(_uncached, parts)) if to.client.startswith("openai") else parts
 
 
-def aside(message: Message, to: TargetModel) -> list[Media]:
+def aside(message: Message, to: TargetModel, *, read_back: bool = False) -> list[Media]:
     """List media that the target's client may not send in a result: they follow all results."""
-    if message.role != "tool" or to.client != "openai-chat":
-        return []
-    return [part for part in message.parts if isinstance(part, Media)]
+    below = below_result(message, to.client, read_back=read_back)
+    return [in_form_of(media, to.client) for media in below]
 
 
 def _uncached(part: Part) -> Part:

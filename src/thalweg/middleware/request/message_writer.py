@@ -158,9 +158,14 @@ class MessageWriter:
         if is_late and to.client == "anthropic":
             text = prompt("moved_system").render(text=message.text)
             message = Message("user", (Text(text),), kind="injected", uid=message.uid)
-        message = fitted(message, to, own=is_own, thinks=thinks)
+        back = self._is_read_back(item)
+        message = fitted(message, to, own=is_own, thinks=thinks, read_back=back)
         written = tuple(_WIRE.write([message]))
-        return _SentItem(item, is_own, thinks, stays, written, tuple(aside(item.message, to)))
+        below = tuple(aside(item.message, to, read_back=back))
+        return _SentItem(item, is_own, thinks, stays, written, below)
+
+    def _is_read_back(self, item: WindowItem) -> bool:
+        return item.message.role == "tool" and item.message.name in {RECALL, self.recall or RECALL}
 
     def _joined(self) -> list[AnyMessage]:
         messages: list[AnyMessage] = []
@@ -173,7 +178,8 @@ class MessageWriter:
                 messages.append(shown[-1][0])
                 below = []
             messages += row.written
-            position = row.item.position if row.aside and not below else position
+            if row.aside and not below:  # what was read back has its reference already
+                position = -1 if self._is_read_back(row.item) else row.item.position
             below += row.aside
         if below:
             shown += ((message, position) for message in _behind(below))
@@ -239,5 +245,5 @@ def _thinks(message: Message) -> bool:
 
 
 def _behind(below: Sequence[Media]) -> list[AnyMessage]:
-    plain = tuple(replace(part, extra="") for part in below)
-    return _WIRE.write([Message("user", plain, kind="injected")])
+    heading = Text(prompt("media_behind").text)
+    return _WIRE.write([Message("user", (heading, *below), kind="injected")])

@@ -8,12 +8,18 @@ from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
 from thalweg.agent.tools.ready import ReadyTool
-from thalweg.archive import RECALL_TOOL, recall
+from thalweg.archive import RECALL_TOOL, Archive, ThreadKey
+from thalweg.archive.recall_tool import recall_content
+from thalweg.archive.recalled_media import MediaRoom
 from thalweg.archive.threads.branch import ThreadBranch
+from thalweg.archive.threads.journal import page_at
 from thalweg.archive.threads.thread_history import line_at
+from thalweg.engine.entries import Text
 from thalweg.engine.prompts import prompt
 from thalweg.engine.settings import ToolNames
+from thalweg.engine.wires.langchain_content import write_content
 from thalweg.errors import ArchiveError
+from thalweg.middleware.request.model_limits import DEFAULT_WINDOW
 from thalweg.middleware.turn.checkpoint_pointer import read_mark
 from thalweg.middleware.turn.lineage import keeps_state
 from thalweg.middleware.turn.session_pool import SessionPool
@@ -53,18 +59,30 @@ def with_loaded(before: dict[str, str], after: dict[str, str]) -> dict[str, str]
 def recall_tool(desk: SessionPool) -> BaseTool:
     """Return the tool that reads what a compaction removed from the context of its thread.
 
-    It sees the branch of the state: neither removed messages nor those after a rewind.
+    It sees the branch of the state: neither removed messages nor those after a rewind. Images and
+    other media are in its result as they were received; the sender of the next request puts them
+    where the model takes them.
     """
 
-    def run(runtime: ToolRuntime[Any, Any], **asked: Any) -> str:  # noqa: ANN401 (a model's)
+    def run(runtime: ToolRuntime[Any, Any], **asked: Any) -> str | Command[Any]:  # noqa: ANN401 (a model's)
         key = desk.key(runtime.config, runtime.state)
         try:
             turn = read_mark(runtime.state.get("thalweg_turn"), key, desk.archive.identity)
             is_new = turn is None and keeps_state(runtime.config)
             line = ThreadBranch() if is_new else line_at(desk.archive, key, turn)
+            room = _media_room(desk, desk.archive, key, turn)
         except ArchiveError:
             return prompt("recall_failed").render()
-        return recall(desk.archive, key, within=line.spans, count=desk.count, name=name, **asked)
+        found = recall_content(
+            desk.archive, key, room=room, within=line.spans, count=desk.count, name=name, **asked
+        )
+        if not found.media or runtime.tool_call_id is None:
+            return found.text
+        content: Any = [
+            _unmarked(block) for block in write_content((Text(found.text), *found.media))
+        ]
+        answer = ToolMessage(content, tool_call_id=runtime.tool_call_id, name=name)
+        return Command(update={"messages": [answer]})  # else LangGraph makes sounds a text
 
     name = desk.policy.tool_names.recall
     return ContextTool(
@@ -73,6 +91,25 @@ def recall_tool(desk: SessionPool) -> BaseTool:
         description=RECALL_TOOL["description"],
         args_schema=RECALL_TOOL["parameters"],
     )
+
+
+def _unmarked(block: object) -> object:
+    """Return a block without the cache breakpoint that it had at its first place."""
+    if not isinstance(block, dict) or "cache_control" not in block:
+        return block
+    return {name: value for name, value in block.items() if name != "cache_control"}
+
+
+def _media_room(desk: SessionPool, archive: Archive, key: ThreadKey, turn: int | None) -> MediaRoom:
+    """Return the room for media in one result: half of what a request of the thread may have."""
+    window, limit, model = DEFAULT_WINDOW, None, ""
+    if turn is not None or archive.turn_count(key):
+        _, page = page_at(archive, key, turn)
+        window, limit, model = page.window, page.limit, page.model
+    budget = desk.policy.budget(window, model=model)
+    number = min(budget.max_media, budget.limits.images or budget.max_media)
+    tokens = budget.limit if limit is None else limit
+    return MediaRoom(tokens // 2, budget.max_bytes // 2, max(1, number // 2), model)
 
 
 def compact_tool(names: ToolNames) -> BaseTool:

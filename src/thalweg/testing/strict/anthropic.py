@@ -270,7 +270,7 @@ def _block_pieces(kind: str, block: Object) -> Iterator[CountedPiece]:
         case "image":
             yield image_piece("anthropic", kind, compact(block["source"]))
         case "document":
-            yield document_piece(kind, compact(block["source"]))
+            yield document_piece("anthropic", kind, compact(block["source"]))
         case _:
             yield CountedPiece(kind, compact(_unmarked(block)))
 

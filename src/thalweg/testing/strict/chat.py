@@ -140,8 +140,12 @@ def _part_piece(kind: str, part: Object) -> CountedPiece:
             image = part["image_url"]
             url = image["url"] if isinstance(image, dict) else image
             return image_piece("openai-chat", kind, url)
+        case "input_audio":
+            sound = part["input_audio"]
+            mime = f"audio/{sound['format']}"
+            return document_piece("openai-chat", kind, sound["data"], mime)
         case _:
-            return document_piece(kind, compact(part))
+            return document_piece("openai-chat", kind, compact(part))
 
 
 def _head(reply: Reply, kind: str) -> Object:

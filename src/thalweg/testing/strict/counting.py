@@ -13,6 +13,7 @@ text and its framing:
 """
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -129,8 +130,20 @@ def image_piece(wire: WireName, kind: str, content: str) -> CountedPiece:
     return CountedPiece(f"{kind} image", content, media=IMAGE_TOKENS[wire])
 
 
-def document_piece(kind: str, content: str) -> CountedPiece:
-    """Render a document: its address or base64."""
-    return CountedPiece(
-        f"{kind} file", content, media=cost_of(Media("application/pdf", content)).tokens
-    )
+def document_piece(
+    wire: WireName, kind: str, content: str, mime: str = "application/pdf"
+) -> CountedPiece:
+    """Render a document, a sound or a film: the JSON or base64 that holds it, or its address."""
+    found = max(_BASE64.findall(content), key=len, default="")
+    media = Media(mime, data=found) if found else Media(mime, url=content)
+    return CountedPiece(f"{kind} file", content, media=cost_of(media, _VENDORS[wire]).tokens)
+
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{100,}={0,2}")
+_VENDORS: dict[WireName, str] = {
+    "openai-chat": "openai:",
+    "openai-responses": "openai:",
+    "anthropic": "anthropic:",
+    "gemini": "google_genai:",
+}
+"""Whose prices media have, as models are named."""

@@ -24,7 +24,7 @@ from thalweg.testing.strict.exchange import (
     Tool,
     WireName,
 )
-from thalweg.testing.strict.rules.gemini import problems
+from thalweg.testing.strict.rules.gemini import mime_of, problems
 
 _PATH = re.compile(r"/v1(?:beta)?/models/([^:]*):(.*)", re.DOTALL)
 """Both versions of the API; google-genai asks `v1beta` before version 3.6, `v1` since."""
@@ -146,9 +146,9 @@ def _piece(role: str, part: Object, framing: int) -> CountedPiece:
         return call_piece("", call["name"], compact(call.get("args") or {}))
     if inline is None:
         return CountedPiece(role, part.get("text") or compact(part), framing)
-    if inline["mimeType"].startswith("image/"):
+    if mime_of(inline).startswith("image/"):
         return image_piece("gemini", role, inline["data"])
-    return document_piece(role, inline["data"])
+    return document_piece("gemini", role, inline["data"], mime_of(inline))
 
 
 def _calls(reply: Reply) -> list[Object]:

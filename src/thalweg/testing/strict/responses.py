@@ -182,7 +182,7 @@ def _content_pieces(kind: str, content: str | list[Object]) -> Iterator[CountedP
                 source = part.get("image_url") or part.get("file_id") or ""
                 yield image_piece("openai-responses", kind, source)
             case _:
-                yield document_piece(kind, compact(part))
+                yield document_piece("openai-responses", kind, compact(part))
 
 
 def _output(reply: Reply) -> Iterator[Object]:

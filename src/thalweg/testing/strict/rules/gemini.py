@@ -92,7 +92,7 @@ _NAMED = {"functionCall": "function_call", "functionResponse": "function_respons
 
 
 def _inline(path: str, inline: Object) -> Iterator[RequestProblem]:
-    mime, data = str(inline.get("mimeType", "")), str(inline.get("data", ""))
+    mime, data = mime_of(inline), str(inline.get("data", ""))
     if not mime.startswith(_MEDIA):
         yield RequestProblem(f"Unsupported MIME type: {mime}")
     # Google's client sends base64 in the alphabet of addresses.
@@ -118,3 +118,8 @@ def _order(contents: list[Object]) -> Iterator[RequestProblem]:
         calls, role = len(parts_of(content, "functionCall")), content["role"]
     if calls:
         yield RequestProblem(_AS_MANY)
+
+
+def mime_of(inline: Object) -> str:
+    """Return the type of content by value: JSON of Protocol Buffers has two names for a field."""
+    return str(inline.get("mimeType") or inline.get("mime_type") or "")

@@ -1,0 +1,134 @@
+"""The media that one call of `recall` returns: those that the text of its result names.
+
+Two rules: what is returned fits its room; each one that is not returned is named, with how to read
+it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from thalweg.engine.entries import Media, Message
+from thalweg.engine.media.labels import media_label
+from thalweg.engine.prompts import prompt
+from thalweg.engine.tokens import Counter, measure
+from thalweg.engine.transcript import as_text, as_transcript, media_places
+
+LISTED = 10
+"""Most media that a note names."""
+OUTLINE_TOKENS = 8_000
+"""Most tokens of media that come with an outline: its reader may want only one of its messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class MediaRoom:
+    """How much media one call may return."""
+
+    tokens: int
+    """Tokens of all of it."""
+    bytes: int
+    """Bytes of all of it in a request, which are those of its base64."""
+    number: int
+    """Images, documents and sounds."""
+    model: str = ""
+    """The model that decides how media count, see `measure`."""
+    wire: str = "langchain"
+    """The dialect of the messages: a file that another provider stores cannot be returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The result of one call of `recall`."""
+
+    text: str
+    media: tuple[Media, ...] = ()
+    """Media that the text names, as they were received, in its order."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedMedia:
+    """An image, a document or a sound of a thread, and its place in the text of a reference."""
+
+    position: int
+    """Position of its message."""
+    part: Media
+    start: int
+    """Index of the first character of the line that names it; 0 in an outline."""
+    end: int
+    """Index after the last one."""
+
+    @property
+    def label(self) -> str:
+        """Its position and what it is."""
+        return f"#{self.position} {media_label(self.part)}"
+
+
+def placed_media(
+    messages: Iterable[tuple[int, Message]], *, in_transcript: bool
+) -> Iterator[PlacedMedia]:
+    """Yield the media of messages with their places in the text of one, or in a transcript."""
+    begin = 0
+    for position, message in messages:
+        text = as_transcript([message], position) if in_transcript else as_text(message)
+        body = begin + len(text) - len(as_text(message))
+        for start, end, part in media_places(message):
+            yield PlacedMedia(position, part, body + start, body + end)
+        begin += len(text) + 2
+
+
+def choose_media(
+    shown: Sequence[PlacedMedia], room: MediaRoom, count: Counter
+) -> tuple[list[PlacedMedia], list[PlacedMedia], list[PlacedMedia]]:
+    """Choose what is returned, in order: at least one, if the least that it may cost fits.
+
+    Returns:
+        Media to return, media for a later call, and media that no call can return.
+    """
+    fits, later, large = list[PlacedMedia](), list[PlacedMedia](), list[PlacedMedia]()
+    tokens, size, number = room.tokens, room.bytes, room.number
+    for one in shown:
+        own = measure(Message("user", (one.part,)), count, room.model)
+        if own.tokens - own.slack > room.tokens or own.bytes > room.bytes or not room.number:
+            large.append(one)
+        elif later or (fits and (own.tokens > tokens or own.bytes > size or not number)):
+            later.append(one)
+        else:
+            fits.append(one)
+            tokens, size, number = tokens - own.tokens, size - own.bytes, number - 1
+    return fits, later, large
+
+
+def media_note(
+    handle: str,
+    chosen: tuple[Sequence[PlacedMedia], Sequence[PlacedMedia], Sequence[PlacedMedia]],
+    *,
+    by_chars: bool,
+) -> str:
+    """Write which media a result has, and how to read the others; empty without any.
+
+    Args:
+        handle: The reference that was read.
+        chosen: As `choose_media` returns it.
+        by_chars: Whether the others are in the same message, so that characters of it name them.
+    """
+    fits, later, large = chosen
+    lines: list[str] = []
+    if fits:
+        lines.append(prompt("recall_media").render(listed=_listed(fits)))
+    if later:
+        how = f'handle="{handle.partition("#")[0]}#POSITION"'
+        if by_chars:
+            how = f'handle="{handle}", chars=[{later[0].start}, {later[-1].end}]'
+        lines.append(prompt("recall_media_later").render(listed=_listed(later), how=how))
+    if large:
+        lines.append(prompt("recall_media_large").render(listed=_listed(large)))
+    return "\n".join(lines)
+
+
+def text_only_note(found: Sequence[PlacedMedia]) -> str:
+    """Write that a result has only the names of its media; empty without any."""
+    return prompt("recall_media_text").render(listed=_listed(found)) if found else ""
+
+
+def _listed(found: Sequence[PlacedMedia]) -> str:
+    more = [f"{len(found) - LISTED} more"] if len(found) > LISTED else []
+    return "; ".join([*(one.label for one in found[:LISTED]), *more])
