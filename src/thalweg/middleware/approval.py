@@ -6,7 +6,6 @@ never looser, either with `interrupt_on`, or with a middleware of its own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from typing import Any, get_args
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware, InterruptOnConfig
@@ -18,6 +17,7 @@ from langchain.agents.middleware.types import (
 )
 
 from thalweg.engine.prompts import prompt
+from thalweg.middleware.approval_check import CheckedApprovalMiddleware, checked
 from thalweg.middleware.system_prompt import with_text
 from thalweg.middleware.turn.effects import RequestChange
 
@@ -30,17 +30,12 @@ ALL: tuple[DecisionType, ...] = get_args(DecisionType)
 """Every decision a person can make; what `True` allows."""
 
 
-class ApprovalMiddleware(RequestChange, HumanInTheLoopMiddleware):
-    """LangChain's `HumanInTheLoopMiddleware`, with a note to the model in the system prompt.
+class ApprovalMiddleware(RequestChange, CheckedApprovalMiddleware):
+    """`CheckedApprovalMiddleware`, with a note to the model in the system prompt.
 
-    The note states that a person decides about some calls. The class replaces LangChain's under the
-    same name.
+    The note states that a person decides about some calls. The class replaces LangChain's
+    `HumanInTheLoopMiddleware` under the same name.
     """
-
-    @property
-    def name(self) -> str:
-        """Return the name of LangChain's middleware; see `AgentMiddleware.name`."""
-        return HumanInTheLoopMiddleware.__name__
 
     def change_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Add to the system prompt which calls a person decides about."""
@@ -135,8 +130,8 @@ def with_approvals(middleware: Sequence[Middleware], approvals: Approvals) -> li
 
 def _asking(given: Middleware, approvals: Approvals) -> Middleware:
     if not isinstance(given, HumanInTheLoopMiddleware):  # a stranger of that name asks nobody
-        return HumanInTheLoopMiddleware(dict(approvals))
+        return CheckedApprovalMiddleware(dict(approvals))
     merged = merge_approvals(approvals, given.interrupt_on)
-    asking = copy(given)
+    asking = checked(given)
     asking.interrupt_on = HumanInTheLoopMiddleware(merged).interrupt_on
     return asking

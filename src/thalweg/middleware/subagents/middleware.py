@@ -8,7 +8,6 @@ from typing import Annotated, Any, NotRequired, cast
 from uuid import UUID
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.middleware.types import (
     AgentMiddleware,
     AgentState,
@@ -33,6 +32,7 @@ from thalweg.backends.calls.foreign import as_backend
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.engine.prompts import prompt
 from thalweg.errors import SpecError
+from thalweg.middleware.approval_check import CheckedApprovalMiddleware
 from thalweg.middleware.notes import begins_run
 from thalweg.middleware.subagents.delegation import TASK
 from thalweg.middleware.subagents.status import SubagentStatusTransformer
@@ -106,7 +106,7 @@ def create_sub_agent(
         raise SpecError("subagents", problem, "add it")
     stack = list(spec.get("middleware", []))
     if interrupt_on := spec.get("interrupt_on"):
-        stack.append(HumanInTheLoopMiddleware(interrupt_on=interrupt_on))
+        stack.append(CheckedApprovalMiddleware(interrupt_on=interrupt_on))
     schema: dict[str, Any] = {} if state_schema is None else {"state_schema": state_schema}
     form = response_format if response_format is not None else spec.get("response_format")
     agent: Runnable[Any, Any] = create_agent(
