@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         SubAgent,
         SubAgentMiddleware,
     )
+    from thalweg.middleware.thread_deletion import adelete_thread, delete_thread
     from thalweg.profiles import (
         GeneralPurposeSubagentProfile,
         HarnessProfile,
@@ -55,7 +56,9 @@ __all__ = [
     "SubAgent",
     "SubAgentMiddleware",
     "ThreadState",
+    "adelete_thread",
     "create_deep_agent",
+    "delete_thread",
     "register_harness_profile",
     "register_provider_profile",
 ]
@@ -84,7 +87,9 @@ _find, _names = lazily(
         "SubAgent": "thalweg.middleware.subagents.middleware",
         "SubAgentMiddleware": "thalweg.middleware.subagents.middleware",
         "ThreadState": "thalweg.agent.graph.state",
+        "adelete_thread": "thalweg.middleware.thread_deletion",
         "create_deep_agent": "thalweg.agent.graph.create",
+        "delete_thread": "thalweg.middleware.thread_deletion",
     },
 )
 

@@ -222,10 +222,15 @@ class FullDisk(SqliteArchive):
     """An archive on a disk that is full."""
 
     def append(
-        self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
+        self,
+        key: ThreadKey,
+        messages: Sequence[Logged],
+        *,
+        expected: int | None = None,
+        generation: int = 0,
     ) -> int:
         """Fail."""
-        del key, messages, expected
+        del key, messages, expected, generation
         raise StorageError("disk", "it is full", "free some space")
 
 

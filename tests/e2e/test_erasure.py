@@ -10,8 +10,8 @@ import pytest
 from tests.e2e.talkers import settings
 from tests.e2e.test_app import say
 from thalweg.archive import ThreadKey
+from thalweg.database.erasure import erase_file
 from thalweg.server.app import open_app
-from thalweg.server.checkpoints.erasure import erase_file
 
 pytestmark = pytest.mark.anyio
 WORD = "swordfish"

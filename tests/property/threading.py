@@ -160,18 +160,29 @@ class WatchedArchive(SqliteArchive):
         self.writes = Writes()
 
     def append(
-        self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
+        self,
+        key: ThreadKey,
+        messages: Sequence[Logged],
+        *,
+        expected: int | None = None,
+        generation: int = 0,
     ) -> int:
         """See `Archive.append`."""
         with self._watched():
-            return super().append(key, messages, expected=expected)
+            return super().append(key, messages, expected=expected, generation=generation)
 
     def add_turn(
-        self, key: ThreadKey, turn: TurnRow, *, length: int, log: Sequence[Logged] = ()
+        self,
+        key: ThreadKey,
+        turn: TurnRow,
+        *,
+        length: int,
+        log: Sequence[Logged] = (),
+        generation: int = 0,
     ) -> int:
         """See `Archive.add_turn`."""
         with self._watched():
-            return super().add_turn(key, turn, length=length, log=log)
+            return super().add_turn(key, turn, length=length, log=log, generation=generation)
 
     def handle(self, key: ThreadKey, span: Span) -> Handle:
         """See `Archive.handle`."""

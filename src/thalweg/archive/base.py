@@ -106,7 +106,12 @@ class Archive(Protocol):
         return True
 
     def append(
-        self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
+        self,
+        key: ThreadKey,
+        messages: Sequence[Logged],
+        *,
+        expected: int | None = None,
+        generation: int = 0,
     ) -> int:
         """Append to the log, all or nothing.
 
@@ -114,12 +119,21 @@ class Archive(Protocol):
             key: The thread.
             messages: Oldest first.
             expected: Length of the log the writer has seen; `None` appends to any.
+            generation: As for `add_turn`.
 
         Returns:
             The new length of the log.
 
         Raises:
-            ConflictError: The log is not `expected` long.
+            ConflictError: The log is not `expected` long, or of another generation.
+        """
+        ...
+
+    def extent(self, key: ThreadKey) -> tuple[int, int]:
+        """Return the generation of a thread, and the number of messages in its log.
+
+        A thread that was deleted and began again has another generation. 0 means that there is
+        no thread.
         """
         ...
 
@@ -140,7 +154,13 @@ class Archive(Protocol):
         ...
 
     def add_turn(
-        self, key: ThreadKey, turn: TurnRow, *, length: int, log: Sequence[Logged] = ()
+        self,
+        key: ThreadKey,
+        turn: TurnRow,
+        *,
+        length: int,
+        log: Sequence[Logged] = (),
+        generation: int = 0,
     ) -> int:
         """Append a turn to the thread's journal, and messages to its log, all or nothing.
 
@@ -149,12 +169,13 @@ class Archive(Protocol):
             turn: The turn.
             length: Length of the log that the writer has seen.
             log: Messages to append, oldest first; the turn was decided on these, too.
+            generation: Generation of the thread that the writer has seen; 0 for any.
 
         Returns:
             The turn's number, from 0.
 
         Raises:
-            ConflictError: The log is not `length` long any more.
+            ConflictError: The log is not `length` long any more, or the thread was deleted.
         """
         ...
 
@@ -319,6 +340,14 @@ class Archive(Protocol):
 
         Returns:
             Bytes freed.
+        """
+        ...
+
+    def erase(self) -> str:
+        """Overwrite what was deleted in the files of the archive; writers wait meanwhile.
+
+        Returns:
+            What may remain and where, in a line without any content; empty if nothing does.
         """
         ...
 

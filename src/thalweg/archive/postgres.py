@@ -27,6 +27,10 @@ class PostgresArchive(TableArchive):
             (freed,) = rows.row("SELECT archive_prune()")
         return int(freed)
 
+    def erase(self) -> str:
+        """Return what remains in the files of the server."""
+        return "PostgreSQL archive: dead rows until VACUUM, the write-ahead log, replicas"
+
 
 class _ArchiveTransaction(WordRows):
     """A transaction on the archive's tables."""

@@ -1,7 +1,9 @@
 """The archive in one SQLite file, for any number of processes on one machine."""
 
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from os import PathLike
+from pathlib import Path
 
 from thalweg.archive import search as searching
 from thalweg.archive.base import Passage, Span, ThreadKey, ThreadPassage
@@ -90,6 +92,13 @@ class SqliteArchive(TableArchive):
             if self.outlives_process:
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return int(freed)
+
+    def erase(self) -> str:
+        """Rewrite the file; return what may remain."""
+        from thalweg.database.erasure import erase_file  # noqa: PLC0415 (seldom needed)
+
+        place = self._database.place
+        return "" if place == MEMORY else erase_file(Path(place), sys.maxsize)
 
 
 _UNHELD = (

@@ -75,23 +75,34 @@ class TableArchive(Archive):
         self._database.close_with(self)
 
     def append(
-        self, key: ThreadKey, messages: Sequence[Logged], *, expected: int | None = None
+        self,
+        key: ThreadKey,
+        messages: Sequence[Logged],
+        *,
+        expected: int | None = None,
+        generation: int = 0,
     ) -> int:
         """Append to the log, all or nothing; return its new length."""
         stored = stored_messages(messages)
         with self._database.writing(key.owner) as db:
             thread, length = get_or_create_thread(db, key) if stored else lock_thread(db, key)
-            if expected is not None and expected != length:
-                raise ConflictError(key.thread, expected, length)
+            is_other = generation not in {0, thread}
+            if is_other or (expected is not None and expected != length):
+                raise ConflictError(key.thread, expected or 0, 0 if is_other else length)
             if thread is None:
                 return length
             insert_messages(db, thread, length, stored)
         return length + len(stored)
 
+    def extent(self, key: ThreadKey) -> tuple[int, int]:
+        """Return the generation of a thread, and the number of messages in its log."""
+        with self._database.reading(key.owner) as db:
+            thread, length = find_thread(db, key)
+            return thread or 0, length
+
     def length(self, key: ThreadKey) -> int:
         """Return the number of messages in the log."""
-        with self._database.reading(key.owner) as db:
-            return find_thread(db, key)[1]
+        return self.extent(key)[1]
 
     def messages(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[Message]:
         """Return messages, `last` included."""
@@ -119,13 +130,19 @@ class TableArchive(Archive):
         return {uid: tuple(sorted(positions)) for uid, positions in found.items()}
 
     def add_turn(
-        self, key: ThreadKey, turn: TurnRow, *, length: int, log: Sequence[Logged] = ()
+        self,
+        key: ThreadKey,
+        turn: TurnRow,
+        *,
+        length: int,
+        log: Sequence[Logged] = (),
+        generation: int = 0,
     ) -> int:
         """Append a turn to the journal, and messages to the log; return the turn's number."""
         body, stored = zlib.compress(turn.body.encode(), 3), stored_messages(log)
         with self._database.writing(key.owner) as db:
             thread, found = get_or_create_thread(db, key)
-            if found != length:
+            if found != length or generation not in {0, thread}:
                 raise ConflictError(key.thread, length, found)
             insert_messages(db, thread, length, stored)
             (number,) = db.row(

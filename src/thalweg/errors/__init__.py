@@ -39,6 +39,7 @@ ThalwegError                    code; str() is one sentence with the numbers in 
     ├── HandleError             a handle names nothing this reader may read
     ├── RangeError              a handle is good, the range asked of it is not
     ├── ConflictError           someone else appended first
+    ├── DeletedThreadError      the thread was deleted while a run was in progress
     ├── LostThreadError         a state's older messages are in another archive
     └── StorageError            the medium failed: disk full, locked, damaged
 ```
@@ -47,6 +48,7 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 from thalweg.errors.archive import (
     ArchiveError,
     ConflictError,
+    DeletedThreadError,
     HandleError,
     LostThreadError,
     RangeError,
@@ -107,6 +109,7 @@ __all__ = [
     "ConfigError",
     "ConflictError",
     "ContextError",
+    "DeletedThreadError",
     "DocumentError",
     "FactRefusedError",
     "FileError",

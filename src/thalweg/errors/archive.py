@@ -74,6 +74,19 @@ class LostThreadError(ArchiveError):
         )
 
 
+class DeletedThreadError(ArchiveError):
+    """A thread was deleted while a run of it was in progress; the run ends, nothing is stored."""
+
+    code = "archive.deleted_thread"
+    sentence = (
+        "thread {thread!r} was deleted while this run was in progress: nothing of the run is "
+        "stored; begin a new run"
+    )
+
+    thread: str
+    """The thread."""
+
+
 class StorageError(ArchiveError):
     """The medium under the archive failed; nothing was changed."""
 

@@ -13,6 +13,7 @@ from langchain.agents.middleware.types import (
     ModelRequest,
     ModelResponse,
     PrivateStateAttr,
+    ToolCallRequest,
 )
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
@@ -29,7 +30,16 @@ from thalweg.middleware.turn.context_tools import (
     recall_tool,
     with_loaded,
 )
-from thalweg.middleware.turn.effects import Flow, arun_in_thread, both, off_loop, run
+from thalweg.middleware.turn.effects import (
+    Flow,
+    Send,
+    ToolResult,
+    arun,
+    arun_in_thread,
+    both,
+    off_loop,
+    run,
+)
 from thalweg.middleware.turn.run_end import end_run
 from thalweg.middleware.turn.session_pool import SessionPool
 from thalweg.middleware.turn.turn import take_turn
@@ -177,6 +187,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             WindowExceededError: What cannot be compacted is larger than the model's window.
             LostThreadError: Part of the thread is in another archive and no longer in the state.
             StorageError: The archive cannot be written; nothing was sent.
+            DeletedThreadError: The thread was deleted since the last call of this run.
         """
         return run(take_turn(self._desk, request, get_config(), self.tools), handler)
 
@@ -188,6 +199,29 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         """Fit the request into the window, and send it; see `wrap_model_call`."""
         turn = take_turn(self._desk, request, get_config(), self.tools)
         return await arun_in_thread(turn, handler)
+
+    def _tool_call(self, request: ToolCallRequest) -> Flow[ToolResult]:
+        """Call the tool; its result is stored only if the thread still exists then."""
+        result: ToolResult = yield Send(request)
+        config = request.runtime.config
+        yield off_loop(partial(self._desk.check_exists, request.state, config))
+        return result
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]
+    ) -> ToolResult:
+        """Call the tool.
+
+        Raises:
+            DeletedThreadError: The thread was deleted in the meantime.
+        """
+        return run(self._tool_call(request), handler)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        """Call the tool; see `wrap_tool_call`."""
+        return await arun(self._tool_call(request), handler)
 
     def _end(self, state: ContextState, runtime: Runtime[Any]) -> Flow[dict[str, Any] | None]:
         """Log the last messages of the run, and remove from the state what it need not keep."""

@@ -6,11 +6,11 @@ import pytest
 
 from tests.unit.recorder.sessions import KEY, compacted, import_one, user, write
 from thalweg.archive import open_archive
+from thalweg.database.erasure import erase_file
 from thalweg.recorder import import_sessions
 from thalweg.recorder.forgetting import forget, plan_forgetting
 from thalweg.recorder.forgotten import ForgottenNames
 from thalweg.recorder.searching import SearchFilter
-from thalweg.server.checkpoints.erasure import erase_file
 
 WORDS = "the heron of Malta"
 

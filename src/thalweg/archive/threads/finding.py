@@ -7,6 +7,21 @@ from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.journal import TurnRecord, read_page
 from thalweg.errors import ArchiveError
 
+INSIDE = "/~/"
+"""Separates a thread's id from the path of a subagent in it; no name of a caller's contains it."""
+
+
+def escaped(thread: str) -> str:
+    """Return the name of the thread with a caller's id, in which `INSIDE` does not occur."""
+    return thread.replace("/~", "/~~")
+
+
+def own_threads(archive: Archive, owner: str, thread: str) -> list[str]:
+    """Return the names of the thread with a caller's id and of those of its subagents."""
+    name = escaped(thread)
+    found = archive.threads(owner)
+    return [one for one in found if one == name or one.startswith(name + INSIDE)]
+
 
 @dataclass(frozen=True, slots=True)
 class ThreadOverview:

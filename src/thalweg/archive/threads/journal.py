@@ -252,6 +252,7 @@ def enter_page(
     log: Sequence[Logged] = (),
     *,
     length: int | None = None,
+    generation: int = 0,
 ) -> tuple[int, TurnRecord]:
     """Append a turn to the journal, with an engine snapshot if it compacted.
 
@@ -263,6 +264,7 @@ def enter_page(
         engine: The engine after the turn.
         log: Messages not in the archive yet, on which the turn was decided, too.
         length: Current length of the log; by default the record's, without `log`.
+        generation: Generation of the thread (`Archive.extent`); 0 for any.
 
     Returns:
         Its number, and the record as it was stored.
@@ -276,7 +278,8 @@ def enter_page(
     page = replace(page, base=THIS if folded else before)
     state = standing_to_bytes(engine.standing()) if folded else b""
     seen = page.length - len(log) if length is None else length
-    return archive.add_turn(key, TurnRow(page_to_json(page), state), length=seen, log=log), page
+    row = TurnRow(page_to_json(page), state)
+    return archive.add_turn(key, row, length=seen, log=log, generation=generation), page
 
 
 def standing_at(archive: Archive, key: ThreadKey, turn: int, page: TurnRecord) -> EngineSnapshot:

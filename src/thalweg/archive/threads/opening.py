@@ -52,6 +52,7 @@ def open_session(
     Raises:
         ConflictError: Another process appended at the same time; open the thread again.
     """
+    generation, _ = archive.extent(key)
     number, page = _newest_readable(archive, key, mark)
     held = list(read_line(archive, key, ThreadBranch(page.held)))
     alignment = plan_alignment([message for _, message in held], said)
@@ -89,6 +90,7 @@ def open_session(
         page=page,
         number=restored.number,
         root=root,
+        generation=generation,
         length=length,
         line=line,
         held=_held(kept, said),

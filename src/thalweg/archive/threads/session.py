@@ -17,7 +17,7 @@ from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Entry, Message
 from thalweg.engine.identity import common, is_same
 from thalweg.engine.tokens import Calibration
-from thalweg.errors import ConflictError
+from thalweg.errors import ConflictError, DeletedThreadError
 
 PAGES = 32
 """Turn records that are read at once."""
@@ -62,6 +62,8 @@ class ThreadSession:
     """Why the engine was rebuilt when the thread was opened: for the record of the next turn."""
     carried: tuple[Edit, ...] = ()
     """Pins of turns that were passed over then, applied again: likewise."""
+    generation: int = 0
+    """Generation of the thread (`Archive.extent`); 0 for a new one."""
 
     def knows(self, said: Sequence[Message]) -> bool:
         """Return whether a state still begins with its last seen messages."""
@@ -88,9 +90,7 @@ class ThreadSession:
         known = len(self.held)
         again = self._again(said[known:])
         new = [message for k, message in enumerate(said[known:]) if k not in again]
-        found = self.archive.length(self.key)
-        if found < self.length:  # another process deleted the thread
-            raise ConflictError(self.key.thread, self.length, found)
+        found = self._extent()
         if self.root is None:
             self._begin(new, found)
         if found > self.length:
@@ -116,8 +116,32 @@ class ThreadSession:
         """
         if self.unwritten:
             written = self.length - len(self.unwritten)
-            self.archive.append(self.key, self.unwritten, expected=written)
+            self.archive.append(
+                self.key, self.unwritten, expected=written, generation=self.generation
+            )
             self.unwritten = []
+            self._begun()
+
+    def check_exists(self) -> None:
+        """Check that the thread was not deleted since its last turn.
+
+        Raises:
+            DeletedThreadError: It was, also if it began again.
+        """
+        if self.generation and self.archive.extent(self.key)[0] != self.generation:
+            raise DeletedThreadError(self.key.thread)
+
+    def _extent(self) -> int:
+        """Return the length of the log, after a check that it is still the same one."""
+        generation, found = self.archive.extent(self.key)
+        if found < self.length or (self.generation and generation != self.generation):
+            raise ConflictError(self.key.thread, self.length, found)
+        self.generation = generation
+        return found
+
+    def _begun(self) -> None:
+        if not self.generation:
+            self.generation = self.archive.extent(self.key)[0]
 
     def _again(self, said: Sequence[Message]) -> dict[int, StateMessage]:
         """Return the messages that are in the branch already, by index in `said`.
@@ -292,9 +316,16 @@ class ThreadSession:
             note="; ".join(filter(None, (self.note, page.note))),
         )
         self.number, self.page = enter_page(
-            self.archive, self.key, page, self.page, self.engine, self.unwritten
+            self.archive,
+            self.key,
+            page,
+            self.page,
+            self.engine,
+            self.unwritten,
+            generation=self.generation,
         )
         self.unwritten, self.carried, self.note = [], (), ""
+        self._begun()
         self.engine.history.clear()  # stored in the journal; would grow without bound
         return self.number
 

@@ -10,6 +10,7 @@ from thalweg.archive import open_existing
 from thalweg.cli.asking import Yes, confirm
 from thalweg.cli.printing import print_lines
 from thalweg.cli.recorder.options import Agent, Owner, Place, Project, Since, Until
+from thalweg.database.erasure import erase_file
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
 from thalweg.recorder.forgetting import forget as forget_threads
@@ -17,7 +18,6 @@ from thalweg.recorder.forgetting import plan_forgetting
 from thalweg.recorder.forgotten import ForgottenNames
 from thalweg.recorder.place import recorder_home, recorder_place
 from thalweg.recorder.searching import SearchFilter
-from thalweg.server.checkpoints.erasure import erase_file
 
 
 def forget(

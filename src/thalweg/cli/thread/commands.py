@@ -11,7 +11,7 @@ import typer
 
 from thalweg.archive import Archive, ThreadKey, open_existing, render_passages
 from thalweg.archive.threads.contexts import context_at
-from thalweg.archive.threads.finding import find_thread, known_threads
+from thalweg.archive.threads.finding import find_thread, known_threads, own_threads
 from thalweg.archive.threads.operations import pin, rewind, undo, unpin
 from thalweg.archive.threads.savings import saved_so_far
 from thalweg.archive.threads.thread_export import FORMATS, check_format, export, write_to
@@ -322,17 +322,41 @@ def unpin_words(
     respond(ctx, [tell_done("unpin", done)], plain_done(done))
 
 
-@thread.command(short_help="Delete a thread.")
+@thread.command(short_help="Delete a thread, with its checkpoints.")
 def delete(
     ctx: typer.Context,
     name: Id,
     *,
+    checkpoints: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Delete the thread there, too: the file of a SqliteSaver, or postgresql://… of a "
+            "PostgresSaver.",
+        ),
+    ] = "",
     yes: Yes = False,
 ) -> None:
-    """Delete a thread with all its messages and turns; nothing brings it back."""
-    with _opened(ctx, name) as (archive, key):
-        question = f"Delete thread {printable(name)} with {archive.length(key):,} messages?"
+    """Delete a thread with its subagents' threads, and erase their bytes; nothing brings it back.
+
+    With --checkpoints, a thread that only one of both still has is deleted, too: after an
+    interruption, run the command again.
+    """
+    from thalweg.cli.thread.checkpoints import (  # noqa: PLC0415 (LangGraph)
+        holds_thread,
+        opened_checkpoints,
+    )
+    from thalweg.middleware.thread_deletion import delete_thread  # noqa: PLC0415 (LangGraph)
+
+    options = ctx.ensure_object(ThreadOptions)
+    with opened_checkpoints(checkpoints) as saver, open_existing(options.archive) as archive:
+        own = own_threads(archive, options.owner, name)
+        if not own and (saver is None or not holds_thread(saver, name)):
+            find_thread(archive, options.owner, name)  # raises what there is
+        messages = sum(archive.length(ThreadKey(options.owner, one)) for one in own)
+        question = f"Delete thread {printable(name)} with {messages:,} messages?"
         confirm(question, "to delete the thread", yes=yes, refused="Nothing was deleted.")
-        archive.delete(key)
-        freed = archive.prune()
-    respond(ctx, [f"Deleted; {freed:,} bytes freed."], {"thread": name, "freed_bytes": freed})
+        done = delete_thread(name, checkpointer=saver, archive=archive, owner=options.owner)
+    lines = [f"Deleted; {done.freed_bytes:,} bytes freed.", *(f"Left: {one}" for one in done.left)]
+    plain = {"thread": name, "freed_bytes": done.freed_bytes, "left": [*done.left]}
+    respond(ctx, lines, plain)

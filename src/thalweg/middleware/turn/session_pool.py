@@ -19,6 +19,7 @@ from langgraph.config import get_config
 
 from thalweg.archive import Archive, ThreadKey, default_place
 from thalweg.archive.paths import open_autoclosing
+from thalweg.archive.threads.finding import INSIDE
 from thalweg.archive.threads.opening import copied_turn, left_by_hand, open_session
 from thalweg.archive.threads.session import ThreadSession
 from thalweg.database.private_files import make_private_folder
@@ -28,7 +29,7 @@ from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import UNKNOWN
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
-from thalweg.errors import LostThreadError
+from thalweg.errors import ConflictError, LostThreadError
 from thalweg.middleware.arguments import (
     KeptState,
     Owner,
@@ -52,7 +53,7 @@ from thalweg.middleware.turn.lineage import (
 )
 from thalweg.middleware.turn.open_thread import OpenThread
 from thalweg.middleware.turn.summary_jobs import SummaryJobs
-from thalweg.middleware.turn.thread_names import INSIDE, is_nobodys, thread_name
+from thalweg.middleware.turn.thread_names import is_nobodys, thread_name
 
 OPEN_THREADS = 256
 """Threads kept open in memory: the least recently used is opened again from the archive."""
@@ -289,6 +290,7 @@ class SessionPool:
 
         Raises:
             ConflictError: Another run appended in this very moment.
+            DeletedThreadError: The thread was deleted since the last turn of this run.
         """
 
         def joins() -> bool:
@@ -298,7 +300,30 @@ class SessionPool:
             rewound = is_rewound(config, mark)
             return session.is_running if rewound is None else not rewound
 
-        session.sync(said, joins=joins)
+        try:
+            session.sync(said, joins=joins)
+        except ConflictError:
+            if session.is_running and keeps_state(config):
+                session.check_exists()
+            raise
+
+    def check_exists(self, state: Any, config: RunnableConfig) -> None:  # noqa: ANN401 (any agent's)
+        """Check within a run that its thread was not deleted since its last turn.
+
+        Otherwise its next checkpoint would bring the messages of the thread back.
+
+        Raises:
+            DeletedThreadError: It was deleted.
+        """
+        mark = state.get("thalweg_turn")
+        if mark is None or not keeps_state(config):
+            return
+        key = self.key(config, state)
+        turn = read_mark(mark, key, self.archive.identity)
+        with self._lock:
+            opened = None if turn is None else self._open.get((key, turn))
+        if opened is not None:
+            opened.session.check_exists()
 
     def put_back(self, opened: OpenThread) -> None:
         """Return a thread to the pool, open for the caller that continues from its turn."""

@@ -6,12 +6,11 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from thalweg.archive import ThreadKey
+from thalweg.archive.threads.finding import INSIDE, escaped
 from thalweg.engine.entries import Message, message_to_json
 from thalweg.engine.identity import stored_form
 from thalweg.middleware.request.message_writer import read_state
 
-INSIDE = "/~/"
-"""Parts what a caller named from what a graph named; no name of a caller's contains it."""
 _TOOLS = "tools"
 """The node of an agent that runs its tools."""
 
@@ -39,11 +38,6 @@ def thread_name(config: RunnableConfig, state: Any) -> str | None:  # noqa: ANN4
         return f"{INSIDE}without-id:{_digest(first)}"
     steps = [s if s.startswith(f"{_TOOLS}:") else s.partition(":")[0] for s in inside.split("|")]
     return f"{named}{INSIDE}{'|'.join(steps)}:{_digest(first)}"
-
-
-def escaped(thread: str) -> str:
-    """Return the name of the thread with a caller's id, in which `INSIDE` does not occur."""
-    return thread.replace("/~", "/~~")
 
 
 def is_nobodys(key: ThreadKey) -> bool:

@@ -53,6 +53,7 @@ from thalweg.middleware.turn.events import (
     tell,
 )
 from thalweg.middleware.turn.inserts import Inserts, additions_of, inserts_of
+from thalweg.middleware.turn.lineage import keeps_state
 from thalweg.middleware.turn.open_thread import OpenThread
 from thalweg.middleware.turn.own_tools import OwnTools
 from thalweg.middleware.turn.pending_summaries import PendingSummaries
@@ -422,8 +423,14 @@ class _Turn:
         return with_looks(request, shelved, self.editing.look(goes_on=goes_on), marks)
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
-        """Return the thread to the pool for the next turn, and return the changes of the state."""
+        """Return the thread to the pool for the next turn, and return the changes of the state.
+
+        Raises:
+            DeletedThreadError: The thread was deleted while the model answered.
+        """
         session = self.open.session
+        if keeps_state(self.config):
+            session.check_exists()
         session.is_running = True
         self.inserts.sent(session.engine.window.inserted, self.desk)
         self.desk.put_back(self.open)

@@ -1,4 +1,4 @@
-"""Threads made of threads: their logs, and the threads of their subagents."""
+"""Threads made of threads: their logs."""
 
 import time
 from collections.abc import Sequence
@@ -9,10 +9,6 @@ from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.journal import TurnRecord, page_to_json
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.reading import Reader
-
-INSIDE = "/~/"
-"""Separates a thread's id from the path of a subagent in it; no id chosen by a caller contains
-it."""
 
 
 def copy_log(archive: Archive, target: ThreadKey, said: Sequence[LoggedMessage]) -> None:
@@ -30,10 +26,3 @@ def copy_log(archive: Archive, target: ThreadKey, said: Sequence[LoggedMessage])
         line = ThreadBranch.of(range(len(logged)))
         page = TurnRecord(kind="import", at=time.time(), length=len(logged), line=line)
         archive.add_turn(target, TurnRow(page_to_json(page)), length=0, log=logged)
-
-
-def own_threads(archive: Archive, owner: str, thread: str) -> list[str]:
-    """Name a thread and those of all its subagents."""
-    inside = thread.replace("/~", "/~~") + INSIDE
-    found = archive.threads(owner)
-    return [one for one in found if one == thread or one.startswith(inside)]

@@ -4,9 +4,9 @@ import re
 import time
 
 from thalweg.archive import Archive, ThreadKey
+from thalweg.archive.threads.finding import INSIDE
 from thalweg.archive.threads.journal import read_page
 from thalweg.engine.transcript import as_text
-from thalweg.server.app.branching import INSIDE
 from thalweg.server.app.registry import Registry, ThreadRow
 
 PAGE = 100

@@ -19,6 +19,7 @@ from thalweg.archive.threads import (
     undo,
     unpin,
 )
+from thalweg.archive.threads.finding import own_threads
 from thalweg.archive.threads.journal import read_page
 from thalweg.archive.threads.thread_history import newest_said
 from thalweg.errors import BusyError, ConfigError, NoSuchThreadError
@@ -38,7 +39,7 @@ from thalweg.server.api.threads import (
     Threads,
     Turns,
 )
-from thalweg.server.app.branching import copy_log, own_threads
+from thalweg.server.app.branching import copy_log
 from thalweg.server.app.finding import Finder
 from thalweg.server.app.memory import memory_of
 from thalweg.server.app.registry import ThreadRow

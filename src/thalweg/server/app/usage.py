@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads import Taken, turns
+from thalweg.archive.threads.finding import INSIDE, own_threads
 from thalweg.archive.threads.savings import saved_so_far
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.errors import NoSuchThreadError
 from thalweg.server.api.usage import OwnerUsage, ThreadUsage, Usage
-from thalweg.server.app.branching import INSIDE, own_threads
 from thalweg.server.app.finding import Finder
 from thalweg.server.app.spending import Prices, added, spent_by, usage_of
 

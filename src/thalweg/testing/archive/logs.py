@@ -241,6 +241,27 @@ class LogContract:
         archive.append(KEY, [said("one")])
         assert archive.add_turn(KEY, TurnRow("{}"), length=1) == 0
 
+    def test_who_saw_a_thread_that_was_deleted_adds_nothing_to_the_next_one(
+        self, archive: Archive
+    ) -> None:
+        """The next one has another generation, whatever its length."""
+        assert archive.extent(KEY) == (0, 0)
+        archive.append(KEY, [said("one")])
+        before, length = archive.extent(KEY)
+        assert (before > 0, length) == (True, 1)
+        archive.delete(KEY)
+        for _ in range(2):
+            with pytest.raises(ConflictError):
+                archive.append(KEY, [said("late")], expected=1, generation=before)
+            with pytest.raises(ConflictError):
+                archive.add_turn(KEY, TurnRow("{}"), length=1, generation=before)
+            assert archive.turns(KEY) == []
+            if not archive.length(KEY):
+                archive.append(KEY, [said("new")])
+        assert [message.text for message in archive.messages(KEY)] == ["new"]
+        assert archive.extent(KEY)[0] not in {0, before}
+        assert archive.append(KEY, [said("newer")], generation=archive.extent(KEY)[0]) == 2
+
     def test_a_deleted_thread_is_gone_and_its_neighbours_are_not(
         self, archive: Archive, reopen: Reopen
     ) -> None:
