@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         SubAgent,
         SubAgentMiddleware,
     )
-    from thalweg.middleware.thread_deletion import adelete_thread, delete_thread
+    from thalweg.middleware.turn.thread_deletion import adelete_thread, delete_thread
     from thalweg.profiles import (
         GeneralPurposeSubagentProfile,
         HarnessProfile,
@@ -87,9 +87,9 @@ _find, _names = lazily(
         "SubAgent": "thalweg.middleware.subagents.middleware",
         "SubAgentMiddleware": "thalweg.middleware.subagents.middleware",
         "ThreadState": "thalweg.agent.graph.state",
-        "adelete_thread": "thalweg.middleware.thread_deletion",
+        "adelete_thread": "thalweg.middleware.turn.thread_deletion",
         "create_deep_agent": "thalweg.agent.graph.create",
-        "delete_thread": "thalweg.middleware.thread_deletion",
+        "delete_thread": "thalweg.middleware.turn.thread_deletion",
     },
 )
 

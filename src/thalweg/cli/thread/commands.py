@@ -346,7 +346,7 @@ def delete(
         holds_thread,
         opened_checkpoints,
     )
-    from thalweg.middleware.thread_deletion import delete_thread  # noqa: PLC0415 (LangGraph)
+    from thalweg.middleware.turn.thread_deletion import delete_thread  # noqa: PLC0415 (LangGraph)
 
     options = ctx.ensure_object(ThreadOptions)
     with opened_checkpoints(checkpoints) as saver, open_existing(options.archive) as archive:
