@@ -1,7 +1,7 @@
 """Our tools in the requests of one turn: whether they are there, and that they are ours.
 
 A reference implies that the tool which reads it is in the request (I51). Where no reference is, an
-agent without tools stays without them (I52); see decision 0071.
+agent without tools stays without them (I52); see decision 0072.
 """
 
 from collections.abc import Mapping, Sequence
