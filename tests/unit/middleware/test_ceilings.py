@@ -45,7 +45,7 @@ def test_a_limit_that_is_named_is_taken_as_it_is() -> None:
         0,
     )
 
-    assert learned == Ceilings(window=16_000)
+    assert learned == Ceilings(window=16_000, counts_in_full=True)
 
 
 def test_bytes_and_pictures_have_ceilings_of_their_own() -> None:

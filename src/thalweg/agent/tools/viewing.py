@@ -25,8 +25,9 @@ from thalweg.backends.text import (
 )
 from thalweg.engine.prompts import prompt
 
-MAX_MEDIA_BYTES = 32 * 1024 * 1024
-"""Most bytes of an image or a document: no provider accepts more in one message."""
+MAX_MEDIA_BYTES = 75_000_000
+"""Most bytes of a file that is shown: in base64 the largest body that takes one (Gemini, 100 MB).
+What the model in use accepts is decided when the request is made."""
 
 NO_LINES_REQUESTED_WARNING = prompt("no_lines").text
 

@@ -22,7 +22,7 @@ def excess(scene: PlanningContext) -> bool:
     window, budget = scene.window, scene.budget
     window.settle()
     return (
-        scene.tokens_to_fit > budget.limit or window.body_bytes > budget.max_bytes or exceeds(scene)
+        scene.tokens_to_fit > budget.limit or scene.body_bytes > budget.max_bytes or exceeds(scene)
     )
 
 

@@ -99,7 +99,7 @@ def _forbids(scene: PlanningContext, limits: MediaLimits, one: LiveMedia) -> Tex
     if not figure:
         return None
     return Text(
-        prompt("media_too_large").render(
+        prompt("file_over_limit").render(
             what=described(one.media),
             limit=_published(limits, figure),
             part=part,
@@ -178,7 +178,7 @@ def _rules(scene: PlanningContext, live: list[LiveMedia]) -> Iterator[_Rule]:
         return
     limits, budget = scene.budget.limits, scene.budget
     bytes_of_media = sum(one.media.size_bytes for one in live)
-    rest = scene.window.body_bytes - bytes_of_media
+    rest = scene.body_bytes - bytes_of_media
     images = sum(one.kind == "image" for one in live)
     if limits.many_images and limits.many_edge and images > limits.many_images:
         edge = limits.many_edge

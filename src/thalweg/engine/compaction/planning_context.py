@@ -10,6 +10,8 @@ from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import is_blank
 from thalweg.engine.window.window import Window
 
+_BYTES_PER_TOKEN, _FRAME_BYTES = 4, 60
+"""Bytes of a token of a tool's schema, and of the JSON around one message."""
 NameSpan = Callable[[int, int], str]
 """Returns the reference to the messages from one position to another, both included. They must
 be stored durably when it returns."""
@@ -52,6 +54,13 @@ class PlanningContext:
         """
         ledger = self.window.ledger
         return self.window.tokens - (ledger.slack if self.budget.trusts_least else 0)
+
+    @property
+    def body_bytes(self) -> int:
+        """Bytes of the request's body, about: the tools and the frames are estimated."""
+        window = self.window
+        beside = sum(window.beside.values()) * _BYTES_PER_TOKEN
+        return window.ledger.bytes + beside + len(window.items) * _FRAME_BYTES
 
     @property
     def latest_request(self) -> Entry | None:

@@ -33,8 +33,6 @@ from thalweg.engine.window.items import (
     without_signed,
 )
 
-_BYTES_PER_TOKEN, _FRAME_BYTES = 4, 60
-"""Bytes of a token of a tool's schema, and of the JSON around one message."""
 Beside = Literal["system", "tools", "memory", "skills", "added"]
 """Sections of a request's overhead, in the order they are sent."""
 
@@ -299,12 +297,6 @@ class Window:
     def _count(self, item: WindowItem, sign: int) -> None:
         counts = item.tokens, item.size_bytes, item.media, item.slack
         self.ledger.add(item.section, *(sign * n for n in counts))
-
-    @property
-    def body_bytes(self) -> int:
-        """Bytes of the request's body, about: the tools and the frames are estimated."""
-        beside = sum(self.beside.values()) * _BYTES_PER_TOKEN
-        return self.ledger.bytes + beside + len(self.items) * _FRAME_BYTES
 
     @property
     def tokens(self) -> int:

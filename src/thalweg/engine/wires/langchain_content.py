@@ -209,6 +209,7 @@ def write_content(parts: Iterable[Part]) -> str | list[str | dict[str, Any]]:
         len(blocks) == 1
         and isinstance(block := blocks[0], dict)
         and block.keys() == {"type", "text"}
+        and block["type"] == "text"
     ):
         return str(block["text"])
     return blocks

@@ -31,12 +31,18 @@ def take_content(wire: str, block: Mapping[str, Any], path: Path, mime: str) -> 
     """
     if not path:
         return Media(mime, extra=pack(wire, {"shell": dict(block), "place": []}))
-    shell = copy.deepcopy(dict(block))
-    value = _above(shell, path).pop(path[-1]) if isinstance(path[-1], str) else ""
-    extra = pack(wire, {"shell": shell, "place": list(path)})
+    value, extra = _emptied(wire, block, path)
     if path[-1] in _ADDRESSES:
         return media_at(value, mime, extra)
     return Media(mime, data=value, extra=extra)
+
+
+def _emptied(wire: str, block: Mapping[str, Any], path: Path, **more: bool) -> tuple[str, str]:
+    """Return the content of a block, and the block without it; its keys keep their order."""
+    shell = copy.deepcopy(dict(block))
+    above = _above(shell, path)
+    value, above[path[-1]] = above[path[-1]], ""
+    return value, pack(wire, {"shell": shell, "place": list(path), **more})
 
 
 _ADDRESSES = ("url", "image_url", "video_url", "audio_url", "file_data", "file_url", "file_uri")
@@ -50,11 +56,7 @@ def unknown_media(wire: str, block: object) -> Media | None:
     found = max(_runs(block, (), _DEEPEST), key=lambda run: len(run[1]), default=None)
     if found is None:
         return None
-    path, _ = found
-    shell = copy.deepcopy(dict(block))
-    above = _above(shell, path)
-    value, above[path[-1]] = above[path[-1]], ""
-    extra = pack(wire, {"shell": shell, "place": list(path), "untyped": True})
+    value, extra = _emptied(wire, block, found[0], untyped=True)
     return Media("", data=value, extra=extra)
 
 

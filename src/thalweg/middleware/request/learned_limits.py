@@ -53,10 +53,15 @@ class Ceilings:
     """Tokens of input and output together, as the provider counts."""
     bytes: int | None = None
     media: int | None = None
+    counts_in_full: bool = False
+    """Whether media whose price is not exact count in full: the provider found a request of this
+    turn too large that has such media."""
 
     def under(self, budget: Budget) -> Budget:
         """Lower a budget to what is accepted."""
         changed: dict[str, int] = {}
+        if self.counts_in_full:
+            changed["trusts_least"] = False
         if self.bytes is not None:
             changed["max_bytes"] = min(budget.max_bytes, self.bytes)
         if self.media is not None:
@@ -88,13 +93,13 @@ class Ceilings:
             return replace(self, bytes=max(1, int(ledger.bytes * share)))
         if overflow.kind == "media":
             return replace(self, media=ledger.media // 2)
-        ceilings = self
+        ceilings = replace(self, counts_in_full=True)
         if overflow.limit and overflow.limit < budget.window:
-            ceilings = replace(self, window=overflow.limit)
+            ceilings = replace(ceilings, window=overflow.limit)
         if ceilings.under(budget).calibrated(calibration).limit < ledger.total:
             return ceilings
         target = calibration.upper(int(ledger.total * share))
-        return replace(self, window=target + budget.output)
+        return replace(ceilings, window=target + budget.output)
 
     def learned(
         self, refusals: Iterable[SizeRefusal], taken: RequestSize, output: int

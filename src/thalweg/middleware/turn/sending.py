@@ -69,13 +69,7 @@ class Sending:
 
     def under(self, budget: Budget) -> Budget:
         """Lower a budget to what is accepted, by the model and in this turn."""
-        known = self.desk.ceilings.get(self.model, Ceilings()).under(budget)
-        return self._counted(self.ceilings.under(known))
-
-    def _counted(self, budget: Budget) -> Budget:
-        """Count media with their full price once the provider has found a request too large."""
-        is_doubted = any(r.overflow.kind in {"tokens", "sum"} for r in self.refusals)
-        return budget.model_copy(update={"trusts_least": False}) if is_doubted else budget
+        return self.ceilings.under(self.desk.ceilings.get(self.model, Ceilings()).under(budget))
 
     def attempt(
         self, opened: OpenThread, request: ModelRequest[Any], *, has_own_tools: bool = False
@@ -172,7 +166,7 @@ class Sending:
             output = min(budget.output, int(overflow.limit * ANSWER))
             budget = budget.model_copy(update={"max_output": output})
         self.ceilings = self.ceilings.lowered(overflow, ledger, budget, engine.calibration, times)
-        engine.budget = self._counted(self.ceilings.under(budget))
+        engine.budget = self.ceilings.under(budget)
 
     def _observe(
         self, opened: OpenThread, response: ModelResponse[Any], boundary: RequestGuard
