@@ -105,7 +105,7 @@ class MessageSize:
     thinking: int
     """The part of `tokens` that is reasoning."""
     bytes: int
-    """UTF-8 bytes of text and base64 in the body, as JSON, without framing."""
+    """UTF-8 bytes of text and base64 in the body, without framing."""
     media: int
     """Number of images, documents, sounds and films."""
     media_tokens: int = 0
@@ -155,9 +155,7 @@ def measure(message: Message, count: Counter, model: str = "") -> MessageSize:
 
 
 def _utf8(text: str) -> int:
-    """Return the bytes of a text in a body: in UTF-8, with what JSON escapes."""
-    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-    return size + text.count("\n") + text.count('"') + text.count("\\")
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from thalweg.engine.window.window import Window
 
 _BYTES_PER_TOKEN, _FRAME_BYTES = 4, 60
 """Bytes of a token of a tool's schema, and of the JSON around one message."""
+_TOKENS_PER_ESCAPE = 4
+"""Tokens of text with one character that JSON escapes: source code has the most."""
 NameSpan = Callable[[int, int], str]
 """Returns the reference to the messages from one position to another, both included. They must
 be stored durably when it returns."""
@@ -57,10 +59,11 @@ class PlanningContext:
 
     @property
     def body_bytes(self) -> int:
-        """Bytes of the request's body, about: the tools and the frames are estimated."""
+        """Bytes of the request's body: estimated for tools, frames and what JSON escapes."""
         window = self.window
         beside = sum(window.beside.values()) * _BYTES_PER_TOKEN
-        return window.ledger.bytes + beside + len(window.items) * _FRAME_BYTES
+        escaped = window.tokens // _TOKENS_PER_ESCAPE
+        return window.ledger.bytes + beside + len(window.items) * _FRAME_BYTES + escaped
 
     @property
     def latest_request(self) -> Entry | None:

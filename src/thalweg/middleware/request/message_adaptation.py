@@ -209,7 +209,7 @@ def _plain(part: Part, *, keeps: bool) -> Iterator[Part]:
             invalid = {"invalid": left["invalid"]} if "invalid" in left else {}
             yield replace(part, extra=pack(WIRE, invalid))
         case Media(mime=mime):
-            yield Text(prompt("said_media").render(what=mime.partition("/")[0]))
+            yield Text(prompt("said_media").render(what=mime.partition("/")[0] or "media"))
         case Thinking(extra=extra):
             if keeps and is_of(extra, WIRE) and "field" in unpack(extra, WIRE):
                 yield part
