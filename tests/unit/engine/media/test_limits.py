@@ -2,6 +2,7 @@
 
 import base64
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -82,7 +83,7 @@ def test_twenty_pages_as_images_in_one_result_are_sent() -> None:
     assert sent(driven) == pages
 
 
-FORBIDDEN = [
+FORBIDDEN: list[tuple[Media, dict[str, Any], str, str]] = [
     (pdf("qpdf-230-pages.pdf"), {"pages": 229}, "at most 229 pages of a document", "230 pages"),
     (pdf("qpdf-230-pages.pdf"), {"document_pages": 9}, "at most 9 pages of a document", "230"),
     (pdf("typst.pdf"), {"document_bytes": 7_000}, "a document of at most 7,000 bytes", "4 pages"),
@@ -100,7 +101,7 @@ FORBIDDEN = [
 @pytest.mark.parametrize(("media", "limit", "figure", "what"), FORBIDDEN)
 @pytest.mark.parametrize("in_result", [True, False])
 def test_a_file_above_a_published_limit_has_a_notice_and_below_it_is_sent(
-    media: Media, limit: dict[str, int], figure: str, what: str, *, in_result: bool
+    media: Media, limit: dict[str, Any], figure: str, what: str, *, in_result: bool
 ) -> None:
     thread = [asks(), call("c1"), shows("c1", media)] if in_result else [asks(media)]
     limits = replace(SMALL, **limit)

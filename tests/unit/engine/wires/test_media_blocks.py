@@ -146,7 +146,7 @@ def test_a_native_block_is_media_and_returns_as_it_came(
     block: dict[str, Any], mime: str, role: str
 ) -> None:
     words = {"type": "text", "text": "look"}
-    given = [words, deepcopy(block)]
+    given: list[Any] = [words, deepcopy(block)]
     source = HumanMessage(given) if role == "user" else ToolMessage(given, tool_call_id="c1")
     (message,), notes = LangChainWire().read([source])
     _, part = message.parts
