@@ -58,8 +58,8 @@ class Engine:
     """Defects that the validity gate found in the last request; empty if it is valid."""
     binds: bool = False
     """Whether the model binds signed reasoning to its prefix; see `binding`."""
-    bond_in: Callable[[Message], ReasoningBinding | None] = lambda _: None
-    """Returns the bond of an answer's reasoning, if the message itself stores it."""
+    bond_in: Callable[[int, Message], ReasoningBinding | None] = lambda _, __: None
+    """Returns the stored bond of the reasoning of an answer at a position."""
     bonds: dict[int, ReasoningBinding] = field(default_factory=dict)
     """Bonds by the position of live answers."""
     prefixes: Prefixes = field(default_factory=Prefixes)
@@ -193,7 +193,9 @@ class Engine:
         """Store the bond of an answer's reasoning."""
         if not is_signed(entry.message):
             return
-        bond = self.bond_in(entry.message) or (self.bond() if answers and self.binds else None)
+        bond = self.bond_in(entry.position, entry.message)
+        if bond is None and answers and self.binds:
+            bond = self.bond()
         if bond is not None:
             self.bonds[entry.position] = bond
 

@@ -50,6 +50,8 @@ class ContextState(AgentState[Any]):
 
     thalweg_turn: NotRequired[Annotated[str, PrivateStateAttr]]
     """The turn of the last checkpoint of the state, and its journal; see `read_mark`."""
+    thalweg_model: NotRequired[Annotated[str, PrivateStateAttr]]
+    """The model that was asked last, as `provider:name`."""
     thalweg_compact: NotRequired[Annotated[bool, PrivateStateAttr, last_written]]
     """Whether the agent asked to have its context compacted."""
     thalweg_deferred: NotRequired[Annotated[list[str], PrivateStateAttr]]

@@ -117,7 +117,7 @@ def test_another_engine_that_resumes_shows_the_same_reasoning() -> None:
     """Bonds come from the messages, strips from the standing."""
     bonds: dict[str, ReasoningBinding] = {}
 
-    def bond_in(message: Message) -> ReasoningBinding | None:
+    def bond_in(_: int, message: Message) -> ReasoningBinding | None:
         return bonds.get(message.parts[0].signature if message.parts else "")  # type: ignore[union-attr]
 
     one = binding_engine(window=4_000)

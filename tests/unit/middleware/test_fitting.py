@@ -13,7 +13,6 @@ from pydantic import SecretStr
 
 from thalweg.engine.window.items import WindowItem
 from thalweg.middleware.request.message_adaptation import (
-    ASKED,
     TargetModel,
     fitted,
     is_own,
@@ -37,7 +36,7 @@ def claude(asked: str = "anthropic:claude-a", *, thinks: bool = True) -> AIMessa
     return AIMessage(
         [*blocks, {"type": "text", "text": "Let me look."}, use],
         tool_calls=[{"id": "t1", "name": "ls", "args": {"p": "."}}],
-        response_metadata={ASKED: asked},
+        response_metadata={"thalweg_model": asked},
     )
 
 
@@ -48,7 +47,7 @@ def gpt() -> AIMessage:
             {"type": "text", "text": "Done.", "id": "msg_1", "annotations": []},
         ],
         id="resp_1",
-        response_metadata={ASKED: "openai:gpt-a"},
+        response_metadata={"thalweg_model": "openai:gpt-a"},
     )
 
 
@@ -149,8 +148,8 @@ def test_a_system_message_in_between_is_a_note_to_anthropic() -> None:
 @pytest.mark.parametrize(
     ("meta", "own"),
     [
-        ({ASKED: "openai:gpt-a", "model_name": "anything"}, True),
-        ({ASKED: "openai:gpt-b", "model_name": "gpt-a"}, False),
+        ({"thalweg_model": "openai:gpt-a", "model_name": "anything"}, True),
+        ({"thalweg_model": "openai:gpt-b", "model_name": "gpt-a"}, False),
         ({"model_provider": "openai", "model_name": "gpt-a-2026-01-31"}, True),
         ({"model_provider": "openai", "model_name": "gpt-a-mini"}, False),
         ({"model_provider": "azure", "model_name": "gpt-a"}, False),
@@ -162,6 +161,15 @@ def test_an_answer_is_known_by_who_was_asked(meta: dict[str, Any], *, own: bool)
     (message,) = read_state([AIMessage("hi", response_metadata=meta)])
 
     assert is_own(message, CHAT) is own
+
+
+@pytest.mark.parametrize(
+    ("asked", "own"), [("openai:gpt-a", True), ("openai:gpt-b", False), ("", False)]
+)
+def test_an_answer_without_a_name_is_known_by_the_journal(asked: str, *, own: bool) -> None:
+    (message,) = read_state([AIMessage("hi", response_metadata={"model_name": "alias"})])
+
+    assert is_own(message, CHAT, lambda: asked) is own
 
 
 def test_the_client_is_told_by_the_model() -> None:

@@ -66,6 +66,18 @@ class AuxiliaryUsage:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """How an answer was given."""
+
+    uid: str
+    """The id of its message."""
+    model: str
+    """The requested model, as `provider:name`; the provider's own name for it may differ."""
+    bond: str = ""
+    """What its signed reasoning is bound to; see `ReasoningBinding`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRecord:
     """The turn record (journal row)."""
@@ -121,6 +133,8 @@ class TurnRecord:
     request omits what was refused."""
     cleared: tuple[int, int] = (0, 0)
     """What the provider cleared from the previous request: tool uses, and its count of tokens."""
+    answered: GivenAnswer | None = None
+    """How the request of the parent turn was answered; `None` if it was not."""
     additions: tuple[Listed, ...] = ()
     """Parts of the request besides the thread's messages and the tools."""
     session: Mapping[str, Any] = field(default_factory=dict)
@@ -158,6 +172,8 @@ def page_to_json(page: TurnRecord) -> str:
     if page.additions:
         plain["additions"] = [astuple(one) for one in page.additions]
     plain["parent"], plain["base"] = page.parent, page.base
+    if page.answered is not None:
+        plain["answered"] = asdict(page.answered)
     if page.spent is not None:
         plain["spent"] = asdict(page.spent)
     return json.dumps(plain, separators=(",", ":"))
@@ -185,6 +201,8 @@ def _page(plain: dict[str, Any]) -> TurnRecord:
     plain["additions"] = tuple(Listed(*one) for one in plain.get("additions", ()))
     known = plain.get("calibration", {})
     plain["calibration"] = {model: (factor, seen) for model, (factor, seen) in known.items()}
+    if "answered" in plain:
+        plain["answered"] = GivenAnswer(**plain["answered"])
     if "spent" in plain:
         plain["spent"] = made_of(AuxiliaryUsage, plain["spent"])
     return made_of(TurnRecord, {"at": 0.0, "length": 0, **plain})

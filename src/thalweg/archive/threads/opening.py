@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from thalweg.archive import Archive, Span, ThreadKey
+from thalweg.archive.threads.answers import AnswerLog
 from thalweg.archive.threads.branch import ThreadBranch, read_line
 from thalweg.archive.threads.journal import BY_HAND, TurnRecord, read_page, read_pages
 from thalweg.archive.threads.restoring import restore
@@ -79,7 +80,15 @@ def open_session(
         session.write()
         return archive.handle(key, Span(first, last))
 
-    restored = restore(archive, key, number, page, line, lambda: make_engine(name_span))
+    answers = AnswerLog.of(archive, key, number)
+
+    def engine_of() -> Engine:
+        engine = make_engine(name_span)
+        kept = engine.bond_in
+        engine.bond_in = lambda at, message: answers.bond(at, message) or kept(at, message)
+        return engine
+
+    restored = restore(archive, key, number, page, line, engine_of)
     engine, page = restored.engine, restored.page
     engine.turn = page.turn
     engine.policy.memory.update(page.policy)
@@ -93,6 +102,7 @@ def open_session(
         generation=generation,
         length=length,
         line=line,
+        answers=answers,
         held=_held(kept, said),
         calibrations={
             model: replace(first_calibration(model), factor=factor, observations=seen)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from thalweg.archive import Archive, Logged, ThreadKey
+from thalweg.archive.threads.answers import AnswerLog
 from thalweg.archive.threads.branch import ThreadBranch, read_line, spans_of
 from thalweg.archive.threads.journal import TurnRecord, enter_page, read_pages
 from thalweg.archive.threads.restoring import RestoredEngine, pin_again
@@ -50,6 +51,8 @@ class ThreadSession:
     """Last seen length of the log."""
     line: ThreadBranch = field(default_factory=ThreadBranch)
     """The visible positions of the thread."""
+    answers: AnswerLog = field(default_factory=AnswerLog)
+    """Who gave its answers."""
     held: list[StateMessage] = field(default_factory=list)
     calibrations: dict[str, Calibration] = field(default_factory=dict)
     """Calibrations by model."""
@@ -313,6 +316,7 @@ class ThreadSession:
             policy=dict(self.engine.policy.memory),
             calibration={m: (c.factor, c.observations) for m, c in self.calibrations.items()},
             edits=(*self.carried, *edits),
+            answered=self.answers.take(),
             note="; ".join(filter(None, (self.note, page.note))),
         )
         self.number, self.page = enter_page(

@@ -6,7 +6,7 @@ the same provider. Text and calls are kept, and the reasoning is removed by whol
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
@@ -30,10 +30,9 @@ from thalweg.middleware.request.media_placement import (
 )
 from thalweg.middleware.request.model_limits import layers, model_name, once_per_model
 
-ASKED = "thalweg_model"
-"""Key in an answer's metadata of the requested model; the provider's name for it may differ."""
-BOND = "thalweg_bond"
-"""Key in an answer's metadata of what its signed reasoning is bound to."""
+_ASKED, _BOND = "thalweg_model", "thalweg_bond"
+"""Keys in the metadata of answers until November 2026: the requested model, and what signed
+reasoning is bound to. The journal has both now (`AnswerLog`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +117,30 @@ def without_thinking(request: ModelRequest[Any]) -> ModelRequest[Any]:
     return request.override(model_settings=settings)
 
 
-def is_own(message: Message, to: TargetModel) -> bool:
-    """Return whether an answer is the target model's own."""
+def is_own(message: Message, to: TargetModel, asked: Callable[[], str] = str) -> bool:
+    """Return whether an answer is the target model's own.
+
+    Args:
+        message: The answer.
+        to: The target model.
+        asked: Returns the model that was asked, or an empty text; called only if the names in the
+            answer are not those of the target model: the provider's name for it may differ.
+    """
     meta = unpack(message.extra, WIRE).get("response_metadata")
     meta = meta if isinstance(meta, Mapping) else {}
-    if asked := meta.get(ASKED):
-        return bool(asked == to.model)
+    if noted := meta.get(_ASKED):
+        return bool(noted == to.model)
     name = meta.get("model_name") or meta.get("model")
     provider, _, asks = to.model.partition(":")
     told = meta.get("model_provider") or provider
-    return isinstance(name, str) and told == provider and _family(name) == _family(asks)
+    is_named = isinstance(name, str) and told == provider and _family(name) == _family(asks)
+    return is_named or asked() == to.model != ""
 
 
-def bond_in(message: Message) -> ReasoningBinding | None:
+def bond_in(_: int, message: Message) -> ReasoningBinding | None:
     """Read what an answer's signed reasoning is bound to, if the answer keeps that."""
     meta = unpack(message.extra, WIRE).get("response_metadata")
-    bond = meta.get(BOND) if isinstance(meta, Mapping) else None
+    bond = meta.get(_BOND) if isinstance(meta, Mapping) else None
     return ReasoningBinding.read(bond) if isinstance(bond, str) else None
 
 

@@ -1,7 +1,8 @@
 """Between LangChain's messages and ours, for one thread."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import compress, count, pairwise
 from operator import is_not, ne, or_
 
@@ -92,6 +93,8 @@ class MessageWriter:
 
     recall: str = RECALL
     """The name of the tool in references; empty if they are notes."""
+    asked: Callable[[int, Message], str] = lambda _, __: ""
+    """Returns the model that was asked for an answer at a position; empty if it is unknown."""
     lacks_thinking: bool = False
     """Whether the newest loop begins without reasoning of the listener."""
     _listener: TargetModel = field(default_factory=TargetModel)
@@ -136,7 +139,8 @@ class MessageWriter:
         known = self._rows[k] if k < len(self._rows) else None
         if known is not None and known.item is item:
             return known.is_own
-        return is_own(item.message, self._listener)
+        asked = partial(self.asked, item.position, item.message)
+        return is_own(item.message, self._listener, asked)
 
     def _row(
         self,

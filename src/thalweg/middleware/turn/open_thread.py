@@ -33,6 +33,9 @@ class OpenThread:
     pending: PendingSummary | None = None
     """The summary of which it was seen that it is being written, or was."""
 
+    def __post_init__(self) -> None:
+        self.wording.asked = self.session.answers.model
+
     @property
     def mark(self) -> str:
         """The checkpoint pointer for the state; empty before the first turn."""

@@ -9,7 +9,9 @@ from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage
 from langgraph.errors import GraphBubbleUp
 
+from thalweg.archive.threads.journal import GivenAnswer
 from thalweg.engine.edits import Edit
+from thalweg.engine.entries import Message
 from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.tokens import Calibration
 from thalweg.engine.window.binding import is_binding_refusal, is_signed
@@ -18,7 +20,6 @@ from thalweg.engine.window.items import compacts
 from thalweg.errors import RefusedError, RejectedRequestError, WindowExceededError
 from thalweg.middleware.request.guard import RequestGuard, TooLarge
 from thalweg.middleware.request.learned_limits import Ceilings, RequestSize, SizeRefusal
-from thalweg.middleware.request.message_adaptation import ASKED, BOND
 from thalweg.middleware.request.message_writer import read_state
 from thalweg.middleware.request.overflow import Overflow, overflow_of
 from thalweg.middleware.request.rejections import Rejection, plan_repair, rejection_of
@@ -174,11 +175,8 @@ class Sending:
         asked, counted = boundary.model or self.model, None
         for message in response.result:
             if isinstance(message, AIMessage):
-                message.response_metadata[ASKED] = asked
                 (read,) = read_state([message])
-                if is_signed(read):
-                    behind = read_state(boundary.behind)
-                    message.response_metadata[BOND] = str(opened.session.engine.bond(behind))
+                self._note(opened, asked, read, boundary)
                 if message.usage_metadata and not compacts(read):
                     counted = message.usage_metadata["input_tokens"]
         calibration = self._calibrate(opened, asked, counted)
@@ -193,6 +191,15 @@ class Sending:
             self.desk.ceilings[asked] = learned
         if refusals and learned != known:
             _log.warning(_LEARNED, asked, _told(learned), refusals[-1].said[:200])
+
+    def _note(
+        self, opened: OpenThread, asked: str, answer: Message, boundary: RequestGuard
+    ) -> None:
+        """Note in the thread who gave an answer, and what its reasoning is bound to."""
+        session, bond = opened.session, ""
+        if is_signed(answer):
+            bond = str(session.engine.bond(read_state(boundary.behind)))
+        session.answers.came(GivenAnswer(answer.uid, asked, bond))
 
     def _calibrate(self, opened: OpenThread, asked: str, counted: int | None) -> Calibration:
         session, engine = opened.session, opened.session.engine

@@ -437,6 +437,8 @@ class _Turn:
         update: dict[str, Any] = {}
         if mark := self.open.mark:
             update["thalweg_turn"] = mark
+        if given := session.answers.newest:
+            update["thalweg_model"] = given.model
         if self.request.state.get("thalweg_compact"):
             update["thalweg_compact"] = False
         if self.shelf is not None:

@@ -36,7 +36,13 @@ from thalweg.server.app.files.run_files import AGENT, OWNER, PLACE
 from thalweg.server.app.parts import AppParts
 from thalweg.server.app.performing.approvals import check_answer
 from thalweg.server.app.performing.problems import problem_of
-from thalweg.server.app.performing.streaming import MODES, EmittedEvents, Translator, plain
+from thalweg.server.app.performing.streaming import (
+    MODEL_NAME,
+    MODES,
+    EmittedEvents,
+    Translator,
+    plain,
+)
 from thalweg.server.app.performing.watching import ModelCalled, RunEnded, RunStatus, Tell
 from thalweg.server.app.spending import Prices
 from thalweg.server.checkpoints.owners import RunSaver
@@ -202,7 +208,8 @@ async def _performed(
     before = await graph.aget_state(config) if is_again else None
     if before is not None:
         there: list[BaseMessage] = before.values.get("messages", [])
-        await telling.tell(*translator.take_up(there, [str(m.id) for m in inputs]))
+        model = str(before.values.get(MODEL_NAME, ""))
+        await telling.tell(*translator.take_up(there, [str(m.id) for m in inputs], model))
     is_given = before is not None and await _is_given(graph, config, before, new)
     if not (is_given or inputs):
         check_answer(questions_of(before or await graph.aget_state(config)), new.resume)

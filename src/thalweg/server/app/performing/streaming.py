@@ -44,8 +44,8 @@ SHOWN_CHARS = 4_000
 CONTEXT = "thalweg.context"
 _MODEL, _TOOLS = "model", "tools"
 """Nodes of an agent."""
-_MODEL_NAME = "thalweg_model"
-"""Where the context engine notes who answered."""
+MODEL_NAME = "thalweg_model"
+"""Key of the state in which the context engine notes who answered."""
 _CUT_OFF = "The run ended before the tool answered."
 _WAITS = "It waits for a person's decision."
 
@@ -208,9 +208,9 @@ class Translator:
                 if isinstance(message, ToolMessage):
                     yield from self._answered(message, self._caller(namespace))
                 elif isinstance(message, AIMessage) and node == _MODEL:
-                    yield from self._completed(namespace, message)
+                    yield from self._completed(namespace, message, _model_in(update))
 
-    def _completed(self, namespace: Namespace, message: AIMessage) -> Iterator[Event]:
+    def _completed(self, namespace: Namespace, message: AIMessage, model: str) -> Iterator[Event]:
         id_, text, caller = message.id or "", str(message.text), self._caller(namespace)
         if id_ in self._told.completed:
             self._doubted.discard(id_)
@@ -227,9 +227,7 @@ class Translator:
             if text:
                 yield MessageDelta(message=id_, text=text)
         self._open.pop(namespace, None)
-        spent = spent_in(
-            message.usage_metadata, str(message.response_metadata.get(_MODEL_NAME, ""))
-        )
+        spent = spent_in(message.usage_metadata, model)
         yield MessageCompleted(
             message=id_,
             text=text,
@@ -287,12 +285,15 @@ class Translator:
 
     # -- going on, and the end -------------------------------------------------------------
 
-    def take_up(self, messages: Sequence[BaseMessage], began_with: Iterable[str]) -> list[Event]:
+    def take_up(
+        self, messages: Sequence[BaseMessage], began_with: Iterable[str], model: str = ""
+    ) -> list[Event]:
         """Resume after a crash: return the missing events, and withdrawals of lost messages.
 
         Args:
             messages: Those of the agent's state.
             began_with: Ids of the messages of the run's input.
+            model: The model that was asked last.
         """
         events = [MessageWithdrawn(message=id_) for id_ in list(self._told.open)]
         noted = self._noted(events)
@@ -303,7 +304,7 @@ class Translator:
             if isinstance(message, ToolMessage):
                 noted += self._noted(self._answered(message, ""))
             elif isinstance(message, AIMessage):
-                noted += self._noted(self._completed((), message))
+                noted += self._noted(self._completed((), message, model))
         kept = {message.id for message in messages}
         newest = [id_ for id_, caller in self._told.completed.items() if not caller][-1:]
         self._doubted = {id_ for id_ in newest if id_ not in kept}
@@ -375,6 +376,13 @@ def _goes_on(writing: _Open, id_: str) -> bool:
 def _is_of(message: BaseMessage, own: set[str], calls: set[str]) -> bool:
     answers = isinstance(message, ToolMessage) and message.tool_call_id in calls
     return answers or message.id in own
+
+
+def _model_in(update: Any) -> str:  # noqa: ANN401 (LangGraph's)
+    """Find the model that gave the answer which a node adds; empty if it is unknown."""
+    every = update if isinstance(update, list) else [update]
+    named = (one.get(MODEL_NAME) for one in every if isinstance(one, Mapping))
+    return next((name for name in named if isinstance(name, str)), "")
 
 
 def _messages_in(update: Any) -> Iterator[BaseMessage]:  # noqa: ANN401 (LangGraph's)

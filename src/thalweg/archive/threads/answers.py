@@ -1,0 +1,76 @@
+"""Who gave the answers of a thread, and what their signed reasoning is bound to.
+
+The journal has it, not the messages: they stay as the provider returned them (I52).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Self
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.archive.threads.journal import GivenAnswer, TurnRecord, read_pages
+from thalweg.engine.entries import Message
+from thalweg.engine.window.binding import ReasoningBinding
+
+BLOCK = 64
+"""Turn records that are read at once."""
+
+
+@dataclass(slots=True)
+class AnswerLog:
+    """The answers of one branch by their ids, newest first; read as far as needed."""
+
+    number: int | None = None
+    """The newest turn that was not read yet; `None` if all were."""
+    pages: Callable[[int, int], Mapping[int, TurnRecord]] = lambda _, __: {}
+    """Returns the turn records from one to another, both included."""
+    known: dict[str, GivenAnswer] = field(default_factory=dict)
+    newest: GivenAnswer | None = None
+    """The answer that came since the last turn record."""
+    _length: int | None = None
+    """Length of the log at the oldest turn that was read."""
+
+    @classmethod
+    def of(cls, archive: Archive, key: ThreadKey, number: int | None) -> Self:
+        """Return the answers of the branch that ends with a turn; `None` for a new thread."""
+        return cls(number, partial(read_pages, archive, key))
+
+    def model(self, position: int, message: Message) -> str:
+        """Return the model that gave an answer, as `provider:name`; empty if it is unknown."""
+        answer = self._at(position, message.uid)
+        return "" if answer is None else answer.model
+
+    def bond(self, position: int, message: Message) -> ReasoningBinding | None:
+        """Return what the signed reasoning of an answer is bound to, if known."""
+        answer = self._at(position, message.uid)
+        return None if answer is None else ReasoningBinding.read(answer.bond)
+
+    def came(self, answer: GivenAnswer) -> None:
+        """Take the answer to the request of the newest turn."""
+        self.newest = answer
+        if answer.uid:
+            self.known[answer.uid] = answer
+
+    def take(self) -> GivenAnswer | None:
+        """Return the answer that came since the last turn record, once."""
+        newest, self.newest = self.newest, None
+        return newest
+
+    def _at(self, position: int, uid: str) -> GivenAnswer | None:
+        while uid and uid not in self.known and self.number is not None:
+            if self._length is not None and self._length <= position:
+                break  # the record that follows an answer has it
+            self._read(self.number)
+        return self.known.get(uid)
+
+    def _read(self, last: int) -> None:
+        """Read the records up to one, as far back as a block goes, or a damaged row."""
+        pages = self.pages(max(0, last - BLOCK + 1), last)
+        number = last if last in pages else None
+        while number is not None and number in pages:
+            page = pages[number]
+            if page.answered is not None:
+                self.known.setdefault(page.answered.uid, page.answered)
+            self._length, number = page.length, page.parent
+        self.number = number
