@@ -161,7 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         1 if a case differs without a reason.
     """
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("positions", nargs="*", choices=PLACES[1:], help="first, last; both")
+    parser.add_argument("--position", choices=PLACES[1:], action="append", help="both by default")
     parser.add_argument("--options", default="", help="further options of pytest")
     given = parser.parse_args(arguments)
     with TemporaryDirectory() as folder:
@@ -174,8 +174,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         counts = Counter(plain.values())
         told = ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()))
         _say(f"without ours: {told}")
-        positions = given.positions or PLACES[1:]
-        fine = [report(p, plain, run_suite(suite, p, options)) for p in positions]
+        places = given.position or PLACES[1:]
+        fine = [report(place, plain, run_suite(suite, place, options)) for place in places]
     return 0 if all(fine) else 1
 
 
