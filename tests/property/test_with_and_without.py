@@ -84,7 +84,7 @@ def model_of(log: Log, moves: Sequence[str]) -> ScriptedModel:
     """Make a model that plays its moves again with each turn of the user.
 
     Without tools it gives a structured answer at once: if it is a text, a plain agent asks again,
-    and one with a node for tools ends (decision 0071).
+    and one with a node for tools ends (decision 0072).
     """
 
     def script(messages: Sequence[BaseMessage], **kwargs: Any) -> AIMessage:
@@ -341,7 +341,11 @@ def test_what_a_request_refers_to_can_be_read_with_what_it_has(tight: Tight) -> 
     ours = ContextMiddleware(policy, archive=":memory:")
     model = (Taking if tight.takes else Toolless)(said=said)
     narrow = OTHERS["narrow"]()
-    others = {"no": [ours], "outside": [narrow, ours], "inside": [ours, narrow]}
+    others: dict[str, list[Any]] = {
+        "no": [ours],
+        "outside": [narrow, ours],
+        "inside": [ours, narrow],
+    }
     agent: Any = create_agent(
         model,
         [fetch] if tight.tools and tight.takes else [],
