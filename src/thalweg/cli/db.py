@@ -1,4 +1,4 @@
-"""`thalweg db`: the tables in PostgreSQL: make and change them, look at them, grant them."""
+"""`thalweg db`: the tables in PostgreSQL: make, show and grant them; move an archive."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 db = command_group(
     name="db",
-    help="Create the tables in PostgreSQL, show their state, and grant a role access.",
+    help="Create the tables in PostgreSQL, show their state, grant a role access; move an archive.",
 )
 
 Url = Annotated[
@@ -113,6 +113,34 @@ def status(*, url: Url = "", as_json: AsJson = False) -> None:
     tell(lines, plain, as_json=as_json)
     if problems:
         raise typer.Exit(2)
+
+
+@db.command(short_help="Move an archive out of a checkpointer's database.")
+def move(
+    source: Annotated[
+        str, typer.Argument(metavar="FROM", help="The file or postgresql://… that has it.")
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="TO", help="A new file, or postgresql://… without one.")
+    ],
+    *,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Remove it at the old place when the copy is equal.")
+    ] = False,
+) -> None:
+    """Copy an archive to another place, compare both, and with --remove remove the old one.
+
+    An earlier version kept it in the database of a SqliteSaver or PostgresSaver if no archive was
+    named. The copy has the same references and identity: name it (archive=TO), and the threads go
+    on. Stop the agents meanwhile; after an interruption, run the command again.
+    """
+    from thalweg.archive.moving import move_archive  # noqa: PLC0415 (of one command)
+
+    moved = move_archive(source, target, removes=remove)
+    print_lines([f"{moved.threads:,} threads with {moved.messages:,} messages are in the copy."])
+    if remove:
+        print_lines([f"The old one was removed; left: {moved.left or 'nothing'}."])
+    print_lines(["Name it now: archive=… in the agent, --archive of the commands."])
 
 
 @db.command(short_help="Print or run the grants that a serving role needs.")

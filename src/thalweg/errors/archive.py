@@ -68,8 +68,9 @@ class LostThreadError(ArchiveError):
         older = "older messages" if self.released < 0 else f"{self.released} older messages"
         return (
             f"thread {self.thread!r}: {older} are in another archive; this one has no journal of "
-            f"the thread. Name that archive (archive=…) or restore it, or continue with the "
-            f"{self.messages} messages of the state alone: "
+            f"the thread. Name that archive (archive=…) or restore it; one that an earlier "
+            f"version kept in the checkpointer's database is moved by `thalweg db move`. Or "
+            f"continue with the {self.messages} messages of the state alone: "
             'update_state(config, {"thalweg_turn": ""}, as_node="model")'
         )
 
