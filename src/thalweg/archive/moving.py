@@ -77,12 +77,7 @@ def move_archive(source: str, target: str, *, removes: bool = False) -> ArchiveM
                 if not new.extent(key)[0]:
                     _copy(old, new, key)
             for key in keys:
-                if thread_digest(old, key) != thread_digest(new, key):
-                    problem = (
-                        f"thread {key.thread!r} of owner {key.owner!r} differs in the copy; "
-                        "nothing was removed: stop the agents, and move the archive to a new place"
-                    )
-                    raise ArchiveError(problem)
+                _compare(old, new, key)
         moved = ArchiveMove(len(keys), sum(old.length(key) for key in keys))
         if removes and source.startswith(SERVERS):
             for key in keys:
@@ -180,6 +175,15 @@ def _blobs_of(db: ArchiveRows, thread: int) -> Iterator[Blob]:
         row = db.row("SELECT data, packed FROM archive_blob WHERE hash = ?", (digest,))
         if row is not None:
             yield Blob(digest, bytes(row[0]), bool(row[1]))
+
+
+def _compare(source: TableArchive, target: TableArchive, key: ThreadKey) -> None:
+    if thread_digest(source, key) != thread_digest(target, key):
+        problem = (
+            f"thread {key.thread!r} of owner {key.owner!r} differs in the copy; nothing was "
+            "removed: stop the agents, and move the archive to a new place"
+        )
+        raise ArchiveError(problem)
 
 
 def _copy(source: TableArchive, target: TableArchive, key: ThreadKey) -> None:

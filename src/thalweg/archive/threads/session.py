@@ -319,14 +319,9 @@ class ThreadSession:
             answered=self.answers.take(),
             note="; ".join(filter(None, (self.note, page.note))),
         )
+        log, generation = self.unwritten, self.generation
         self.number, self.page = enter_page(
-            self.archive,
-            self.key,
-            page,
-            self.page,
-            self.engine,
-            self.unwritten,
-            generation=self.generation,
+            self.archive, self.key, page, self.page, self.engine, log, generation=generation
         )
         self.unwritten, self.carried, self.note = [], (), ""
         self._begun()

@@ -236,16 +236,8 @@ class SessionPool:
         is_here = found is not None and found.session.archive is archive
         if found is not None and is_here and by_hand is None and found.session.knows(said):
             return found
-        session = open_session(
-            archive,
-            key,
-            turn,
-            said,
-            partial(self._engine, model),
-            by_hand,
-            cuts=self.state != "run",
-        )
-        return OpenThread(session)
+        make, cuts = partial(self._engine, model), self.state != "run"
+        return OpenThread(open_session(archive, key, turn, said, make, by_hand, cuts=cuts))
 
     def _engine(self, model: str, name_span: Callable[[int, int], str]) -> Engine:
         return Engine(
