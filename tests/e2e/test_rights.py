@@ -143,6 +143,75 @@ def test_what_is_denied_the_parent_is_denied_the_child(more: dict[str, Any]) -> 
     assert "/etc/new" not in result["files"]
 
 
+@pytest.mark.parametrize("by_middleware", [False, True])
+def test_a_spec_can_replace_its_parents_rules_for_paths(*, by_middleware: bool) -> None:
+    own = [FilesystemPermission(["write"], ["/etc/passwd"], "deny")]
+    child = spec(permissions=own, inherit=False)
+    model = RuledModel(rule=delegating(*TOUCHES))
+    given: Any = {"permissions": DENY, "interrupt_on": {"deploy": True}}
+    if by_middleware:
+        given = {"middleware": [FilesystemMiddleware(backend=StateBackend(), permissions=DENY)]}
+    files = {"/etc/passwd": {"content": TOP_SECRET, "encoding": "utf-8"}}
+
+    agent = family(model, child, **given)
+    result = run(agent, {"messages": [HumanMessage("Begin.")], "files": files})
+
+    assert result["files"]["/etc/new"]["content"] == "x"
+    assert result["files"]["/etc/passwd"]["content"] == TOP_SECRET
+    assert any(TOP_SECRET in str(request) for request in model.requests)
+
+
+@pytest.mark.parametrize("key", ["inherit", "permissions"])
+def test_no_model_can_set_the_rights_of_a_subagent(key: str) -> None:
+    asked = calls("task", "t", description="Do it.", subagent_type="child", **{key: False})
+
+    def rule(messages: Sequence[BaseMessage]) -> AIMessage:
+        return AIMessage("end") if messages[-1].type == "tool" else asked
+
+    result = run(family(RuledModel(rule=rule), spec(permissions=WIDE), permissions=DENY))
+
+    (refused,) = (m for m in result["messages"] if isinstance(m, ToolMessage))
+    assert refused.status == "error"
+    assert f"there is no argument '{key}'" in refused.text
+
+
+def test_a_denied_write_is_in_the_report_and_not_in_the_childs_text() -> None:
+    model = RuledModel(
+        rule=delegating(calls("write_file", "c1", file_path="/etc/new", content="x"))
+    )
+    agent = family(model, spec(), permissions=DENY)
+    events = list(agent.stream({"messages": [("user", "Begin.")]}, AT, stream_mode="custom"))
+
+    state = agent.get_state(AT).values["messages"]
+    (report,) = (m for m in state if isinstance(m, ToolMessage))
+    error = "Error: permission denied for write on /etc/new"
+    assert report.text == "1 calls made"
+    assert report.artifact["denied"] == {"/etc/new": error}
+    assert [e["denied"] for e in events if e.get("type") == "task_completed"] == [["/etc/new"]]
+
+
+def test_a_child_that_could_never_write_where_its_own_rules_allow_it_is_warned_of() -> None:
+    own = [FilesystemPermission(["write"], ["/etc/**"])]
+    said = "subagent 'child' may write /etc/\\*\\*.*deny each write.*inherit=False"
+    model = RuledModel(rule=delegating())
+    with pytest.warns(UserWarning, match=said):
+        family(model, spec(permissions=own), permissions=DENY)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"permissions": WIDE},
+        {"permissions": [FilesystemPermission(["write"], ["/etc/**"], "deny")]},
+        {"permissions": [FilesystemPermission(["write"], ["/etc/**"])], "inherit": False},
+    ],
+)
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_other_rules_of_a_child_are_not_warned_of(more: dict[str, Any]) -> None:
+    assert family(RuledModel(rule=delegating()), spec(**more), permissions=DENY) is not None
+
+
 @pytest.mark.parametrize(
     "more",
     [

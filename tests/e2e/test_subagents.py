@@ -223,6 +223,7 @@ def test_the_artifact_holds_the_whole_report_as_plain_values() -> None:
         "tokens": 0,
         "files": [],
         "artifacts": [],
+        "denied": {},
         "conflicts": [],
         "limit": None,
         "error": None,

@@ -25,7 +25,7 @@ from thalweg.agent.graph.state import DeepAgentState, marks, with_later_values
 from thalweg.agent.subagents.background import AsyncSubAgent, is_elsewhere
 from thalweg.agent.subagents.retention import Retention
 from thalweg.agent.tools.kit import FILE_TOOLS
-from thalweg.agent.tools.rights import Rights, both
+from thalweg.agent.tools.rights import Rights, both, denied_writes, rights
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.engine.prompts import prompt
 from thalweg.errors import ConfigError
@@ -211,6 +211,9 @@ def _memory(recipe: Recipe) -> "MemoryMiddleware":
 
 
 def _subagents(recipe: Recipe) -> SubAgentMiddleware:
+    for one in recipe.subagents:
+        _warn_of_denied_writes(recipe, one)
+
     def create(spec: SubAgent) -> CompiledStateGraph[Any, Any, Any, Any]:
         own = {"name": spec["name"], "response_format": spec.get("response_format")}
         return build(child(recipe, spec), **own)
@@ -222,6 +225,15 @@ def _subagents(recipe: Recipe) -> SubAgentMiddleware:
         create=create,
         max_delegations=recipe.max_delegations,
     )
+
+
+def _warn_of_denied_writes(recipe: Recipe, spec: SubAgent | CompiledSubAgent) -> None:
+    own = rights(spec.get("permissions", ()))  # type: ignore[arg-type]  # a compiled one has none
+    if spec.get("inherit", True) and (denied := denied_writes(_rights_of(recipe), own)):
+        what = f"subagent '{spec['name']}' may write {', '.join(denied)} by its own permissions"
+        why = "its parent's permissions deny each write there; both must allow"
+        mend = "change its parent's, or pass inherit=False in its spec"
+        warnings.warn(f"{what}, and {why}: {mend}", stacklevel=2)
 
 
 def _private_keys(
@@ -247,8 +259,12 @@ def child(parent: Recipe, spec: SubAgent) -> Recipe:
     theirs = parent.middleware if is_fork else replacing(parent.middleware).values()
     prompt_of_its_own = spec.get("system_prompt")
     asked = approvals_of(parent.interrupt_on, parent.middleware)
-    allowed = both(_rights_of(parent), spec.get("permissions", ()))
-    stack = {one.name: one for one in (*theirs, *spec.get("middleware", ()))}
+    own = rights(spec.get("permissions", ()))
+    inherits = spec.get("inherit", True)
+    allowed = both(_rights_of(parent), own) if inherits else own
+    inherited = [_limited(one, allowed, is_parents=not inherits) for one in theirs]
+    added = [_limited(one, allowed) for one in spec.get("middleware", ())]
+    stack = {one.name: one for one in (*inherited, *added)}
     return replace(
         parent,
         model=as_model(spec.get("model", parent.model)),
@@ -256,7 +272,7 @@ def child(parent: Recipe, spec: SubAgent) -> Recipe:
         system_prompt=parent.system_prompt if is_fork else prompt_of_its_own,
         addendum=prompt_of_its_own if is_fork else None,
         has_base=is_fork,
-        middleware=[_limited(one, allowed) for one in stack.values()],
+        middleware=[*stack.values()],
         subagents=(),
         background=(),
         skills=parent.skills if is_fork else spec.get("skills"),
@@ -276,10 +292,11 @@ def _rights_of(recipe: Recipe) -> Rights:
     return allowed
 
 
-def _limited(one: Middleware, allowed: Rights) -> Middleware:
-    if not isinstance(one, FilesystemMiddleware) or not allowed:
+def _limited(one: Middleware, allowed: Rights, *, is_parents: bool = False) -> Middleware:
+    """Return middleware with the rights of a child; a parent's rules do not count if replaced."""
+    if not isinstance(one, FilesystemMiddleware) or not (allowed or is_parents):
         return one
-    return one.with_permissions(both(allowed, one.rights))
+    return one.with_permissions(allowed if is_parents else both(allowed, one.rights))
 
 
 def with_general_purpose(

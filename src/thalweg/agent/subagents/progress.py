@@ -10,6 +10,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 
 from thalweg.agent.subagents.limits import SubagentLimits
+from thalweg.agent.tools.answers import DENIED
 
 ACTIVE: ContextVar["Progress | None"] = ContextVar("thalweg_subagent", default=None)
 """The subagent whose run the code is in; `None` in a main agent."""
@@ -52,6 +53,8 @@ class Progress:
     """Paths that its tools changed, in order."""
     unwritten: dict[str, str] = field(default_factory=dict)
     """Error of the last failed change, by path."""
+    denied: dict[str, str] = field(default_factory=dict)
+    """Error of the last change that a rule denied, by path."""
     values: dict[str, Any] | None = None
     """The subagent's state as last streamed."""
     stopped: str | None = None
@@ -126,8 +129,10 @@ class Progress:
         if path and went_well:
             self.files[path] = None
             self.unwritten.pop(path, None)
+            self.denied.pop(path, None)
         elif path:
-            self.unwritten[path] = answer
+            by_rule = message.artifact == DENIED
+            (self.denied if by_rule else self.unwritten)[path] = answer
         if call is not None:
             self.calls[message.tool_call_id] = SubagentCall(call.tool, call.told, went_well, answer)
 

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -31,6 +31,8 @@ class SubagentReport:
     files: tuple[str, ...] = ()
     """Paths that it changed."""
     artifacts: tuple[str, ...] = ()
+    denied: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Changes of files that a rule denied: the errors by path."""
     conflicts: tuple[str, ...] = ()
     """A line for each key of the state that another task of the same step wrote, too."""
     thread: str | None = None
@@ -72,12 +74,19 @@ def as_json(value: Any) -> str:  # noqa: ANN401 (any type of an agent's schema)
 
 
 def footer(progress: Progress, files: Sequence[str]) -> str:
-    """Render what a parent needs in addition to the answer; empty if there is nothing."""
+    """Render what a parent needs in addition to the answer; empty if there is nothing.
+
+    Changes that a rule denied are not in it: they are in the report's `denied`.
+    """
     lines: list[str] = []
     if files:
         lines.append(f"[Files changed: {_listed(files)}]")
-    lines += [f"[Not changed: {path}: {why}]" for path, why in progress.unwritten.items()]
+    lines += _unchanged(progress.unwritten)
     return "\n\n" + "\n".join(lines) if lines else ""
+
+
+def _unchanged(errors: Mapping[str, str]) -> list[str]:
+    return [f"[Not changed: {path}: {why}]" for path, why in errors.items()]
 
 
 def account(progress: Progress, files: Sequence[str]) -> str:
@@ -90,6 +99,8 @@ def account(progress: Progress, files: Sequence[str]) -> str:
         parts.append("Done:\n" + "\n".join(done))
     if changes := footer(progress, files).strip():
         parts.append(changes)
+    if progress.denied:
+        parts.append("\n".join(_unchanged(progress.denied)))
     if todos := open_todos(progress.values or {}):
         parts.append("Still open:\n" + "\n".join(f"- {todo}" for todo in todos))
     return "\n\n".join(parts) or prompt("task_nothing").render()

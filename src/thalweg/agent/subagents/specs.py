@@ -48,6 +48,10 @@ class SubAgent(TypedDict):
     """Folders of its skills."""
     permissions: NotRequired[list[Any]]
     """Rules for paths, in addition to its parent's: both must allow."""
+    inherit: NotRequired[bool]
+    """Whether its parent's rules for paths apply, too; `True` by default. With `False`, its own
+    `permissions` replace them, and it can touch what its parent cannot. Approvals stay. Only a
+    spec has this key: no model can set it."""
     response_format: NotRequired[ResponseFormat[Any] | type | dict[str, Any]]
     """The form of its answer, which the parent then gets as JSON."""
     mode: NotRequired[Literal["isolated", "fork"]]
@@ -141,8 +145,19 @@ def _read(given: SubAgent | CompiledSubAgent, limits: SubagentLimits, needs: Seq
     if mode == "fork" and given.get("skills"):
         problem = f"SubAgent '{name}' cannot set skills under mode='fork'"
         raise SpecError("subagents", problem, "the parent's skills are inherited instead")
+    _check_inherit(given)
     for key in needs if "runnable" not in given else ():
         if key not in given:
             raise SpecError("subagents", f"SubAgent '{name}' must specify '{key}'", "add it")
     own = SubagentLimits.of(given.get("limits"), limits)
     return Spec(name, given["description"], given, own, is_fork=mode == "fork")
+
+
+def _check_inherit(given: SubAgent | CompiledSubAgent) -> None:
+    name, inherits = given["name"], given.get("inherit", True)
+    if not isinstance(inherits, bool):
+        problem = f"SubAgent '{name}' has inherit={inherits!r}"
+        raise SpecError("subagents", problem, "pass True or False")
+    if not inherits and "permissions" not in given:
+        problem = f"SubAgent '{name}' has inherit=False and no permissions"
+        raise SpecError("subagents", problem, "pass the rules that replace its parent's")

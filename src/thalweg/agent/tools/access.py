@@ -17,6 +17,10 @@ class ToolRefusedError(Exception):
     """Raised for a call that a tool does not make; the model receives the reason."""
 
 
+class ToolDeniedError(ToolRefusedError):
+    """Raised for a call that a rule about paths denies."""
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """What an agent may do with the paths of a backend."""
@@ -118,8 +122,8 @@ def valid(path: str) -> str:
         raise ToolRefusedError(told) from None
 
 
-def _denied(operation: FilesystemOperation, path: str, why: str) -> ToolRefusedError:
-    return ToolRefusedError(f"Error: permission denied for {operation} on {path}{why}")
+def _denied(operation: FilesystemOperation, path: str, why: str) -> ToolDeniedError:
+    return ToolDeniedError(f"Error: permission denied for {operation} on {path}{why}")
 
 
 def _may_be_folder(path: str) -> Steps[bool]:

@@ -2,13 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Final, Literal
 
 from langchain_core.messages import ToolMessage
 
-from thalweg.agent.tools.access import ToolRefusedError
+from thalweg.agent.tools.access import ToolDeniedError, ToolRefusedError
 from thalweg.agent.tools.asking import OutOfTimeError, Steps, TooManyCallsError
 from thalweg.errors import ConfigError
+
+DENIED: Final = MappingProxyType({"denied": True})
+"""Artifact of the result of a call that a rule about paths denied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,8 @@ def answered(name: str, steps: Steps[ToolAnswer]) -> Steps[ToolAnswer]:
     try:
         return (yield from steps)
     except ToolRefusedError as refused:
-        return refuse(str(refused))
+        artifact = dict(DENIED) if isinstance(refused, ToolDeniedError) else None
+        return ToolAnswer(str(refused), status="error", artifact=artifact)
     except NotImplementedError as missing:
         if isinstance(missing, ConfigError):
             raise

@@ -230,6 +230,7 @@ class Delegation:
             self.call_id,
             status,
             answer + lines + self.files.notices(),
+            denied=dict(self.progress.denied),
             conflicts=tuple(conflicts),
             artifacts=tuple(new_artifacts(self.progress.values or {}, had)),
             turns=self.progress.turns,
@@ -287,7 +288,8 @@ class Delegation:
         update = self.written | (self.changes if self.files.is_live else {})
         if report.artifacts:
             update["artifacts"] = [*report.artifacts]
-        self._tell(_FINISHED[report.status], status=report.status, **self._figures())
+        figures = self._figures() | ({"denied": [*report.denied]} if report.denied else {})
+        self._tell(_FINISHED[report.status], status=report.status, **figures)
         message = ToolMessage(
             report.answer,
             tool_call_id=self.call_id,

@@ -61,6 +61,23 @@ def test_a_childs_own_goes_first() -> None:
     assert [one.name for one in made.middleware] == ["Mine"]
 
 
+@pytest.mark.parametrize("mode", ["isolated", "fork"])
+def test_rules_of_a_spec_that_inherits_none_replace_its_parents(mode: str) -> None:
+    denied = [FilesystemPermission(operations=["write"], paths=["/a/**"], mode="deny")]
+    own = [FilesystemPermission(operations=["write"], paths=["/a/b/**"])]
+    more = [FilesystemPermission(operations=["write"], paths=["/a/b/c"], mode="deny")]
+    parent = recipe(MyFiles(permissions=denied), permissions=rights(denied))
+    spec: Any = {**HELPER, "permissions": own, "inherit": False, "mode": mode}
+
+    made = child(parent, spec)
+
+    (files,) = (one for one in made.middleware if isinstance(one, MyFiles))
+    assert (made.permissions, files.rights) == (rights(own), rights(own))
+    (added,) = child(parent, {**spec, "middleware": [MyFiles(permissions=more)]}).middleware
+    assert isinstance(added, MyFiles)
+    assert added.rights == both(own, more)
+
+
 def test_what_takes_the_place_of_ours_does_so_in_children_too() -> None:
     """A limit on the parent's file tools is none if a child has all of them."""
     made = child(recipe(Mine(), MyFiles(tools=["read_file"])), HELPER)

@@ -35,6 +35,9 @@ def test_specs_are_found_by_name_in_their_order() -> None:
         ([{**WORKER, "prompt": "x"}], "did you mean 'system_prompt'"),
         ([{**WORKER, "permision": []}], "did you mean 'permissions'"),
         ([{**WORKER, "runnable": DONE, "tools": []}], "unknown key 'tools'"),
+        ([{**WORKER, "inherit": "no"}], "inherit='no'"),
+        ([{**WORKER, "inherit": False}], "inherit=False and no permissions"),
+        ([{**WORKER, "runnable": DONE, "inherit": False}], "unknown key 'inherit'"),
         ([{**WORKER, "limits": {"turns": 0}}], "turns is 0"),
     ],
 )
