@@ -1,6 +1,7 @@
 """Results of a backend's methods, and the errors and limits that they name."""
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Literal, NotRequired
 
 from typing_extensions import TypedDict
@@ -15,6 +16,8 @@ FileOperationError = Literal["file_not_found", "permission_denied", "is_director
 """Common errors of one file in a batch, in words that a model can act on."""
 FILE_NOT_FOUND: Final = "file_not_found"
 """The path does not exist."""
+DENIED: Final = MappingProxyType({"denied": True})
+"""Artifact of the result of a file tool's call that a rule about paths denied."""
 PERMISSION_DENIED: Final = "permission_denied"
 """The file may not be read or written."""
 IS_DIRECTORY: Final = "is_directory"

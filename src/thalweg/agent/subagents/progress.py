@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 
 from thalweg.agent.subagents.limits import SubagentLimits
-from thalweg.agent.tools.answers import DENIED
+from thalweg.backends.results import DENIED
 
 ACTIVE: ContextVar["Progress | None"] = ContextVar("thalweg_subagent", default=None)
 """The subagent whose run the code is in; `None` in a main agent."""

@@ -2,17 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from langchain_core.messages import ToolMessage
 
 from thalweg.agent.tools.access import ToolDeniedError, ToolRefusedError
 from thalweg.agent.tools.asking import OutOfTimeError, Steps, TooManyCallsError
+from thalweg.backends.results import DENIED
 from thalweg.errors import ConfigError
-
-DENIED: Final = MappingProxyType({"denied": True})
-"""Artifact of the result of a call that a rule about paths denied."""
 
 
 @dataclass(frozen=True, slots=True)

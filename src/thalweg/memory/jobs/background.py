@@ -1,7 +1,8 @@
 """Learning in the background of a process that talks: one worker for each store."""
 
 import threading
-from weakref import WeakValueDictionary
+from functools import partial
+from weakref import ReferenceType, WeakValueDictionary, ref
 
 from langchain_core.language_models import BaseChatModel
 
@@ -13,6 +14,7 @@ from thalweg.memory.jobs.events import Tell, tell
 from thalweg.memory.jobs.learner import Learner
 from thalweg.memory.jobs.structured import Respondent
 from thalweg.memory.jobs.worker import Worker
+from thalweg.memory.store.tables import TableMemory
 
 _LOCK = threading.Lock()
 _WORKERS: WeakValueDictionary[int, Worker] = WeakValueDictionary()
@@ -29,8 +31,8 @@ def background(
 ) -> Worker:
     """Return this process's worker for a store; call its `wake` when a turn was recorded.
 
-    It has threads only while there are jobs, and another process resumes unfinished ones. Stop it
-    before the store is closed.
+    It has threads only while there are jobs, and another process resumes unfinished ones. A store
+    of `open_memory` ends it when it is closed; stop it before any other store is closed.
 
     Args:
         store: The store of the jobs.
@@ -53,4 +55,12 @@ def background(
             )
             worker = Worker(store, learner.learn, rests=True)
             _WORKERS[id(store)] = worker
+            if isinstance(store, TableMemory):
+                store.before_close(partial(_end, ref(worker)))
         return worker
+
+
+def _end(reference: ReferenceType[Worker]) -> None:
+    worker = reference()  # the worker refers to its store
+    if worker is not None:
+        worker.stop()

@@ -122,7 +122,8 @@ class Worker:
         with self._lock:
             threads = list(self._threads)
         for thread in threads:
-            thread.join(timeout_s)
+            if thread is not threading.current_thread():
+                thread.join(timeout_s)
         return not self.is_at_work
 
     def step(self) -> bool:

@@ -1,7 +1,7 @@
 """The logic of a memory on SQL tables, for any database."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -69,6 +69,7 @@ class TableMemory(ABC):
         self._nearest: VectorIndex | None = None
         self._views = local()
         self._mirror: DocumentMirror | None = None
+        self._before_close: list[Callable[[], object]] = []
         try:
             self._secret = read_secret(database, "memory", secret, version=version)
         except BaseException:
@@ -105,8 +106,14 @@ class TableMemory(ABC):
             Where they may remain, for `Receipt.left`.
         """
 
+    def before_close(self, end: Callable[[], object]) -> None:
+        """Call a function before the store is closed, to end what works on it."""
+        self._before_close.append(end)
+
     def close(self) -> None:
-        """See `MemoryStore.close`."""
+        """See `MemoryStore.close`. A learner of this process ends its active job first."""
+        while self._before_close:
+            self._before_close.pop()()
         self._database.close()
 
     def close_when_collected(self) -> None:

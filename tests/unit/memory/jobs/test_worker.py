@@ -2,10 +2,11 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import BaseMessage
 
 from tests.learning import Clock, answer, learner, say
 from thalweg.errors import StorageError
@@ -18,6 +19,7 @@ from thalweg.memory.jobs.worker import Worker
 from thalweg.memory.opening import open_memory
 from thalweg.testing.model import ScriptedModel
 
+FOREVER_S = 60
 OWNERS = [Scope(f"owner {n}") for n in range(8)]
 AT_ONCE = MemorySettings(debounce_seconds=0, max_wait_seconds=0, profile=False)
 
@@ -26,6 +28,34 @@ AT_ONCE = MemorySettings(debounce_seconds=0, max_wait_seconds=0, profile=False)
 def store(tmp_path: Path) -> Iterator[MemoryStore]:
     with open_memory(tmp_path / "memory.db") as opened:
         yield opened
+
+
+def test_a_store_that_is_closed_ends_its_learner_first(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """The active job ends; it failed on a closed store, and its answer was lost."""
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        asked.set()
+        assert may_answer.wait(FOREVER_S)
+        return answer(messages)
+
+    store = open_memory(tmp_path / "memory.db")
+    worker = background(store, ScriptedModel(script=script), AT_ONCE)
+    say(store, OWNERS[0], "I keep the key in drawer 1.", clock=Clock(), settings=AT_ONCE)
+    worker.wake()
+    assert asked.wait(FOREVER_S)
+    closing = threading.Thread(target=store.close)
+    closing.start()
+    may_answer.set()
+    closing.join(FOREVER_S)
+
+    assert not closing.is_alive()
+    assert not worker.is_at_work
+    assert not caplog.records
+    with open_memory(tmp_path / "memory.db") as again:
+        assert len(again.facts(OWNERS[0])) == 1
 
 
 def test_nothing_is_done_before_a_thread_is_quiet(store: MemoryStore) -> None:
