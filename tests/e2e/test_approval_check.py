@@ -14,7 +14,7 @@ from langgraph.types import Command
 
 from tests.e2e.scripted import Agent, RuledModel, calls
 from thalweg import create_deep_agent
-from thalweg.middleware.approval_check import CheckedApprovalMiddleware
+from thalweg.middleware.approval import CheckedApprovalMiddleware
 from thalweg.middleware.subagents.middleware import SubAgentMiddleware
 
 AT: Any = {"configurable": {"thread_id": "t"}}

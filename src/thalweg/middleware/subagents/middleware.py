@@ -32,7 +32,7 @@ from thalweg.backends.calls.foreign import as_backend
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.engine.prompts import prompt
 from thalweg.errors import SpecError
-from thalweg.middleware.approval_check import CheckedApprovalMiddleware
+from thalweg.middleware.approval import CheckedApprovalMiddleware
 from thalweg.middleware.notes import begins_run
 from thalweg.middleware.subagents.delegation import TASK
 from thalweg.middleware.subagents.status import SubagentStatusTransformer

@@ -73,7 +73,9 @@ def test_rules_of_a_spec_that_inherits_none_replace_its_parents(mode: str) -> No
 
     (files,) = (one for one in made.middleware if isinstance(one, MyFiles))
     assert (made.permissions, files.rights) == (rights(own), rights(own))
-    (added,) = child(parent, {**spec, "middleware": [MyFiles(permissions=more)]}).middleware
+    (added,) = child(
+        parent, cast("SubAgent", {**spec, "middleware": [MyFiles(permissions=more)]})
+    ).middleware
     assert isinstance(added, MyFiles)
     assert added.rights == both(own, more)
 
