@@ -7,6 +7,7 @@ the oldest media leave first, those of the newest request last.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import ceil
 
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import showing
@@ -79,11 +80,14 @@ def _forbids(scene: PlanningContext, limits: MediaLimits, one: LiveMedia) -> Tex
     figure, part = "", ""
     match one.kind:
         case "image":
-            size = pixels_of(one.media) if limits.image_edge else None
+            size = pixels_of(one.media)
+            patches = ceil(size[0] / 32) * ceil(size[1] / 32) if size else 0
             if limits.image_bytes and len(one.media.data) > limits.image_bytes:
                 figure = f"an image of at most {limits.image_bytes:,} bytes in base64"
             elif limits.image_edge and size and max(size) > limits.image_edge:
                 figure = f"an image of at most {limits.image_edge:,} pixels an edge"
+            elif limits.image_patches and patches > limits.image_patches:
+                figure = f"an image of at most {limits.image_patches:,} squares of 32 pixels"
             part = "a smaller copy, or a detail"
         case "pdf":
             pages = facts_of(one.media).pages or 0

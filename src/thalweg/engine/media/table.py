@@ -29,6 +29,8 @@ class MediaLimits:
     """Of one image."""
     image_edge: int | None = None
     """Pixels of an image's longer edge."""
+    image_patches: int | None = None
+    """Squares of 32 pixels of one image."""
     many_images: int | None = None
     """Images above which `many_edge` holds for each of them."""
     many_edge: int | None = None

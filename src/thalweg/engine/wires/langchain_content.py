@@ -174,7 +174,7 @@ def _media(block: Mapping[str, Any], kind: str) -> Media | None:
     mime = _mime(block, kind)
     for place in _PLACES:
         value = _at(block, place)
-        if isinstance(value, str) and value:
+        if isinstance(value, (str, bytes)) and value:
             return take_content(WIRE, block, place, mime)
     if any(isinstance(_at(block, place), str) for place in _IDS):
         return take_content(WIRE, block, (), mime)

@@ -4,9 +4,11 @@ So a block goes back to its wire as it came, with every field; and a block that 
 media, too, where it holds long base64: such content has no tokens that a text counter could count.
 """
 
+import binascii
 import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from thalweg.engine.entries import Media
@@ -32,7 +34,7 @@ def take_content(wire: str, block: Mapping[str, Any], path: Path, mime: str) -> 
     if not path:
         return Media(mime, extra=pack(wire, {"shell": dict(block), "place": []}))
     value, extra = _emptied(wire, block, path)
-    if path[-1] in _ADDRESSES:
+    if path[-1] in _ADDRESSES and "raw" not in unpack(extra, wire):
         return media_at(value, mime, extra)
     return Media(mime, data=value, extra=extra)
 
@@ -42,6 +44,8 @@ def _emptied(wire: str, block: Mapping[str, Any], path: Path, **more: bool) -> t
     shell = copy.deepcopy(dict(block))
     above = _above(shell, path)
     value, above[path[-1]] = above[path[-1]], ""
+    if isinstance(value, bytes):
+        value, more["raw"] = binascii.b2a_base64(value, newline=False).decode(), True
     return value, pack(wire, {"shell": shell, "place": list(path), **more})
 
 
@@ -50,20 +54,27 @@ _ADDRESSES = ("url", "image_url", "video_url", "audio_url", "file_data", "file_u
 
 
 def unknown_media(wire: str, block: object) -> Media | None:
-    """Return a block of an unknown kind as media, if it holds long base64; else `None`."""
+    """Return a block of an unknown kind as media, if it holds long base64, or bytes.
+
+    Returns:
+        `None` for any other block.
+    """
     if not isinstance(block, Mapping):
         return None
-    found = max(_runs(block, (), _DEEPEST), key=lambda run: len(run[1]), default=None)
+    found = max(_runs(block, (), _DEEPEST), key=itemgetter(1), default=None)
     if found is None:
         return None
     value, extra = _emptied(wire, block, found[0], untyped=True)
     return Media("", data=value, extra=extra)
 
 
-def _runs(value: object, path: Path, depth: int) -> Iterator[tuple[Path, str]]:
-    if isinstance(value, str):
+def _runs(value: object, path: Path, depth: int) -> Iterator[tuple[Path, int]]:
+    """Yield the places of content in a block, with its size."""
+    if isinstance(value, bytes):
+        yield path, len(value)
+    elif isinstance(value, str):
         if len(value) >= LONG_RUN and _is_base64(value):
-            yield path, value
+            yield path, len(value)
     elif depth and isinstance(value, Mapping):
         for key, inner in value.items():
             if isinstance(key, str):
@@ -93,9 +104,9 @@ def block_of(media: Media, wire: str) -> dict[str, Any] | None:
     if not isinstance(shell, dict) or not isinstance(place, list):
         return None
     if place:
-        is_address = place[-1] in _ADDRESSES and "untyped" not in left
+        is_address = place[-1] in _ADDRESSES and not {"untyped", "raw"} & left.keys()
         value = url_of(media) if is_address else media.data
-        _above(shell, place)[place[-1]] = value
+        _above(shell, place)[place[-1]] = binascii.a2b_base64(value) if "raw" in left else value
     return shell
 
 

@@ -84,6 +84,7 @@ def test_twenty_pages_as_images_in_one_result_are_sent() -> None:
 
 
 FORBIDDEN: list[tuple[Media, dict[str, Any], str, str]] = [
+    (image(6_000, 5_200), {"image_patches": 30_000}, "an image of at most 30,000 squares", "6,000"),
     (pdf("qpdf-230-pages.pdf"), {"pages": 229}, "at most 229 pages of a document", "230 pages"),
     (pdf("qpdf-230-pages.pdf"), {"document_pages": 9}, "at most 9 pages of a document", "230"),
     (pdf("typst.pdf"), {"document_bytes": 7_000}, "a document of at most 7,000 bytes", "4 pages"),

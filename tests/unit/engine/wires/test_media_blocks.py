@@ -213,6 +213,25 @@ def test_an_unknown_block_with_long_base64_is_media_of_unknown_type(
         assert is_private(part, other.name) == (other is not wire)
 
 
+RAW = base64.b64decode(DATA)
+
+
+@pytest.mark.parametrize(
+    ("block", "mime"),
+    [
+        ({"type": "media", "mime_type": "audio/wav", "data": RAW}, "audio/wav"),
+        ({"document": {"format": "pdf", "name": "a", "source": {"bytes": RAW}}}, ""),
+    ],
+)
+def test_bytes_are_media_in_base64_and_return_as_bytes(block: dict[str, Any], mime: str) -> None:
+    """Gemini's client takes them, and Bedrock's Converse nothing else."""
+    message, part = read_in(LangChainWire(), deepcopy(block), "user")
+
+    assert isinstance(part, Media)
+    assert (part.mime, part.data) == (mime, DATA)
+    assert content(LangChainWire(), message) == [block]
+
+
 @pytest.mark.parametrize("block", UNKNOWN)
 @pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 def test_an_unknown_block_of_the_model_is_carried(wire: Wire, block: dict[str, Any]) -> None:
