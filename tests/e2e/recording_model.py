@@ -28,6 +28,7 @@ SYSTEM = "You count birds. 鳥を数える。"
 class RecordingModel(BaseChatModel):
     """Asks for one lookup per request, then answers; keeps every list of messages it got."""
 
+    model: str = "scripted"
     got: list[list[BaseMessage]] = Field(default_factory=list)
     """What was sent, system prompts left out."""
     fails: int = 0

@@ -10,6 +10,7 @@ from thalweg.engine.compaction.policy import Policy
 from thalweg.engine.compaction.rewrites import evict
 from thalweg.engine.edits import Edit, Fold, Pin, Reason, Unpin
 from thalweg.engine.entries import RECALL, Entry, Message, ToolUse
+from thalweg.engine.pricing.token_factors import counter_for
 from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.engine.summaries.summary import Summary
 from thalweg.engine.tokens import Calibration, Counter, count_json
@@ -65,6 +66,8 @@ class Engine:
     prefixes: Prefixes = field(default_factory=Prefixes)
     window: Window = field(init=False)
     reader: Reader = field(init=False)
+    _base: Counter = field(init=False)
+    """The counter that was given; `count` is that of the model's vocabulary."""
     _gate: Gate = field(default_factory=Gate)
     _checked: int = 0
     _epoch: int = 0
@@ -77,14 +80,17 @@ class Engine:
     """Epoch, base and number of the items whose reasoning has been verified."""
 
     def __post_init__(self) -> None:
+        self._base = self.count
+        self.count = counter_for(self._base, self.model)
         self.window = Window(self.count, model=self.model)
         self.window.set_beside("tools", sum(count_json(tool, self.count) for tool in self.tools))
         self.reader = Reader(self.count, model=self.model, recall=self.recall)
 
     def speak_to(self, model: str) -> None:
-        """Set the model of the next requests, and count the live media again."""
+        """Set the model of the next requests, and count again what counts differently for it."""
         self.model = self.reader.model = model
-        self.window.price_media(model)
+        self.count = self.reader.count = counter_for(self._base, model)
+        self.window.speak_to(model, self.count)
 
     def receive(self, message: Message, at: int | None = None) -> Entry:
         """Add the thread's next message.

@@ -429,8 +429,8 @@ class EngineSlot:
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self._tariff(call)
         system, tools = call.system, call.schemas
-        engine.window.set_beside("system", count_text(system, self.count) if system else 0)
-        engine.window.set_beside("tools", count_text(tools, self.count) if tools else 0)
+        engine.window.set_beside("system", count_text(system, engine.count) if system else 0)
+        engine.window.set_beside("tools", count_text(tools, engine.count) if tools else 0)
         engine.prefixes.rebase(f"{system}\n{tools}")
 
 

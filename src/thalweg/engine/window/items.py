@@ -61,6 +61,18 @@ def measured(
     )
 
 
+def counted(entry: Entry, count: Counter, model: str) -> Entry:
+    """Return an entry with its tokens by another counter, or for another model."""
+    size = measure(entry.message, count, model)
+    return replace(
+        entry,
+        tokens=size.tokens,
+        thinking=size.thinking,
+        media_tokens=size.media_tokens,
+        slack=size.slack,
+    )
+
+
 def record_message(record: str) -> Message:
     """Return the message that carries a structured summary."""
     return Message("user", (Text(record),), kind="injected")

@@ -4,8 +4,6 @@ Items are laid out so that a provider accepts them, for any order in the log: re
 calls directly, a call that was never answered gets a placeholder, a result that comes later than
 the next turn becomes a note, nothing is sent empty. The layout is a function of the log and the
 edits alone (I7), and between edits it only grows at its end (I37).
-
-Adding a message and reading the totals take constant time for any length of the thread.
 """
 
 from bisect import bisect_left, bisect_right
@@ -16,7 +14,7 @@ from typing import Literal
 from thalweg.engine.edits import Edit, Fold, Pin, Rewrite, Strip, Unpin
 from thalweg.engine.entries import Entry, Message, Text, Thinking
 from thalweg.engine.snapshot import EngineSnapshot, Quote, Record, summarized
-from thalweg.engine.tokens import Counter, TokenCounts, measure
+from thalweg.engine.tokens import Counter, TokenCounts
 from thalweg.engine.window.items import (
     BEGINS,
     NO_ANSWER,
@@ -25,6 +23,7 @@ from thalweg.engine.window.items import (
     WindowItem,
     as_note,
     compacts,
+    counted,
     is_blank,
     is_compaction,
     measured,
@@ -125,11 +124,6 @@ class Window:
 
     def _inserted(self, message: Message, section: str) -> WindowItem:
         return measured(message, self.count, self.model, section=section)
-
-    @property
-    def inserted(self) -> set[str]:
-        """The messages with an insert, by `uid`."""
-        return set(self.insert_places)
 
     @property
     def insert_places(self) -> dict[str, int]:
@@ -369,22 +363,25 @@ class Window:
         self.stripped = set(standing.stripped)
         self._rebuild()
 
-    def price_media(self, model: str) -> None:
-        """Set the model that decides how media count, for live messages too."""
+    def speak_to(self, model: str, count: Counter) -> None:
+        """Set the model that decides how media and texts count, for live messages too."""
         if model == self.model:
             return
-        self.model = model
-        self.recount({p: self._counted_again(e) for p, e in self.entries.items() if e.media})
+        is_other, self.model = count is not self.count, model
+        if is_other:
+            self.count, self.planned = count, PlannedCompaction(count)
+            self._system = [counted(entry, count, model) for entry in self._system]
+            held = self.inserts.items()
+            self.inserts = {u: self._inserted(i.message, i.section) for u, i in held}
+            self._rebuild()
+        again = [e for e in self.entries.values() if is_other or e.media]
+        self.recount({e.position: counted(e, count, model) for e in again})
 
     def recount(self, entries: Mapping[int, Entry]) -> None:
         """Replace live entries by the same with other counts."""
         if entries:
             self.entries |= entries
             self._rebuild()
-
-    def _counted_again(self, entry: Entry) -> Entry:
-        size = measure(entry.message, self.count, self.model)
-        return replace(entry, tokens=size.tokens, media_tokens=size.media_tokens, slack=size.slack)
 
     def apply(self, edits: Sequence[Edit]) -> None:
         """Commit edits: the view changes, the log does not."""

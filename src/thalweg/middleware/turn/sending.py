@@ -89,7 +89,7 @@ class Sending:
         engine = opened.session.engine
         limit = engine.budget.calibrated(engine.calibration).limit
         limit += engine.window.ledger.slack if engine.budget.trusts_least else 0
-        boundary = RequestGuard(self.desk.count, opened.wording.sent(), limit, engine.model)
+        boundary = RequestGuard(engine.count, opened.wording.sent(), limit, engine.model)
         self.attempts += 1
         try:
             response: ModelResponse[Any] = yield Send(request, (boundary,))

@@ -31,7 +31,7 @@ from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.pricing.token_factors import first_calibration
+from thalweg.engine.pricing.token_factors import counter_for, first_calibration
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.snapshot import Record, summarized
 from thalweg.engine.summaries.summary import Summary, SummaryDefect
@@ -183,10 +183,16 @@ class Summarizer:
         if since > record.last:
             return []
         unread = reversed(self.unread(since, record.last))
-        return caught_up(unread, tokens, lambda one: measure(one[1], self.count).tokens)
+        count = self._counter(self.request.model)
+        return caught_up(unread, tokens, lambda one: measure(one[1], count).tokens)
 
     def _tokens(self, messages: Sequence[tuple[int, Message]]) -> int:
-        return sum(measure(message, self.count).tokens for _, message in messages)
+        count = self._counter(self.request.model)
+        return sum(measure(message, count).tokens for _, message in messages)
+
+    def _counter(self, model: BaseChatModel) -> Counter:
+        """Return the counter of a model's vocabulary."""
+        return counter_for(self.count, model_name(model))
 
     def _pays_in_place(self, engine: Engine, folded: int) -> bool:
         """Return whether to ask at the end of the live request; see `pays_in_place`.
@@ -226,7 +232,8 @@ class Summarizer:
         Returns:
             Its answers, in order; empty when none came.
         """
-        asking = self.count(summaries.ask_for("", custom=self.policy.summary_prompt))
+        count = self._counter(model)
+        asking = count(summaries.ask_for("", custom=self.policy.summary_prompt))
         room = int((self._limit(model) - asking) * MARGIN)
         if room < summaries.LEAST_BUDGET:
             told = (
@@ -238,7 +245,7 @@ class Summarizer:
             summaries.LEAST_BUDGET, min(room, self.policy.trim_tokens_to_summarize or room)
         )
         for left in reversed(range(SHRINKINGS)):
-            transcripts = self._transcripts(shown, budget, room)
+            transcripts = self._transcripts(shown, budget, room, count)
             answers, smaller = yield from self._round(model, transcripts)
             if not smaller or not left:
                 return answers
@@ -252,13 +259,13 @@ class Summarizer:
         return first_calibration(model_name(model)).lower(limits_for(model, None).input)
 
     def _transcripts(
-        self, shown: Sequence[tuple[int, Message]], budget: int, room: int
+        self, shown: Sequence[tuple[int, Message]], budget: int, room: int, count: Counter
     ) -> list[str]:
-        transcripts = summaries.chunks(shown, budget, self.count)
+        transcripts = summaries.chunks(shown, budget, count)
         while len(transcripts) > MOST_CHUNKS and budget < room:
-            each = sum(map(self.count, transcripts)) // MOST_CHUNKS
+            each = sum(map(count, transcripts)) // MOST_CHUNKS
             budget = min(room, max(each, budget) * 9 // 8)
-            transcripts = summaries.chunks(shown, budget, self.count)
+            transcripts = summaries.chunks(shown, budget, count)
         over = len(transcripts) - MOST_CHUNKS
         if over > 0:
             told = f"the oldest {over} of {len(transcripts)} chunks were not read"
@@ -288,7 +295,7 @@ class Summarizer:
                 answers += self._answer([answer], model)
             elif overflow := overflow_of(answer):
                 most = int(((overflow.limit or 0) - PROMPT_TOKENS) * MARGIN)
-                half = self.count(text) // 2
+                half = self._counter(model)(text) // 2
                 smaller = max(smaller, 1, min(half, most) if most > 0 else half)
                 self._fault(answer)
             else:

@@ -23,8 +23,9 @@ from thalweg.engine.edits import Edit, Fold, Repair
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import Priced
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.pricing.token_factors import first_calibration
+from thalweg.engine.pricing.token_factors import counter_for, first_calibration
 from thalweg.engine.references import refer
+from thalweg.engine.tokens import Counter
 from thalweg.engine.window.binding import binds_thinking
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
@@ -96,6 +97,7 @@ class _Turn:
     key: ThreadKey = field(init=False)
     said: list[Message] = field(init=False)
     limits: ModelLimits = field(init=False)
+    count: Counter = field(init=False)
     priced: Priced = field(init=False)
     beside: Overhead = field(init=False)
     inserts: Inserts = field(init=False)
@@ -114,6 +116,7 @@ class _Turn:
         self.key = self.desk.key(self.config, self.request.state)
         self.said = self.desk.read(self.key, self.request.state["messages"])
         self.limits = limits_for(model, policy)
+        self.count = counter_for(self.desk.count, self.limits.model)
         self.priced = policy.pricing.of(provider_of(model), self.limits.model)
         self.sending = Sending(self.desk, self.limits.model, self.request.runtime)
         is_refused = self.limits.model in self.desk.toolless
@@ -126,7 +129,7 @@ class _Turn:
             tools=self.own.sent(refers=self.open.refers(self.desk.policy))
         )
         tools, later = self._shelve()
-        self.beside = Overhead.of(self.request, self.desk.count, tools, later)
+        self.beside = Overhead.of(self.request, self.count, tools, later)
         self.open.set_beside(self.beside)
 
     def _shelve(self) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -135,9 +138,7 @@ class _Turn:
             return self.request.tools, ()
         from thalweg.middleware.deferral.shelf import shelf_of  # noqa: PLC0415 (if used)
 
-        self.shelf = shelf_of(
-            self.request, policy, self.tariff, self.limits.window, self.desk.count
-        )
+        self.shelf = shelf_of(self.request, policy, self.tariff, self.limits.window, self.count)
         self.request = self.request.override(tools=[*self.shelf.bound])
         return self.shelf.prefix, self.shelf.later
 
@@ -351,7 +352,7 @@ class _Turn:
         places = self.open.session.engine.window.insert_places
         for one in additions_of(self.request):
             if not one.before or one.before in places:
-                tokens = count_text(one.text, self.desk.count)
+                tokens = count_text(one.text, self.count)
                 yield Listed(one.part, tokens, one.about, places.get(one.before, -1))
 
     def _repairs(self) -> tuple[Repair, ...]:
@@ -432,7 +433,7 @@ class _Turn:
         if keeps_state(self.config):
             session.check_exists()
         session.is_running = True
-        self.inserts.sent(session.engine.window.inserted, self.desk)
+        self.inserts.sent({*session.engine.window.insert_places}, self.desk)
         self.desk.put_back(self.open)
         update: dict[str, Any] = {}
         if mark := self.open.mark:

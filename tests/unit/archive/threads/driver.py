@@ -90,7 +90,7 @@ class Driver:
             kind="call",
             at=time.time(),
             length=session.length,
-            model="model",
+            model="scriptedmodel:scripted",
             window=self.window,
             limit=session.engine.budget.limit,
             tokens={k: n for k, n in window.ledger.tokens.items() if n},
