@@ -35,8 +35,8 @@ from tests.e2e.test_new_branches import (
 )
 from thalweg import ContextMiddleware, adelete_thread, delete_thread
 from thalweg.archive import Archive, Logged, ThreadKey
+from thalweg.archive.base import INSIDE
 from thalweg.archive.threads import history
-from thalweg.archive.threads.finding import INSIDE
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import DeletedThreadError, StorageError
 from thalweg.testing.model import ScriptedModel

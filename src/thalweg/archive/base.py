@@ -16,6 +16,15 @@ it resolves only for the owner and thread it was made for. `HANDLE#12` refers to
 position 12 inside the span, `HANDLE#12-15` to those from 12 to 15."""
 
 
+INSIDE = "/~/"
+"""Separates a thread's id from the path of a subagent in it; no name of a caller's contains it."""
+
+
+def escaped(thread: str) -> str:
+    """Return the name of the thread with a caller's id, in which `INSIDE` does not occur."""
+    return thread.replace("/~", "/~~")
+
+
 @dataclass(frozen=True, slots=True)
 class ThreadKey:
     """The owner and the name of a thread. Every call to an archive is bound to one."""

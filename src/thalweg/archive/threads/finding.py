@@ -4,16 +4,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from thalweg.archive import Archive, ThreadKey
+from thalweg.archive.base import INSIDE, escaped
 from thalweg.archive.threads.journal import TurnRecord, read_page
 from thalweg.errors import ArchiveError
-
-INSIDE = "/~/"
-"""Separates a thread's id from the path of a subagent in it; no name of a caller's contains it."""
-
-
-def escaped(thread: str) -> str:
-    """Return the name of the thread with a caller's id, in which `INSIDE` does not occur."""
-    return thread.replace("/~", "/~~")
 
 
 def own_threads(archive: Archive, owner: str, thread: str) -> list[str]:

@@ -18,8 +18,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
 
 from thalweg.archive import Archive, ThreadKey, default_place
+from thalweg.archive.base import INSIDE
 from thalweg.archive.paths import open_autoclosing
-from thalweg.archive.threads.finding import INSIDE
 from thalweg.archive.threads.opening import copied_turn, left_by_hand, open_session
 from thalweg.archive.threads.session import ThreadSession
 from thalweg.database.private_files import make_private_folder

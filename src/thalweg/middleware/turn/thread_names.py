@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from thalweg.archive import ThreadKey
-from thalweg.archive.threads.finding import INSIDE, escaped
+from thalweg.archive.base import INSIDE, escaped
 from thalweg.engine.entries import Message, message_to_json
 from thalweg.engine.identity import stored_form
 from thalweg.middleware.request.message_writer import read_state

@@ -4,7 +4,7 @@ import re
 import time
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.finding import INSIDE
+from thalweg.archive.base import INSIDE
 from thalweg.archive.threads.journal import read_page
 from thalweg.engine.transcript import as_text
 from thalweg.server.app.registry import Registry, ThreadRow

@@ -7,8 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from thalweg.archive import Archive, ThreadKey
+from thalweg.archive.base import INSIDE
 from thalweg.archive.threads import Taken, turns
-from thalweg.archive.threads.finding import INSIDE, own_threads
+from thalweg.archive.threads.finding import own_threads
 from thalweg.archive.threads.savings import saved_so_far
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.errors import NoSuchThreadError
