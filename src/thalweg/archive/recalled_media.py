@@ -7,8 +7,10 @@ it.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from thalweg.engine.compaction.media import forbidding_limit
 from thalweg.engine.entries import Media, Message
 from thalweg.engine.media.labels import media_label
+from thalweg.engine.media.table import MediaLimits
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter, measure
 from thalweg.engine.transcript import as_text, as_transcript, media_places
@@ -17,6 +19,9 @@ LISTED = 10
 """Most media that a note names."""
 OUTLINE_TOKENS = 8_000
 """Most tokens of media that come with an outline: its reader may want only one of its messages."""
+
+
+NO_LIMITS = MediaLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,8 @@ class MediaRoom:
     """Images, documents and sounds."""
     model: str = ""
     """The model that decides how media count, see `measure`."""
+    limits: MediaLimits = NO_LIMITS
+    """What its provider accepts of one file."""
     wire: str = "langchain"
     """The dialect of the messages: a file that another provider stores cannot be returned."""
 
@@ -87,7 +94,8 @@ def choose_media(
     tokens, size, number = room.tokens, room.bytes, room.number
     for one in shown:
         own = measure(Message("user", (one.part,)), count, room.model)
-        if own.tokens - own.slack > room.tokens or own.bytes > room.bytes or not room.number:
+        is_large = own.tokens - own.slack > room.tokens or own.bytes > room.bytes
+        if is_large or not room.number or forbidding_limit(room.limits, one.part) is not None:
             large.append(one)
         elif later or (fits and (own.tokens > tokens or own.bytes > size or not number)):
             later.append(one)

@@ -199,6 +199,7 @@ def _record_from_plain(plain: Mapping[str, Any]) -> Record:
             "notes": _quotes(plain["notes"]),
             "todos": made_of(Quote, todos) if todos else None,
             "names": _quotes(plain["names"]),
+            "media": _quotes(plain.get("media", ())),
             "skills": tuple(made_of(LoadedSkill, skill) for skill in plain.get("skills", ())),
             "summaries": tuple(
                 (first, last, summary_from_data(summary))

@@ -59,6 +59,8 @@ class Record:
     """Loaded skills, each once, as of its last compacted message."""
     summaries: tuple[tuple[int, int, Summary], ...] = ()
     """Summaries by models, each with its first and last position."""
+    media: tuple[Quote, ...] = ()
+    """What images and other media the compacted messages have."""
 
 
 def summarized(record: Record, first: int, last: int, summary: Summary) -> Record:

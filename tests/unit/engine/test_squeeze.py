@@ -7,7 +7,7 @@ from thalweg.engine.compaction.hard_limit import excess, squeeze
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import evict
 from thalweg.engine.edits import Evict, Fold, Pin
-from thalweg.engine.entries import Media, Message, Text, Thinking, ToolCall
+from thalweg.engine.entries import Media, Message, Role, Text, Thinking, ToolCall
 from thalweg.errors import WindowExceededError
 
 
@@ -75,6 +75,23 @@ def test_a_picture_left_out_of_a_request_has_a_handle() -> None:
     assert isinstance(edit.parts[0], Text)
     assert 'recall(handle="0-0")' in edit.parts[0].text
     assert "Look" in edit.parts[0].text
+
+
+@pytest.mark.parametrize("role", ["user", "tool"])
+def test_a_preview_names_the_media_that_left(role: Role) -> None:
+    """Wherever they are in a long text; a message of media alone has no preview of a text."""
+    picture, words = Media("image/png", "AAAA"), Text("many words\n" * 900)
+    s = scene(user("Go"), call("c"), Message(role, (words, picture, words), answers="c"))
+    edit = evict(s, s.window.entries[2], 200, "the request would not fit")
+    assert isinstance(edit.parts[0], Text)
+    line = '[image/png, 3 bytes moved to the archive; recall(handle="2-2")]'
+    assert edit.parts[0].text.endswith(f"\n{line}")
+    assert edit.tokens_after < 250
+
+    s = scene(user("Go"), call("c"), Message(role, (picture, picture), answers="c"))
+    edit = evict(s, s.window.entries[2], 200, "the request would not fit")
+    both = "image/png, 3 bytes; image/png, 3 bytes"
+    assert edit.parts == (Text(f'[{both} moved to the archive; recall(handle="2-2")]'),)
 
 
 def test_a_second_preview_frees_what_the_first_one_took() -> None:

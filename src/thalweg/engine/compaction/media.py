@@ -77,31 +77,9 @@ def plan_forbidden(scene: PlanningContext) -> list[Elide]:
 
 def _forbids(scene: PlanningContext, limits: MediaLimits, one: LiveMedia) -> Text | None:
     """Return the notice for a file that is larger than the provider accepts one."""
-    figure, part = "", ""
-    match one.kind:
-        case "image":
-            size = pixels_of(one.media)
-            patches = ceil(size[0] / 32) * ceil(size[1] / 32) if size else 0
-            if limits.image_bytes and len(one.media.data) > limits.image_bytes:
-                figure = f"an image of at most {limits.image_bytes:,} bytes in base64"
-            elif limits.image_edge and size and max(size) > limits.image_edge:
-                figure = f"an image of at most {limits.image_edge:,} pixels an edge"
-            elif limits.image_patches and patches > limits.image_patches:
-                figure = f"an image of at most {limits.image_patches:,} squares of 32 pixels"
-            part = "a smaller copy, or a detail"
-        case "pdf":
-            pages = facts_of(one.media).pages or 0
-            most = min(filter(None, (limits.pages, limits.document_pages)), default=0)
-            if most and pages > most:
-                figure = f"at most {most:,} pages of a document"
-            elif limits.document_bytes and one.file_bytes > limits.document_bytes:
-                figure = f"a document of at most {limits.document_bytes:,} bytes"
-            part = "a range of its pages, or its text"
-    most = limits.file_bytes or 0
-    if not figure and one.kind != "image" and 0 < most < one.file_bytes:
-        figure, part = f"files of at most {most:,} bytes", part or "an extract, or its text"
-    if not figure:
+    if (found := forbidding_limit(limits, one.media)) is None:
         return None
+    figure, part = found
     return Text(
         prompt("file_over_limit").render(
             what=described(one.media),
@@ -110,6 +88,39 @@ def _forbids(scene: PlanningContext, limits: MediaLimits, one: LiveMedia) -> Tex
             pointer=scene.pointer(one.entry.position),
         )
     )
+
+
+def forbidding_limit(limits: MediaLimits, media: Media) -> tuple[str, str] | None:
+    """Return what a provider accepts of one file, and which part of this one can be sent.
+
+    Returns:
+        `None` if it accepts the file.
+    """
+    figure, part, kind = "", "", kind_of(media)
+    file_bytes = len(media.data) * 3 // 4
+    match kind:
+        case "image":
+            size = pixels_of(media)
+            patches = ceil(size[0] / 32) * ceil(size[1] / 32) if size else 0
+            if limits.image_bytes and len(media.data) > limits.image_bytes:
+                figure = f"an image of at most {limits.image_bytes:,} bytes in base64"
+            elif limits.image_edge and size and max(size) > limits.image_edge:
+                figure = f"an image of at most {limits.image_edge:,} pixels an edge"
+            elif limits.image_patches and patches > limits.image_patches:
+                figure = f"an image of at most {limits.image_patches:,} squares of 32 pixels"
+            part = "a smaller copy, or a detail"
+        case "pdf":
+            pages = facts_of(media).pages or 0
+            most = min(filter(None, (limits.pages, limits.document_pages)), default=0)
+            if most and pages > most:
+                figure = f"at most {most:,} pages of a document"
+            elif limits.document_bytes and file_bytes > limits.document_bytes:
+                figure = f"a document of at most {limits.document_bytes:,} bytes"
+            part = "a range of its pages, or its text"
+    most = limits.file_bytes or 0
+    if not figure and kind != "image" and 0 < most < file_bytes:
+        figure, part = f"files of at most {most:,} bytes", part or "an extract, or its text"
+    return (figure, part) if figure else None
 
 
 def _published(limits: MediaLimits, figure: str) -> str:

@@ -1,7 +1,7 @@
 """Edits of one message. Each starts from the current view, so they accumulate."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypedDict
 
@@ -9,6 +9,7 @@ from thalweg.engine.compaction import texts
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.edits import Elide, Evict, Reason, Supersede
 from thalweg.engine.entries import Entry, Media, Message, Part, Text, Thinking, ToolCall, ToolUse
+from thalweg.engine.media.labels import media_line
 from thalweg.engine.prompts import prompt
 from thalweg.engine.transcript import as_text
 from thalweg.engine.window.items import is_blank
@@ -61,9 +62,8 @@ def evict(
         keeps_media: Keep its images, documents, sounds and films, too: the preview is of its text.
     """
     kept = (ToolCall, Thinking, Media) if keeps_media else (ToolCall, Thinking)
-    words = tuple(p for p in entry.message.parts if not isinstance(p, kept))
-    whole = as_text(replace(entry.message, parts=words))
-    text = Text(_shortened(scene, entry, whole, tokens, with_ends=with_ends))
+    goes_out = tuple(p for p in entry.message.parts if not isinstance(p, kept))
+    text = Text(_without(scene, entry, goes_out, tokens, with_ends=with_ends))
     shown = scene.shown(entry).parts
     goes = [k for k, p in enumerate(shown) if not isinstance(p, kept)]
     first = goes[0] if goes else 0
@@ -73,6 +73,24 @@ def evict(
         *(p for k, p in enumerate(shown) if k >= first and k not in goes),
     )
     return Evict(**showing(scene, entry, parts, reason))
+
+
+def _without(
+    scene: PlanningContext, entry: Entry, parts: Sequence[Part], tokens: int, *, with_ends: bool
+) -> str:
+    """Write what replaces parts of a message: a preview of their text, and the names of media."""
+    media = media_line(replace(entry.message, parts=tuple(parts)))
+    words = tuple(p for p in parts if not isinstance(p, Media))
+    whole = as_text(replace(entry.message, parts=words))
+    if not media:
+        return _shortened(scene, entry, whole, tokens, with_ends=with_ends)
+    line = prompt("media_moved").render(listed=media, pointer=scene.pointer(entry.position))
+    if not whole.strip():
+        return line
+    room = tokens - scene.window.count(line)
+    if scene.window.count(whole) <= room:
+        return f"{whole}\n{line}"
+    return f"{_shortened(scene, entry, whole, max(1, room), with_ends=with_ends)}\n{line}"
 
 
 def _shortened(

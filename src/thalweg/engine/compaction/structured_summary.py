@@ -15,10 +15,11 @@ from thalweg.engine.compaction.pins import binding_lines
 from thalweg.engine.compaction.preview import requested_lines
 from thalweg.engine.compaction.skills import LoadedSkill, loaded_skill
 from thalweg.engine.entries import Entry, ToolUse
+from thalweg.engine.media.labels import media_line
 from thalweg.engine.snapshot import CallOutcome, FileState, Quote, Record
 from thalweg.engine.transcript import as_text, clip, one_line
 
-REQUESTS, FILES, RUNS, NOTES, NAMES = 500, 400, 200, 200, 1_500
+REQUESTS, FILES, RUNS, NOTES, NAMES, MEDIA = 500, 400, 200, 200, 1_500, 100
 """Most items of each kind kept between compactions: the newest, and the goal."""
 SKILLS = 50
 """Most loaded skills that are kept, the newest."""
@@ -41,11 +42,14 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
     files = dict(record.files)
     names = {quote.text: quote for quote in record.names}
     skills = {skill.path: skill for skill in record.skills}
+    media = list(record.media)
     todos, count, last = record.todos, record.messages, record.last
     for entry in entries:
         count += 1
         last = max(last, entry.position)
         _absorb_skill(entry, skills)
+        if entry.media and not entry.is_fetched:
+            media.append(Quote(entry.position, media_line(entry.message)))
         if entry.is_request:
             requests.append(Quote(entry.position, as_text(entry.message)))
         elif entry.message.role == "assistant":
@@ -55,6 +59,7 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
                 _absorb_result(entry, entry.answers, files, runs, tasks)
             _index(entry, names)
     requests.sort(key=lambda quote: quote.position)
+    media.sort(key=lambda quote: quote.position)
     requests, dropped = _newest_requests(requests)
     return replace(
         record,
@@ -69,6 +74,7 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
         todos=todos,
         names=tuple(list(names.values())[-NAMES:]),
         skills=tuple(skills.values())[-SKILLS:],
+        media=tuple(media[-MEDIA:]),
     )
 
 

@@ -323,6 +323,7 @@ def _sections(record: Record) -> list[_Section]:
     return [
         _Section("Open errors", 0.25, [_told(run) for run in failing], 0.05),
         _Section("Files", 0.3, files, 0.05),
+        _Section("Media", 0.2, [f"#{one.position} {one.text}" for one in record.media], 0.05),
         _Section("Tasks", 0.3, [_told(t) for t in done], 0.1, tuple(map(_named, done))),
         _Section("Commands", 0.4, [_told(r) for r in record.runs if r not in failing], 0.05),
         _Section("Notes of the assistant", 0.5, [f"#{n.position} {n.text}" for n in record.notes]),

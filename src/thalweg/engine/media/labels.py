@@ -3,7 +3,7 @@
 import json
 import re
 
-from thalweg.engine.entries import Media
+from thalweg.engine.entries import Media, Message
 from thalweg.engine.media.facts import facts_of, pixels_of
 
 LABEL_CHARS = 200
@@ -36,7 +36,23 @@ def media_label(media: Media) -> str:
         words.append(media.url)
     elif stored := _STORED.search(media.extra):
         words.append(stored[1])
-    return ", ".join(words)[:LABEL_CHARS]
+    return " ".join(", ".join(words).split())[:LABEL_CHARS]
+
+
+LISTED = 8
+"""Most media that a line names."""
+
+
+def media_line(message: Message) -> str:
+    """Return the media of a message on one line, bounded; empty if it has none.
+
+    Example:
+        >>> media_line(Message("user", (Media("image/png", "AAAA"), Media("audio/wav", "AAAA"))))
+        'image/png, 3 bytes; audio/wav, 3 bytes'
+    """
+    found = [part for part in message.parts if isinstance(part, Media)]
+    more = [f"{len(found) - LISTED} more"] if len(found) > LISTED else []
+    return "; ".join([*map(media_label, found[:LISTED]), *more])
 
 
 def _measures(media: Media) -> list[str]:

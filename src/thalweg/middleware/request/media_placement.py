@@ -50,9 +50,10 @@ def _standard(media: Media, shell: Mapping[str, Any]) -> Media:
     block: dict[str, Any] = {"type": kind if kind in {"image", "audio", "video"} else "file"}
     if media.data:
         block["mime_type"] = media.mime
-    name = shell.get("filename") or shell.get("title")
-    if isinstance(name, str) and name:
-        block["filename"] = name
+    if block["type"] == "file":  # which OpenAI demands a name of
+        name = shell.get("filename") or shell.get("title")
+        named = isinstance(name, str) and bool(name)
+        block["filename"] = name if named else f"file.{media.mime.rpartition('/')[2]}"
     place = ["base64" if media.data else "url"]
     return Media(media.mime, media.data, media.url, pack(WIRE, {"shell": block, "place": place}))
 

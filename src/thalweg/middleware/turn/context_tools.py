@@ -109,7 +109,8 @@ def _media_room(desk: SessionPool, archive: Archive, key: ThreadKey, turn: int |
     budget = desk.policy.budget(window, model=model)
     number = min(budget.max_media, budget.limits.images or budget.max_media)
     tokens = budget.limit if limit is None else limit
-    return MediaRoom(tokens // 2, budget.max_bytes // 2, max(1, number // 2), model)
+    most = max(1, number // 2)
+    return MediaRoom(tokens // 2, budget.max_bytes // 2, most, model, budget.limits)
 
 
 def compact_tool(names: ToolNames) -> BaseTool:
