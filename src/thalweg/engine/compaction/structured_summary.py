@@ -38,11 +38,10 @@ SCANNED = 4_000
 def absorb(record: Record, entries: Iterable[Entry]) -> Record:
     """Add compacted entries to a record; entries come in any order, each once."""
     requests, notes = list(record.requests), list(record.notes)
-    runs, tasks = list(record.runs), list(record.tasks)
+    runs, tasks, media = list(record.runs), list(record.tasks), list(record.media)
     files = dict(record.files)
     names = {quote.text: quote for quote in record.names}
     skills = {skill.path: skill for skill in record.skills}
-    media = list(record.media)
     todos, count, last = record.todos, record.messages, record.last
     for entry in entries:
         count += 1
