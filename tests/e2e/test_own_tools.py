@@ -379,3 +379,12 @@ def test_a_deep_copy_has_the_same_settings_and_threads_of_its_own() -> None:
     assert [one.name for one in second.tools] == ["look", "compact_conversation"]
     assert second.archive is not first.archive
     assert copy.deepcopy(ContextMiddleware({"tools": "off"})).tools == []
+
+
+def test_a_users_tool_replaces_a_built_in_tool_of_a_deep_agent(server: Server) -> None:
+    agent: Any = create_deep_agent(server.model(), [named("read_file")], archive=":memory:")
+    agent.invoke({"messages": [("user", "hi")]})
+
+    sent = [one["function"] for one in server.bodies[-1]["tools"]]
+    (ours,) = [one for one in sent if one["name"] == "read_file"]
+    assert [*ours["parameters"]["properties"]] == ["topic"]
