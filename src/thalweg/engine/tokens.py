@@ -262,6 +262,8 @@ class TokenCounts:
     tokens: dict[str, int]
     bytes: int = 0
     media: int = 0
+    media_tokens: int = 0
+    """The part of `total` that is media, in the provider's tokens."""
     slack: int = 0
     """How much less than `total` the provider may charge, where prices of media are not exact."""
 
@@ -270,11 +272,20 @@ class TokenCounts:
         """Return a ledger with every section at zero."""
         return cls(dict.fromkeys(SECTIONS, 0))
 
-    def add(self, section: str, tokens: int, size: int = 0, media: int = 0, slack: int = 0) -> None:
+    def add(
+        self,
+        section: str,
+        tokens: int,
+        size: int = 0,
+        media: int = 0,
+        media_tokens: int = 0,
+        slack: int = 0,
+    ) -> None:
         """Add to a section; negative numbers remove."""
         self.tokens[section] += tokens
         self.bytes += size
         self.media += media
+        self.media_tokens += media_tokens
         self.slack += slack
 
     @property

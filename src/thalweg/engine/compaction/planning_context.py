@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import ceil
 
 from thalweg.engine.entries import Entry, Message
 from thalweg.engine.prompts import prompt
@@ -52,10 +53,12 @@ class PlanningContext:
         """Tokens of the request that have to fit.
 
         Media whose price is not exact count with the least that the provider may charge, until it
-        refuses a request: whether they fit is known by the provider alone.
+        refuses a request: whether they fit is known by the provider alone. Their prices are in the
+        provider's tokens, and are not multiplied by how it counts text.
         """
-        ledger = self.window.ledger
-        return self.window.tokens - (ledger.slack if self.budget.trusts_least else 0)
+        ledger, budget = self.window.ledger, self.budget
+        media = ledger.media_tokens - (ledger.slack if budget.trusts_least else 0)
+        return self.window.tokens - ledger.media_tokens + ceil(media * budget.media_share)
 
     @property
     def body_bytes(self) -> int:

@@ -71,6 +71,8 @@ class Budget(Amounts):
     accepts (Gemini)."""
     limits: MediaLimits = MediaLimits()
     """What the provider publishes that it accepts."""
+    media_share: float = 1.0
+    """Tokens of ours in one of the provider's, in which media are priced; see `calibrated`."""
     trusts_least: bool = True
     """Whether media whose price is not exact count with its lower bound where the request has to
     fit; `False` after a refusal."""
@@ -170,7 +172,10 @@ class Budget(Amounts):
             return self
         output = calibration.lower(self.output)
         window = max(calibration.lower(self.limit), LEAST_LIMIT) + output
-        return self.model_copy(update={"window": window, "max_output": output})
+        share = calibration.lower(_MANY) / _MANY
+        return self.model_copy(
+            update={"window": window, "max_output": output, "media_share": share}
+        )
 
     @property
     def progress(self) -> int:
@@ -178,6 +183,8 @@ class Budget(Amounts):
         return max(64, self.limit // 100)
 
 
+_MANY = 1_000_000
+"""Tokens by which a calibration is read as a share."""
 LEAST_RECORD, MOST_RECORD_SHARE = 2_500, 0.38
 """Tokens of a structured summary that may exceed its share, and the largest share."""
 WIDEST_RECORD = 24_000

@@ -41,6 +41,8 @@ class WindowItem:
     section: str = "history"
     opens: bool = True
     """Whether an exchange begins here, so that a cut before it is safe."""
+    media_tokens: int = 0
+    """The part of `tokens` that is media, in the provider's tokens."""
     slack: int = 0
     """How much less the provider may charge, where the price of its media is not exact."""
 
@@ -56,9 +58,8 @@ def measured(
 ) -> WindowItem:
     """Return the item of a message, counted."""
     size = measure(message, count, model)
-    return WindowItem(
-        message, position, size.tokens, size.bytes, size.media, section, opens, size.slack
-    )
+    counts = size.tokens, size.bytes, size.media
+    return WindowItem(message, position, *counts, section, opens, size.media_tokens, size.slack)
 
 
 def counted(entry: Entry, count: Counter, model: str) -> Entry:

@@ -245,8 +245,8 @@ class Window:
             return measured(
                 message, self.count, self.model, position=position, section=section, opens=opens
             )
-        tokens, size, media = entry.tokens, entry.size_bytes, entry.media
-        return WindowItem(message, position, tokens, size, media, section, opens, entry.slack)
+        counts, media = (entry.tokens, entry.size_bytes, entry.media), entry.media_tokens
+        return WindowItem(message, position, *counts, section, opens, media, entry.slack)
 
     def _shown(self, entry: Entry, *, is_result: bool) -> Message:
         message = entry.message
@@ -289,7 +289,7 @@ class Window:
             self._cuts.pop()
 
     def _count(self, item: WindowItem, sign: int) -> None:
-        counts = item.tokens, item.size_bytes, item.media, item.slack
+        counts = item.tokens, item.size_bytes, item.media, item.media_tokens, item.slack
         self.ledger.add(item.section, *(sign * n for n in counts))
 
     @property

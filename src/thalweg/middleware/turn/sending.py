@@ -88,7 +88,7 @@ class Sending:
         """
         engine = opened.session.engine
         limit = engine.budget.calibrated(engine.calibration).limit
-        limit += engine.window.ledger.slack if engine.budget.trusts_least else 0
+        limit += engine.window.tokens - engine.scene().tokens_to_fit
         boundary = RequestGuard(engine.count, opened.wording.sent(), limit, engine.model)
         self.attempts += 1
         try:

@@ -20,6 +20,7 @@ from thalweg.engine.compaction.media import (
 )
 from thalweg.engine.entries import Media, Message, Part, Text
 from thalweg.engine.media.table import MediaLimits, limits_for
+from thalweg.engine.tokens import Calibration
 
 SMALL = MediaLimits("Acme", "https://acme.example/limits, 2026-11-28")
 
@@ -212,6 +213,18 @@ def test_the_window_forbids_media_last_and_says_so() -> None:
     assert [m.data for m in left] == [m.data for m in pictures[: len(left)]]
     assert "the window has room for 12,250 tokens" in words(driven)
     assert "Summarize this." in words(driven)
+
+
+def test_a_price_of_the_provider_is_not_multiplied_by_how_it_counts_text() -> None:
+    """Claude counts a third more tokens than we do for a text, and not for a page."""
+    document = pdf("qpdf-230-pages.pdf")  # 64,400 tokens at least
+    driven = Drive(run([asks(document)], window=80_000).scenario)
+    driven.engine.budget = driven.engine.budget.within(SMALL)
+    driven.engine.speak_to("google_genai:gemini-3")
+    driven.engine.calibration = Calibration(1.33, observations=3)
+
+    assert sent(driven.run()) == [document]
+    assert driven.engine.scene().budget.limit < 64_400
 
 
 def test_a_refusal_makes_media_count_in_full() -> None:
