@@ -22,8 +22,8 @@ from thalweg.archive.recalled_media import (
 from thalweg.archive.recalled_pieces import RecalledPiece, kept, piece_of, with_media
 from thalweg.engine.entries import RECALL, Media, Message
 from thalweg.engine.prompts import prompt
-from thalweg.engine.references import refer
 from thalweg.engine.tokens import Counter, exact_counter
+from thalweg.engine.window.references import refer
 from thalweg.engine.wires.media_blocks import is_private
 from thalweg.errors import ArchiveError, HandleError, RangeError
 

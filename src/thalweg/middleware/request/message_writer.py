@@ -10,8 +10,8 @@ from langchain_core.messages import AnyMessage, BaseMessage
 
 from thalweg.engine.entries import RECALL, Media, Message, Text, Thinking
 from thalweg.engine.prompts import prompt
-from thalweg.engine.references import referring
 from thalweg.engine.window.items import WindowItem, is_compaction
+from thalweg.engine.window.references import referring
 from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.middleware.request.message_adaptation import TargetModel, aside, fitted, is_own
 

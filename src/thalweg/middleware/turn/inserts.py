@@ -6,16 +6,18 @@ sender of the request reports which of the messages were sent. Without `ContextM
 messages of the request are all there are.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import AnyMessage, HumanMessage
 
-from thalweg.engine.additions import MEMORY, Addition
+from thalweg.engine.additions import MEMORY, Addition, Listed
 from thalweg.engine.entries import Message
+from thalweg.engine.tokens import Counter
 from thalweg.middleware.notes import SOURCE
+from thalweg.middleware.request.guard import count_text
 from thalweg.middleware.request.message_writer import read_state
 from thalweg.middleware.system_prompt import parts_of
 from thalweg.middleware.turn.session_pool import SessionPool
@@ -100,6 +102,18 @@ def inserts_of(request: ModelRequest[Any]) -> Inserts:
     return found if isinstance(found, Inserts) else Inserts()
 
 
-def additions_of(request: ModelRequest[Any]) -> list[Addition]:
-    """List all additions of a request, those in the system prompt first."""
-    return [*parts_of(request), *inserts_of(request).additions]
+def listed_additions(
+    request: ModelRequest[Any], places: Mapping[str, int], count: Counter
+) -> list[Listed]:
+    """List what a request has besides messages, as far as it is sent; the system prompt's first.
+
+    Args:
+        request: The request.
+        places: Positions of the messages that have an insert, by id.
+        count: Counts the tokens of a text.
+    """
+    return [
+        Listed(one.part, count_text(one.text, count), one.about, places.get(one.before, -1))
+        for one in (*parts_of(request), *inserts_of(request).additions)
+        if not one.before or one.before in places
+    ]

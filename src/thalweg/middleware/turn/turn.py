@@ -1,7 +1,7 @@
 """One model call, from the state of an agent to the answer: the flow of `ContextMiddleware`."""
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +16,7 @@ from langgraph.types import Command
 from thalweg.archive import ThreadKey
 from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.retry import Retry
-from thalweg.engine.additions import Listed, with_rest
+from thalweg.engine.additions import with_rest
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.compaction.provider_edits import COMPACTED
 from thalweg.engine.edits import Edit, Fold, Repair
@@ -24,15 +24,14 @@ from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import Priced
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.token_factors import counter_for, first_calibration
-from thalweg.engine.references import refer
 from thalweg.engine.tokens import Counter
 from thalweg.engine.window.binding import binds_thinking
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
+from thalweg.engine.window.references import refer
 from thalweg.engine.window.rejected import REFUSED, plan_plain
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 from thalweg.middleware.request.checked_model import with_kept_settings, with_looks
-from thalweg.middleware.request.guard import count_text
 from thalweg.middleware.request.merging import as_left
 from thalweg.middleware.request.message_adaptation import (
     listener_of,
@@ -53,7 +52,7 @@ from thalweg.middleware.turn.events import (
     report_assumptions,
     tell,
 )
-from thalweg.middleware.turn.inserts import Inserts, additions_of, inserts_of
+from thalweg.middleware.turn.inserts import Inserts, inserts_of, listed_additions
 from thalweg.middleware.turn.lineage import keeps_state
 from thalweg.middleware.turn.open_thread import OpenThread
 from thalweg.middleware.turn.own_tools import OwnTools
@@ -324,6 +323,7 @@ class _Turn:
         self, edits: Sequence[Edit], summarizer: Summarizer, same: int, *, is_cold: bool
     ) -> None:
         session = self.open.session
+        listed = listed_additions(self.request, session.engine.window.insert_places, self.count)
         system, tools, tariff = self.open.attach(self.beside, self.tariff)
         page = TurnRecord(
             kind="call",
@@ -342,18 +342,10 @@ class _Turn:
             note="; ".join(map(str, summarizer.faults))[:NOTE_CHARS],
             cleared=cleared_uses(self.request.state["messages"]),
             repairs=self._repairs(),
-            additions=tuple(with_rest(list(self._listed()), self.beside.system_tokens)),
+            additions=tuple(with_rest(listed, self.beside.system_tokens)),
         )
         session.enter(page, edits)
         emit_repairs(self.key, session.page, self.request.runtime)
-
-    def _listed(self) -> Iterator[Listed]:
-        """List what this request carries besides messages, as far as it is sent."""
-        places = self.open.session.engine.window.insert_places
-        for one in additions_of(self.request):
-            if not one.before or one.before in places:
-                tokens = count_text(one.text, self.count)
-                yield Listed(one.part, tokens, one.about, places.get(one.before, -1))
 
     def _repairs(self) -> tuple[Repair, ...]:
         session, check = self.open.session, self.open.last_check
