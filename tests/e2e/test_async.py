@@ -28,6 +28,7 @@ class Watched(SqliteArchive):
 
     def __init__(self) -> None:
         super().__init__(":memory:")
+        self.close_when_collected()
         self.on_loop = []
         for name in CALLS:
             setattr(self, name, self._watched(name, getattr(self, name)))

@@ -114,10 +114,11 @@ def test_no_date_and_no_tasks_cost_nothing(tmp_path: Path) -> None:
         seen.append(texts(messages))
         return "Hi."
 
-    archive = open_archive(tmp_path / "a.db")
-    middleware: list[Any] = [RunContextMiddleware(today=None), ContextMiddleware(archive=archive)]
-    agent: Any = create_agent(ScriptedModel(script=script), middleware=middleware)
-    agent.invoke({"messages": [("user", "Hello.")]}, {"configurable": {"thread_id": "t"}})
+    with open_archive(tmp_path / "a.db") as archive:
+        context = ContextMiddleware(archive=archive)
+        middleware: list[Any] = [RunContextMiddleware(today=None), context]
+        agent: Any = create_agent(ScriptedModel(script=script), middleware=middleware)
+        agent.invoke({"messages": [("user", "Hello.")]}, {"configurable": {"thread_id": "t"}})
     assert seen == [["Hello."]]
 
 

@@ -7,6 +7,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def copied(place: Path, folder: Path) -> Path:
     """Copy an archive, to change it."""
-    with sqlite3.connect(place) as source, sqlite3.connect(folder / "thalweg.db") as target:
+    with (
+        closing(sqlite3.connect(place)) as source,
+        closing(sqlite3.connect(folder / "thalweg.db")) as target,
+    ):
         source.backup(target)
     return folder / "thalweg.db"
 
@@ -211,6 +215,7 @@ def test_what_is_wrong_is_told_in_one_sentence(place: Path, tmp_path: Path) -> N
     other = tmp_path / "other.db"
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE birds (name)")
+    connection.close()
     before = other.read_bytes()
     missing, at = str(tmp_path / "none.db"), ["--archive", str(place)]
     wanted = {
