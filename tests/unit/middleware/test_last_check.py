@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain.agents.middleware.types import ModelRequest
@@ -14,6 +15,7 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
+from langchain_openai import ChatOpenAI
 
 from thalweg.engine.wires.rules import RULES, WireRules
 from thalweg.middleware.request.last_check import LastCheck
@@ -128,3 +130,29 @@ def test_what_is_remembered_changes_no_request(requests: list[list[int]]) -> Non
         remembered = check.check(RULES["anthropic"], messages)
         fresh = expecting(pool).check(RULES["anthropic"], messages)
         assert [(m.type, m.content) for m in remembered] == [(m.type, m.content) for m in fresh]
+
+
+@pytest.mark.parametrize("uses_responses", [False, True])
+def test_a_string_in_a_list_of_blocks_is_sent_as_a_text_block(
+    uses_responses: bool,  # noqa: FBT001 (a parameter of the test)
+) -> None:
+    """In every role; OpenAI refuses strings there, and its client for Responses raises."""
+    messages: list[AnyMessage] = [
+        SystemMessage(["be", "kind"]),
+        HumanMessage(["a", {"type": "text", "text": "b"}], id="h"),
+        AIMessage(["c", "d"], tool_calls=[{"name": "ls", "args": {}, "id": "x"}]),
+        ToolMessage(["e", "f"], tool_call_id="x"),
+    ]
+    before = [message.model_copy(deep=True) for message in messages]
+    wire = "openai-responses" if uses_responses else "openai-chat"
+
+    sent = expecting(messages).check(RULES[wire], messages)
+
+    model = ChatOpenAI(model="gpt-4o", api_key="none", use_responses_api=uses_responses)
+    payload = model._get_request_payload(sent)  # noqa: SLF001 (what the client sends)
+    items = payload["input" if uses_responses else "messages"]
+    contents = [item.get("content", item.get("output")) for item in items]
+    texts = [[block.get("text") for block in content] for content in contents if content]
+    assert texts[:2] == [["be", "kind"], ["a", "b"]]
+    assert texts[-1] == ["e", "f"]
+    assert messages == before

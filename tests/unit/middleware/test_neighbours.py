@@ -1,14 +1,24 @@
 """What middleware before ours did to the state's messages is done to the view of the thread."""
 
+from collections.abc import Sequence
+from typing import Any
+
+from langchain.agents import create_agent
 from langchain_core.messages import (
     AIMessage,
     AnyMessage,
+    BaseMessage,
     HumanMessage,
     SystemMessage,
     ToolMessage,
 )
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 
+from thalweg import ContextMiddleware
+from thalweg.engine.window.items import NO_RESULT
 from thalweg.middleware.request.merging import as_left
+from thalweg.testing.model import ScriptedModel
 
 RECORD: AnyMessage = HumanMessage("what was folded")
 ASKED: AnyMessage = HumanMessage("look", id="1")
@@ -88,3 +98,46 @@ def test_a_preview_is_not_put_back_whole() -> None:
 
     assert left[3] == preview
     assert left[1].content == "LOOK"
+
+
+def test_an_added_result_takes_the_place_of_the_placeholder_for_its_call() -> None:
+    """LangChain answers a call with broken arguments itself."""
+    placeholder = ToolMessage(NO_RESULT, tool_call_id="c")
+    error: AnyMessage = ToolMessage("malformed arguments", tool_call_id="c", status="error")
+    state: list[AnyMessage] = [ASKED, CALLED, AGAIN]
+    view: list[AnyMessage] = [ASKED, CALLED, placeholder, AGAIN]
+
+    assert as_left(state, [ASKED, CALLED, error, AGAIN], view) == [ASKED, CALLED, error, AGAIN]
+    assert as_left(state, [ASKED, CALLED, error, AGAIN, EXAMPLE], view)[-2:] == [AGAIN, EXAMPLE]
+
+
+def test_a_call_with_broken_arguments_is_answered_as_without_the_middleware() -> None:
+    """In every request, so that the prefix of the cache does not change."""
+
+    def requests(middleware: list[ContextMiddleware]) -> list[list[tuple[str, str]]]:
+        sent: list[list[tuple[str, str]]] = []
+        broken: Any = {"name": "look", "args": '{"place":', "id": "c1", "error": "not JSON"}
+        answers = iter([AIMessage("", invalid_tool_calls=[broken]), *map(AIMessage, "abc")])
+
+        def script(messages: Sequence[BaseMessage]) -> AIMessage:
+            sent.append([(message.type, message.text) for message in messages])
+            return next(answers)
+
+        agent = create_agent(
+            ScriptedModel(script=script),
+            [look],
+            middleware=middleware,
+            checkpointer=InMemorySaver(),
+        )
+        for text in ("Where?", "Try again", "And now?"):
+            agent.invoke({"messages": [HumanMessage(text)]}, {"configurable": {"thread_id": "t"}})
+        return sent
+
+    ours = ContextMiddleware(archive=":memory:")
+    assert requests([ours]) == requests([])
+
+
+@tool
+def look(place: str) -> str:
+    """Look at a place."""
+    return place

@@ -95,10 +95,24 @@ class _Exchanges:
         checked = self._checker.check(read_state(given), point)
         ids = tuple(call.id for message in checked.messages for call in message.calls)
         sent = tuple(_WIRE.write(checked.messages)) if checked.found else given
+        sent = tuple(map(_with_blocks, sent))
         self.sent += sent
         start, _ = self.rows[-1].ends if self.rows else (0, 0)
         ends = start + len(given), len(self.sent)
         self.rows.append(_CheckedExchange(given, sent, ids, checked.found, ends, any(named)))
+
+
+def _with_blocks(message: BaseMessage) -> BaseMessage:
+    """Return a message in whose content every string of a list is a text block.
+
+    LangChain accepts strings there, and its clients of OpenAI pass them on; the provider refuses
+    them (developers.openai.com, "Create chat completion", `messages.content`, read 2026-11-28).
+    """
+    content = message.content
+    if isinstance(content, str) or not any(isinstance(block, str) for block in content):
+        return message
+    blocks = [{"type": "text", "text": b} if isinstance(b, str) else b for b in content]
+    return message.model_copy(update={"content": blocks})
 
 
 def _exchanges(messages: Iterable[BaseMessage]) -> Iterator[tuple[BaseMessage, ...]]:

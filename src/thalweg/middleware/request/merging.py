@@ -11,6 +11,7 @@ from operator import is_
 
 from langchain_core.messages import AnyMessage
 
+from thalweg.engine.window.items import NO_RESULT
 from thalweg.engine.window.validity import check
 from thalweg.middleware.request.message_writer import read_state
 
@@ -29,7 +30,8 @@ def as_left(
         return list(view)
     had: dict[str | None, AnyMessage] = {m.id: m for m in state if m.id}
     made = _without_removed(_rewritten(view, request, had), request, had)
-    if not (added := _added(request, had)):
+    made, added = _answered(made, _added(request, had))
+    if not added:
         return made
     placed = _placed(made, added)
     if _is_worse(placed, made):  # parts calls from their results
@@ -71,6 +73,33 @@ def _added(
     if last is not None and last in added:
         added[_LAST] = added.pop(last)
     return added
+
+
+def _answered(
+    view: Sequence[AnyMessage], added: Mapping[str | None, list[AnyMessage]]
+) -> tuple[list[AnyMessage], dict[str | None, list[AnyMessage]]]:
+    """Put added results in the place of the placeholders for calls without a result.
+
+    LangChain adds the results of calls whose arguments are not JSON.
+
+    Returns:
+        The view, and the other added messages.
+    """
+    results = {m.tool_call_id: m for some in added.values() for m in some if m.type == "tool"}
+    made, placed = list(view), set[int]()
+    for k, message in enumerate(view):
+        result = results.get(_missing(message))
+        if result is not None:
+            made[k] = result
+            placed.add(id(result))
+    rest = {key: [m for m in some if id(m) not in placed] for key, some in added.items()}
+    return made, {key: some for key, some in rest.items() if some}
+
+
+def _missing(message: AnyMessage) -> str:
+    """Return the id of the call for which a message is a placeholder; empty if it is none."""
+    is_placeholder = message.id is None and message.content == NO_RESULT
+    return message.tool_call_id if message.type == "tool" and is_placeholder else ""
 
 
 _LAST = ""
