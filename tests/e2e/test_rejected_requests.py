@@ -3,13 +3,15 @@
 import json
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -19,6 +21,7 @@ from thalweg.archive.threads.thread_history import turns
 from thalweg.errors import RejectedRequestError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.turn.events import REJECTED
+from thalweg.testing.model import ScriptedModel
 from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
 
 
@@ -144,3 +147,34 @@ def test_nothing_refused_is_in_the_next_request_where_nothing_could_be_repaired(
     call_ids = re.compile(r"(?:call|toolu)_\w{20,}")
     assert call_ids.search(bodies(provider, refused=True)[0])
     assert not call_ids.search(bodies(provider, refused=False)[-1])
+
+
+class RolesRefusedError(Exception):
+    """The answer of a server whose chat template demands that roles alternate."""
+
+    status_code = 400
+
+    def __str__(self) -> str:
+        return "Conversation roles must alternate user/assistant/user/assistant/..."
+
+
+def test_a_model_that_refuses_two_answers_in_a_row_gets_a_line_between_them() -> None:
+    """It is refused once; nothing is compacted, and later requests of any thread have the line."""
+    sent: list[list[str]] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        sent.append([message.type for message in messages])
+        if ("ai", "ai") in pairwise(sent[-1]):
+            raise RolesRefusedError
+        return "done"
+
+    middleware = ContextMiddleware(archive=":memory:")
+    agent = create_agent(
+        ScriptedModel(script=script), [], middleware=[middleware], checkpointer=InMemorySaver()
+    )
+    for thread in ("t1", "t2"):
+        messages: Any = [("user", "a"), ("ai", "b"), ("ai", "c"), ("user", "d")]
+        agent.invoke({"messages": messages}, {"configurable": {"thread_id": thread}})
+
+    separated = ["human", "ai", "human", "ai", "human"]
+    assert sent == [["human", "ai", "ai", "human"], separated, separated]

@@ -148,6 +148,7 @@ RepairReason = Literal[
     "the model does not accept such media",
     "the provider accepts a system message at the beginning only",
     "the provider demands a message of the user first",
+    "the provider demands that user and assistant alternate",
     "the provider does not accept empty content",
     "the provider does not accept the id of a call",
     "the provider does not accept the name of a tool",

@@ -1,6 +1,8 @@
 """The last check of a thread's requests: what it leaves alone, and what it remembers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 
 from thalweg.engine.wires.rules import RULES, WireRules
 from thalweg.middleware.request.last_check import LastCheck
@@ -148,7 +151,7 @@ def test_a_string_in_a_list_of_blocks_is_sent_as_a_text_block(
 
     sent = expecting(messages).check(RULES[wire], messages)
 
-    model = ChatOpenAI(model="gpt-4o", api_key="none", use_responses_api=uses_responses)
+    model = ChatOpenAI(model="gpt-4o", api_key=SecretStr("none"), use_responses_api=uses_responses)
     payload = model._get_request_payload(sent)  # noqa: SLF001 (what the client sends)
     items = payload["input" if uses_responses else "messages"]
     contents = [item.get("content", item.get("output")) for item in items]
@@ -156,3 +159,24 @@ def test_a_string_in_a_list_of_blocks_is_sent_as_a_text_block(
     assert texts[:2] == [["be", "kind"], ["a", "b"]]
     assert texts[-1] == ["e", "f"]
     assert messages == before
+
+
+def test_answers_in_a_row_are_separated_for_a_model_that_refuses_them() -> None:
+    """For all others they are sent as they are; a request that grows gives the same."""
+    messages: list[AnyMessage] = [
+        HumanMessage("go", id="h"),
+        AIMessage("one", id="a"),
+        AIMessage("two", id="b"),
+        HumanMessage("on", id="i"),
+        AIMessage("three", id="c"),
+        AIMessage("four", id="d"),
+    ]
+    for rules in (*RULES.values(), WireRules()):
+        assert expecting(messages).check(rules, messages) == messages
+        strict = replace(rules, alternates=True)
+        check = expecting(messages)
+        for size in range(1, len(messages) + 1):
+            sent = check.check(strict, messages[:size])
+            roles = [message.type for message in sent]
+            assert all(one != other for one, other in pairwise(roles))
+        assert [message.text for message in sent if message.id] == [m.text for m in messages]

@@ -63,10 +63,12 @@ def open_session(
         since = Span(page.length, by_hand.page.length - 1)
         number, page = by_hand.number, by_hand.page
         kept += _logged_already(archive, key, since, said[len(kept) :])
-    elif alignment.is_cleared:
-        dropped.update(page.line)
-    elif cuts and alignment.first:
-        dropped.update(page.line.before(held[alignment.first][0]))
+    if by_hand is None or not by_hand.is_rewound:
+        if alignment.is_cleared:
+            dropped.update(page.line)
+        elif cuts and alignment.first:
+            dropped.update(page.line.before(held[alignment.first][0]))
+        dropped.difference_update(position for position, _ in kept)
     if number != mark and by_hand is None:  # the row of the state's turn is damaged
         length = archive.length(key)
         kept += _logged_already(archive, key, Span(page.length, length - 1), said[len(kept) :])
@@ -215,6 +217,8 @@ def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand |
         mark is not None and later[done[-1]].root != _newest_readable(archive, key, mark)[1].root
     ):
         return None
+    if _was_continued(later, mark, done[-1]):
+        return None
     was_newest = all(page.kind in BY_HAND for n, page in later.items() if n < done[-1])
     if not was_newest and _went_on(later, done[-1]):
         return None
@@ -242,6 +246,15 @@ def copied_turn(archive: Archive, key: ThreadKey, said: Sequence[Message]) -> in
     length = read_page(archive, key, copied).length
     begun = any(position >= length for places in first.values() for position in places)
     return copied if copied == count - 1 or begun else None
+
+
+def _was_continued(pages: Mapping[int, TurnRecord], mark: int | None, number: int) -> bool:
+    """Return whether a run continued from a state's turn after a manual operation, past it."""
+    after = {mark}
+    for k, page in pages.items():
+        if page.parent in after and k != number:
+            after.add(k)
+    return max((k for k in after if k is not None), default=number) > number
 
 
 def _went_on(pages: Mapping[int, TurnRecord], number: int) -> bool:

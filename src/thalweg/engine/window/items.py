@@ -23,6 +23,8 @@ from thalweg.engine.tokens import Counter, measure
 NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
     prompt(name).render() for name in ("no_result", "no_answer", "no_words", "begins")
 )
+GO_ON = Message("user", (Text(NO_ANSWER),), kind="injected")
+"""Prompts the model after an answer of its own at the end of a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +171,38 @@ def compacts(message: Message) -> bool:
     return message.role == "assistant" and any(map(is_compaction, message.parts))
 
 
+def without_compactions(message: Message) -> Message:
+    """Return an answer without the parts with which the provider has compacted."""
+    rest = tuple(part for part in message.parts if not is_compaction(part))
+    return replace(message, parts=rest, origin=None)
+
+
 def with_ids(parts: Sequence[Part], ids: Sequence[str]) -> tuple[Part, ...]:
     """Return parts whose tool calls have these ids, in order."""
     unused = iter(ids)
     return tuple(
         replace(part, id=next(unused)) if isinstance(part, ToolCall) else part for part in parts
     )
+
+
+def sendable(message: Message, entry: Entry, *, is_result: bool) -> Message:
+    """Return a message as it is sent: not empty, and with the ids of its entry.
+
+    Args:
+        message: The message, or what an edit shows in its place.
+        entry: Its entry.
+        is_result: Whether it directly follows the call that it answers; else it becomes a note.
+    """
+    if is_blank(message):
+        thinking = tuple(p for p in message.parts if isinstance(p, Thinking))
+        message = replace(message, parts=(*thinking, Text(NO_WORDS)), origin=None)
+    if message.role == "tool":
+        use = entry.answers
+        if not is_result or use is None:
+            return as_note(message, use)
+        same = message.answers == use.id
+        return message if same else replace(message, answers=use.id, origin=None)
+    if any(use.id != call.id for use, call in zip(entry.uses, message.calls, strict=True)):
+        parts = with_ids(message.parts, [use.id for use in entry.uses])
+        message = replace(message, parts=parts, origin=None)
+    return message

@@ -17,18 +17,16 @@ from thalweg.engine.snapshot import EngineSnapshot, Quote, Record, summarized
 from thalweg.engine.tokens import Counter, TokenCounts
 from thalweg.engine.window.items import (
     BEGINS,
-    NO_ANSWER,
-    NO_WORDS,
+    GO_ON,
     PlannedCompaction,
     WindowItem,
-    as_note,
     compacts,
     counted,
     is_blank,
-    is_compaction,
     measured,
     placeholder,
-    with_ids,
+    sendable,
+    without_compactions,
     without_signed,
 )
 
@@ -150,10 +148,18 @@ class Window:
         if entry.message.role == "assistant":
             self._dirty = True
             self.settle()
+            self._drop_prompt()
             self._sealed = len(self.items)
             self._open = []
         self._open.append(entry)
         self._dirty = True
+
+    def _drop_prompt(self) -> None:
+        """Remove the prompt after an answer at the end, since another answer follows it."""
+        if self.items and self.items[-1].message is GO_ON:
+            self._pop()
+            self.epoch += len(self.items) < self.sent
+            self.head = min(self.head, len(self.items))
 
     def settle(self) -> None:
         """Update `items` with the entries added since the last call."""
@@ -206,7 +212,7 @@ class Window:
             alone = False
             yield from self._with_insert(entry)
         if alone:
-            yield self._note(Message("user", (Text(NO_ANSWER),), kind="injected"), opens=False)
+            yield self._note(GO_ON, opens=False)
 
     def _with_insert(self, entry: Entry) -> Iterator[WindowItem]:
         """Yield a message after its insert; no cut separates the two."""
@@ -255,21 +261,8 @@ class Window:
         if entry.position in self.stripped:
             message = replace(message, parts=without_signed(message.parts), origin=None)
         if self.fold and entry.position <= self.fold.last and compacts(message):
-            rest = tuple(part for part in message.parts if not is_compaction(part))
-            message = replace(message, parts=rest, origin=None)  # it would hide the summary
-        if is_blank(message):
-            thinking = tuple(p for p in message.parts if isinstance(p, Thinking))
-            message = replace(message, parts=(*thinking, Text(NO_WORDS)), origin=None)
-        if message.role == "tool":
-            use = entry.answers
-            if not is_result or use is None:
-                return as_note(message, use)
-            same = message.answers == use.id
-            return message if same else replace(message, answers=use.id, origin=None)
-        if any(use.id != call.id for use, call in zip(entry.uses, message.calls, strict=True)):
-            parts = with_ids(message.parts, [use.id for use in entry.uses])
-            message = replace(message, parts=parts, origin=None)
-        return message
+            message = without_compactions(message)  # it would hide the summary
+        return sendable(message, entry, is_result=is_result)
 
     def _note(self, message: Message, *, opens: bool = True) -> WindowItem:
         return measured(message, self.count, opens=opens)
@@ -436,10 +429,13 @@ class Window:
         live = sorted(self.entries)
         if fold := self.fold:
             self._push(self.planned.item(fold.record))
+            live = [position for position in live if position not in fold.kept]
             for turn in self._turns(fold.kept):
+                self._drop_prompt()
                 for item in self._turn(turn):
                     self._push(replace(item, opens=False))
-            live = [position for position in live if position not in fold.kept]
+            if live:
+                self._drop_prompt()
         self.head = self._sealed = len(self.items)
         for position in live:
             self._take(self.entries[position])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from thalweg.engine.edits import RepairReason
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.prompts import prompt
-from thalweg.engine.window.items import BEGINS, NO_RESULT, NO_WORDS
+from thalweg.engine.window.items import BEGINS, NO_ANSWER, NO_RESULT, NO_WORDS
 from thalweg.engine.wires.fields import arguments_object, from_json, pack, unpack
 from thalweg.engine.wires.rules import WireRules
 
@@ -50,6 +50,8 @@ class ExchangeChecker:
     """Ids of all calls so far, as they are sent."""
     began: bool = False
     """Whether a message after the system prompt has been checked."""
+    answered: bool = False
+    """Whether the last message so far is an answer."""
     _found: list[RequestDefect] = field(default_factory=list)
     _pointer: Callable[[int], str] = str
 
@@ -64,6 +66,8 @@ class ExchangeChecker:
         self._found, self._pointer = [], pointer
         single = [self._single(message, k) for k, message in enumerate(exchange)]
         messages = tuple(self._paired(single))
+        if messages and messages[-1].role != "system":
+            self.answered = messages[-1].role == "assistant"
         return RepairedExchange(messages, tuple(self._found))
 
     def _note(self, index: int, reason: RepairReason, detail: str = "") -> None:
@@ -157,7 +161,10 @@ class ExchangeChecker:
         yield from self._answered(waiting, [(k, m) for k, m in results if m is not None])
 
     def _opening(self, first: Message) -> Iterator[Message]:
-        """Yield the user message that a conversation must begin with, if it is missing."""
+        """Yield a missing message of the user: at the beginning, or between two answers."""
+        if self.rules.alternates and self.answered and first.role == "assistant":
+            self._note(0, "the provider demands that user and assistant alternate")
+            yield Message("user", (Text(NO_ANSWER),), kind="injected")
         if not self.began and self.rules.user_first and first.role != "user":
             self._note(0, "the provider demands a message of the user first")
             yield Message("user", (Text(BEGINS),), kind="injected")

@@ -21,6 +21,11 @@ class WireRules:
     """Whether a system message may follow other messages."""
     user_first: bool = True
     """Whether the first message after the system prompt must be a user's."""
+    alternates: bool = False
+    """Whether a message of the user must separate two answers. No supported provider demands it:
+    Anthropic joins them (platform.claude.com/docs/en/api/messages/create, `messages`), OpenAI and
+    the Gemini API accept them (github.com/google/adk-go/issues/1218); read 2026-11-28. Bedrock and
+    the chat templates of some models do: it is set for a model that has refused such a request."""
     media: tuple[str, ...] = ("image/", "audio/", "video/", "application/pdf", "text/")
     """Prefixes of the media types that are accepted."""
     excluded: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ did not change since the last request are not checked again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from typing import Any, Self
@@ -82,7 +82,8 @@ class _Exchanges:
         if len(self.rows) < length:
             ids = {call_id for row in self.rows for call_id in row.ids}
             began = any(message.type != "system" for message in self.sent)
-            self._checker = ExchangeChecker(self.rules, ids, began)
+            answered = bool(self.sent) and self.sent[-1].type == "ai"
+            self._checker = ExchangeChecker(self.rules, ids, began, answered)
         return len(self.rows)
 
     def _add(self, given: tuple[BaseMessage, ...], pointer: Callable[[BaseMessage], str]) -> None:
@@ -142,6 +143,8 @@ def _common(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
 class LastCheck:
     """Checks the requests of one thread, and remembers what it repaired."""
 
+    alternates: bool = False
+    """Whether the model has refused two answers in a row."""
     _exchanges: _Exchanges = field(default_factory=lambda: _Exchanges(WireRules()))
     _places: dict[int, int] = field(default_factory=dict)
     """Positions in the log, by the identity of the messages that show them."""
@@ -227,8 +230,11 @@ class LastCheck:
 
     def foresee(self, request: ModelRequest[Any]) -> None:
         """Check a request before it is sent, so that what is repaired in it can be taken."""
+        self.check(self._rules(request), _messages(request))
+
+    def _rules(self, request: ModelRequest[Any]) -> WireRules:
         rules = rules_of(_wire(request), profile_of(request.model))
-        self.check(rules, _messages(request))
+        return replace(rules, alternates=True) if self.alternates else rules
 
     def request(
         self, request: ModelRequest[Any], recall: BaseTool | None = None
@@ -241,7 +247,7 @@ class LastCheck:
                 middleware does to its tools. `None` if it has no references.
         """
         wire = _wire(request)
-        check = partial(self.check, rules_of(wire, profile_of(request.model)))
+        check = partial(self.check, self._rules(request))
         model = with_last_check(request.model, check)
         if model is request.model:  # chosen when it is called: only what we see can be checked
             request = _with_messages(request, check(_messages(request)))

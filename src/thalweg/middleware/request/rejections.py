@@ -117,6 +117,15 @@ def _any(*alternatives: str) -> re.Pattern[str]:
     return re.compile("|".join(alternatives), re.IGNORECASE)
 
 
+ALTERNATION = Cause(
+    "two answers in a row",
+    _any(
+        r"roles must alternate",  # chat templates (Mistral, Gemma); old versions of Claude
+        r"must alternate between",  # Bedrock's Converse; Gemini 1.0
+    ),
+    None,
+)
+"""Refused by some models alone. Nothing is edited: a line of the user is sent between the two."""
 CAUSES: tuple[Cause, ...] = (
     Cause("reasoning bound to another prefix", BINDING_REFUSAL, None),
     Cause(

@@ -22,7 +22,7 @@ from thalweg.middleware.request.guard import RequestGuard, TooLarge
 from thalweg.middleware.request.learned_limits import Ceilings, RequestSize, SizeRefusal
 from thalweg.middleware.request.message_writer import read_state
 from thalweg.middleware.request.overflow import Overflow, overflow_of
-from thalweg.middleware.request.rejections import Rejection, plan_repair, rejection_of
+from thalweg.middleware.request.rejections import ALTERNATION, Rejection, plan_repair, rejection_of
 from thalweg.middleware.request.tool_support import refuses_tools
 from thalweg.middleware.turn.effects import Flow, Send
 from thalweg.middleware.turn.events import CustomStream, emit_rejection, made_of
@@ -138,6 +138,11 @@ class Sending:
         if is_binding_refusal(rejection.said) and rejection.model not in self.desk.binding:
             self.desk.binding.add(rejection.model)
             _log.warning(_BINDS, rejection.model, rejection.said[:200])
+        is_alternation = ALTERNATION.words.search(rejection.said) is not None
+        if is_alternation and rejection.model not in self.desk.alternating:
+            self.desk.alternating.add(rejection.model)
+            emit_rejection(key, engine.turn, rejection, ALTERNATION, (), self.runtime)
+            return
         found = None if self.tried else plan_repair(rejection, engine)
         if found is None:
             self.rejected = rejection.said

@@ -113,6 +113,8 @@ class SessionPool:
         """Models whose servers refuse tools."""
         self.binding: set[str] = set()
         """Models whose providers bind signed reasoning to the prefix that precedes it."""
+        self.alternating: set[str] = set()
+        """Models that have refused two answers in a row."""
         self.assumed: set[str] = set()
         """Models of which it was reported what is assumed of their windows and prices."""
         self.summarizer = as_summarizer(summarizer, self.policy)

@@ -405,6 +405,7 @@ class _Turn:
         if request.tools and not self.own.others and request.response_format is None:
             request = request.override(model=with_kept_settings(request.model))
         recall = self.own.recall if self.open.refers(self.desk.policy) else None
+        self.open.last_check.alternates = self.limits.model in self.desk.alternating
         request = self.open.last_check.request(request, recall)
         policy, fold = self.desk.policy, self.open.session.engine.window.fold
         marks = None

@@ -196,3 +196,38 @@ def _places(value: Any) -> Any:  # noqa: ANN401 (any JSON)
         yield value, key
         if isinstance(inner, (dict, list)):
             yield from _places(inner)
+
+
+@pytest.mark.parametrize("operation", [compact, undo])
+def test_clearing_a_state_clears_its_thread_after_a_manual_operation(
+    operation: Callable[[SqliteArchive, ThreadKey], object],
+) -> None:
+    """Only a rewind takes precedence over the state."""
+    driver, archive = compacted()
+    driver.ask("And now?", tools=0)
+    driver.end()
+    operation(archive, KEY)
+    driver.state, driver.said = [], []
+    driver.say(driver.message("user", "Begin again"))
+    driver.call()
+
+    assert [message.text for message in driver.sent[max(driver.sent)]] == driver.said
+
+
+def test_a_failed_run_from_an_older_checkpoint_does_not_join_a_manual_operation() -> None:
+    """The operation was on the branch that was abandoned."""
+    driver, archive = compacted()
+    driver.end()
+    compact(archive, KEY)
+    driver.fork(min(driver.states))
+    state, said = list(driver.state), list(driver.said)
+    driver.say(driver.message("user", "Look at bank 9"))
+    driver.call()
+    driver.end()
+    driver.state, driver.mark, driver.said = state, min(driver.states), said
+    driver.say(driver.message("user", "Look at bank 10"))
+    driver.call()
+
+    _, page = page_at(archive, KEY)
+    log = archive.messages(KEY)
+    assert [log[position].text for position in page.line] == driver.said
