@@ -23,7 +23,15 @@ from thalweg.engine.tokens import exact_counter
 IMAGE_TOKENS = 300
 """What a provider counts for the one small image of the stories."""
 OPAQUE = frozenset(
-    {"signature", "data", "encrypted_content", "thoughtSignature", "url", "image_url"}
+    {
+        "signature",
+        "data",
+        "encrypted_content",
+        "thoughtSignature",
+        "url",
+        "image_url",
+        "file_data",
+    }
 )
 """Fields whose strings are not read as text."""
 
