@@ -319,7 +319,7 @@ class Thread:
 
     def result(self) -> int:
         """Make the next page of the tool."""
-        page = self.seed * 1_000 + len(self.pages)
+        page = self.seed * 1_000 + 100 + len(self.pages)
         chance = self.dice.random()
         held = len(self.data)
         most = self.world.window
