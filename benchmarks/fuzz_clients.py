@@ -221,6 +221,7 @@ class World:
         self.saver = InMemorySaver()
         self.results: dict[int, Any] = {}
         self.returned: list[int] = []
+        self.middleware: list[ContextMiddleware] = []
         self._agents: dict[tuple[Any, ...], Any] = {}
 
     def agent(self, provider: Provider, model: str, variant: str, order: str) -> Any:  # noqa: ANN401
@@ -228,6 +229,7 @@ class World:
         name = provider, model, variant, order
         if name not in self._agents:
             ours = ContextMiddleware(ContextPolicy(window=self.window), archive=self.archive)
+            self.middleware.append(ours)
             others: list[Any] = []
             if variant == "narrowed":
                 others = [NarrowedTools(["fetch"])]
@@ -416,6 +418,8 @@ class Thread:
         held: list[BaseMessage] = agent.get_state(self.config).values.get("messages", [])
         if not held:
             return
+        for ours in self.world.middleware:
+            ours.flush()  # a summary under way was requested before the removal
         how = self.dice.choice(("edit", "edit-newest", "remove", "remove-newest", "remove-many"))
         people = [m for m in held if isinstance(m, HumanMessage)] or held
         chosen = [people[-1]] if how.endswith("newest") else [self.dice.choice(held)]
