@@ -9,6 +9,7 @@ from operator import is_not, ne, or_
 from langchain_core.messages import AnyMessage, BaseMessage
 
 from thalweg.engine.entries import RECALL, Media, Message, Text, Thinking
+from thalweg.engine.media.cost import cost_of
 from thalweg.engine.prompts import prompt
 from thalweg.engine.window.items import WindowItem, is_compaction
 from thalweg.engine.window.references import referring
@@ -196,14 +197,21 @@ class MessageWriter:
         yield from ((message, row.item.position) for row in self._rows for message in row.written)
         yield from self._shown
 
-    def sent(self) -> list[tuple[AnyMessage, int]]:
-        """List the messages last written, each with its tokens."""
-        said = [
-            (message, row.item.tokens if k == 0 else 0)
-            for row in self._rows
-            for k, message in enumerate(row.written)
-        ]
-        return said + [(message, 0) for message, _ in self._shown]
+    def sent(self, model: str = "") -> list[tuple[AnyMessage, int]]:
+        """List the messages last written, each with its tokens.
+
+        Args:
+            model: The model whose price media have; see `cost_of`.
+        """
+        found: list[tuple[AnyMessage, int]] = []
+        below = 0
+        for row in self._rows:
+            moved = sum(cost_of(media, model).tokens for media in row.aside)
+            below += moved
+            tokens = max(0, row.item.tokens - moved)
+            found += [(message, 0 if k else tokens) for k, message in enumerate(row.written)]
+        shown = [message for message, _ in self._shown]
+        return found + [(message, 0 if k else below) for k, message in enumerate(shown)]
 
 
 def _placed(items: Sequence[WindowItem]) -> tuple[Sequence[WindowItem], frozenset[int]]:

@@ -89,7 +89,8 @@ class Sending:
         engine = opened.session.engine
         limit = engine.budget.calibrated(engine.calibration).limit
         limit += engine.window.tokens - engine.scene().tokens_to_fit
-        boundary = RequestGuard(engine.count, opened.wording.sent(), limit, engine.model)
+        sent = opened.wording.sent(engine.model)
+        boundary = RequestGuard(engine.count, sent, limit, engine.model)
         self.attempts += 1
         try:
             response: ModelResponse[Any] = yield Send(request, (boundary,))
