@@ -1,7 +1,7 @@
 """Media arrive as without the middleware, up to the limits that the providers publish.
 
 Each form of a block that a client sends, in the newest user message and in a fresh tool result,
-just below and just above each limit. The limits are those of the providers' pages, as of 2026-11-28:
+just below and just above each limit. Limits are those of the providers' pages, as of 2026-11-28:
 
 - Anthropic: https://platform.claude.com/docs/en/build-with-claude/vision and `…/pdf-support`:
   10 MB of base64 and 8,000 pixels an image, 2,000 pixels above 20 images; 100 images and 100 pages
