@@ -153,8 +153,8 @@ LIMITS = {
     "idiosyncratic words per 1,000": 5.0,
     "shared class names": 20,
     "files in the largest package": 20,
-    "largest file, lines": 450,
-    "functions over 40 lines": 46,
+    "largest file, lines": 480,
+    "functions over 40 lines": 50,
     "modules in import rings": 0,
 }
 LEAST = {"terms of the field per 1,000": 20.0}

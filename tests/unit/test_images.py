@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.engine.entries import Media, Message
-from thalweg.engine.images import LARGEST_TOKENS, LONGEST_EDGE, dimensions, image_tokens
 from thalweg.engine.media.cost import IMAGE_TOKENS, cost_of
+from thalweg.engine.media.images import LARGEST_TOKENS, LONGEST_EDGE, dimensions, image_tokens
 from thalweg.engine.tokens import measure
 
 EDGES = st.integers(1, 16_383)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from thalweg.cli.layout import columns
-from thalweg.engine.images import image_tokens
+from thalweg.engine.media.images import image_tokens
 from thalweg.engine.pricing.matching import tariff_for
 from thalweg.engine.pricing.table import MODELS, NAMED, TARIFFS
 from thalweg.engine.pricing.tariff import Tariff

@@ -8,7 +8,7 @@ import pytest
 from tests.property.driving import quick_count
 from thalweg.engine import TARIFFS, Budget, Engine, RentOrBuy
 from thalweg.engine.entries import Media, Message, Text
-from thalweg.engine.images import image_tokens
+from thalweg.engine.media.images import image_tokens
 from thalweg.engine.tokens import MESSAGE_OVERHEAD
 
 SIZE = (1_500, 1_000)

@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 
 from thalweg.engine.entries import Media
-from thalweg.engine.images import image_tokens
 from thalweg.engine.media.facts import facts_of, kind_of, pixels_of
+from thalweg.engine.media.images import image_tokens
 from thalweg.engine.media.table import UNREAD_PAGES, UNREAD_SECONDS, price_of
 
 IMAGE_TOKENS = 1_600

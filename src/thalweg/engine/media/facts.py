@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from thalweg.engine.entries import Media
-from thalweg.engine.images import Dimensions, dimensions
+from thalweg.engine.media.images import Dimensions, dimensions
 
 MediaKind = Literal["image", "pdf", "sound", "film", "text", "other"]
 

@@ -13,7 +13,7 @@ from langchain.tools import ToolRuntime
 from thalweg.agent.tools import video
 from thalweg.agent.tools.video import MOST_FRAMES, MOST_SIDE, VideoError, sample_frames
 from thalweg.backends.filesystem import FilesystemBackend
-from thalweg.engine.images import dimensions
+from thalweg.engine.media.images import dimensions
 from thalweg.middleware.filesystem import FilesystemMiddleware
 
 av: Any = pytest.importorskip("av", reason="the extra `video` is not installed")
