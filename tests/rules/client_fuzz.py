@@ -123,7 +123,7 @@ def media_block(form: str, dice: random.Random) -> tuple[dict[str, Any], str]:
     if form in {"file", "openai_file", "input_file", "document"}:
         data, mime = pdf(dice.choice((1, 2, 9)), dice), "application/pdf"
         name, url = "report.pdf", f"data:{mime};base64,{data}"
-        forms = {
+        forms: dict[str, dict[str, Any]] = {
             "file": {"type": "file", "base64": data, "mime_type": mime, "filename": name},
             "openai_file": {"type": "file", "file": {"filename": name, "file_data": url}},
             "input_file": {"type": "input_file", "filename": name, "file_data": url},
@@ -136,7 +136,7 @@ def media_block(form: str, dice: random.Random) -> tuple[dict[str, Any], str]:
     edge = dice.choice((8, 60, 300))
     data, mime = png(edge, edge, dice), "image/png"
     url = f"data:{mime};base64,{data}"
-    forms = {
+    forms: dict[str, dict[str, Any]] = {
         "image": {"type": "image", "base64": data, "mime_type": mime},
         "image_url": {"type": "image_url", "image_url": {"url": url}},
         "input_image": {"type": "input_image", "image_url": url, "detail": "auto"},
@@ -442,7 +442,8 @@ class Thread:
         chosen = self.dice.choice(states[1:])
         text = json.dumps([m.content for m in chosen.values.get("messages", [])])
         self.gone = {marker for marker in self.gone if marker not in text}
-        return chosen.config | {"recursion_limit": 200}
+        config: dict[str, Any] = chosen.config | {"recursion_limit": 200}
+        return config
 
     def check(self) -> None:
         """Look for lost and doubled messages in the archive and in the state."""
