@@ -115,6 +115,7 @@ def wav(milliseconds: int, dice: random.Random) -> str:
 
 def media_block(form: str, dice: random.Random) -> tuple[dict[str, Any], str]:
     """Return a content block in this form, and its base64."""
+    forms: dict[str, dict[str, Any]]
     if form in {"audio", "media"}:
         data = wav(dice.choice((50, 2_000, 9_000)), dice)
         if form == "media":
@@ -123,7 +124,7 @@ def media_block(form: str, dice: random.Random) -> tuple[dict[str, Any], str]:
     if form in {"file", "openai_file", "input_file", "document"}:
         data, mime = pdf(dice.choice((1, 2, 9)), dice), "application/pdf"
         name, url = "report.pdf", f"data:{mime};base64,{data}"
-        forms: dict[str, dict[str, Any]] = {
+        forms = {
             "file": {"type": "file", "base64": data, "mime_type": mime, "filename": name},
             "openai_file": {"type": "file", "file": {"filename": name, "file_data": url}},
             "input_file": {"type": "input_file", "filename": name, "file_data": url},
@@ -136,7 +137,7 @@ def media_block(form: str, dice: random.Random) -> tuple[dict[str, Any], str]:
     edge = dice.choice((8, 60, 300))
     data, mime = png(edge, edge, dice), "image/png"
     url = f"data:{mime};base64,{data}"
-    forms: dict[str, dict[str, Any]] = {
+    forms = {
         "image": {"type": "image", "base64": data, "mime_type": mime},
         "image_url": {"type": "image_url", "image_url": {"url": url}},
         "input_image": {"type": "input_image", "image_url": url, "detail": "auto"},
