@@ -24,7 +24,7 @@ NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
     prompt(name).render() for name in ("no_result", "no_answer", "no_words", "begins")
 )
 GO_ON = Message("user", (Text(NO_ANSWER),), kind="injected")
-"""Prompts the model after an answer of its own at the end of a request."""
+"""Follows an answer without calls, where the model is asked for another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +183,22 @@ def with_ids(parts: Sequence[Part], ids: Sequence[str]) -> tuple[Part, ...]:
     return tuple(
         replace(part, id=next(unused)) if isinstance(part, ToolCall) else part for part in parts
     )
+
+
+def without_prompts(items: Sequence[WindowItem]) -> Sequence[WindowItem]:
+    """Return items without the prompts between two answers.
+
+    The prompt at the end remains: Claude refuses a request that ends with an answer. So does one
+    before signed reasoning, which is bound to the request that ended with it.
+    """
+    return [
+        item
+        for k, item in enumerate(items)
+        if item.message is not GO_ON
+        or k + 1 == len(items)
+        or items[k + 1].message.role != "assistant"
+        or any(isinstance(p, Thinking) and p.signature for p in items[k + 1].message.parts)
+    ]
 
 
 def sendable(message: Message, entry: Entry, *, is_result: bool) -> Message:

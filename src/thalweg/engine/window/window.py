@@ -148,18 +148,10 @@ class Window:
         if entry.message.role == "assistant":
             self._dirty = True
             self.settle()
-            self._drop_prompt()
             self._sealed = len(self.items)
             self._open = []
         self._open.append(entry)
         self._dirty = True
-
-    def _drop_prompt(self) -> None:
-        """Remove the prompt after an answer at the end, since another answer follows it."""
-        if self.items and self.items[-1].message is GO_ON:
-            self._pop()
-            self.epoch += len(self.items) < self.sent
-            self.head = min(self.head, len(self.items))
 
     def settle(self) -> None:
         """Update `items` with the entries added since the last call."""
@@ -431,11 +423,8 @@ class Window:
             self._push(self.planned.item(fold.record))
             live = [position for position in live if position not in fold.kept]
             for turn in self._turns(fold.kept):
-                self._drop_prompt()
                 for item in self._turn(turn):
                     self._push(replace(item, opens=False))
-            if live:
-                self._drop_prompt()
         self.head = self._sealed = len(self.items)
         for position in live:
             self._take(self.entries[position])

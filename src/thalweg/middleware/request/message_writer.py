@@ -11,7 +11,7 @@ from langchain_core.messages import AnyMessage, BaseMessage
 from thalweg.engine.entries import RECALL, Media, Message, Text, Thinking
 from thalweg.engine.media.cost import cost_of
 from thalweg.engine.prompts import prompt
-from thalweg.engine.window.items import WindowItem, is_compaction
+from thalweg.engine.window.items import WindowItem, is_compaction, without_prompts
 from thalweg.engine.window.references import referring
 from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.middleware.request.message_adaptation import TargetModel, aside, fitted, is_own
@@ -114,12 +114,13 @@ class MessageWriter:
             self._listener, self.recall, self._rows = listener, recall, []
 
     def write(self, items: Sequence[WindowItem], edited: Container[int] = ()) -> list[AnyMessage]:
-        """Write a view.
+        """Write a view; two answers in a row are written as they are.
 
         Args:
             items: The view.
             edited: Positions of messages that are shown in another form, which has references.
         """
+        items = without_prompts(items)
         items, stay = _placed(items) if self._listener.takes_system else (items, frozenset[int]())
         rows: list[_SentItem] = []
         for start, end in _loops(items):
