@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.evals.played import played
+from thalweg.archive.recall_tool import Recalled
 from thalweg.engine.compaction import summary_rendering
 from thalweg.middleware.turn import context_tools
 
@@ -31,7 +32,8 @@ def test_a_record_without_files_and_a_recall_that_finds_nothing_lose_the_trail(
 ) -> None:
     monkeypatch.setattr(summary_rendering, "_sections", lambda *_: [])
     monkeypatch.setattr(summary_rendering, "_summaries", lambda *_: "")
-    monkeypatch.setattr(context_tools, "recall", lambda *_, **__: "Nothing was found.")
+    nothing = Recalled("Nothing was found.")
+    monkeypatch.setattr(context_tools, "recall_content", lambda *_, **__: nothing)
 
     result = played(f"artifacts/{variant}")
 

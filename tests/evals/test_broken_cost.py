@@ -1,6 +1,6 @@
 """The probe of cost sees a prefix that no cache finds."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import count
 
 import pytest
@@ -43,8 +43,10 @@ def test_a_prefix_that_is_written_anew_at_every_request_is_seen(
 ) -> None:
     numbers = count()
 
-    def numbered(wording: MessageWriter, items: Sequence[WindowItem]) -> list[AnyMessage]:
-        first, *others = write(wording, items)
+    def numbered(
+        wording: MessageWriter, items: Sequence[WindowItem], edited: Container[int] = ()
+    ) -> list[AnyMessage]:
+        first, *others = write(wording, items, edited)
         text = f"[request {next(numbers)}] {first.text}"
         return [first.model_copy(update={"content": text}), *others]
 

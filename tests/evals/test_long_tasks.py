@@ -12,6 +12,7 @@ from random import Random
 import pytest
 
 from tests.evals.long_tasks import tried
+from thalweg.archive.recall_tool import Recalled
 from thalweg.engine.compaction import summary_rendering as records
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.snapshot import Record
@@ -43,7 +44,8 @@ def without_progress(patch: pytest.MonkeyPatch) -> None:
 
 def unreadable(patch: pytest.MonkeyPatch) -> None:
     """Let nothing be read back from the archive."""
-    patch.setattr(context_tools, "recall", lambda *_, **__: "Nothing was found.")
+    nothing = Recalled("Nothing was found.")
+    patch.setattr(context_tools, "recall_content", lambda *_, **__: nothing)
 
 
 HARMS: list[tuple[str, str, tuple[Break, ...], str]] = [
