@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.evals.played import played
-from thalweg.archive.recall_tool import Recalled
+from thalweg.archive.recalled_media import Recalled
 from thalweg.engine.compaction import summary_rendering
 from thalweg.middleware.turn import context_tools
 

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from tests.evals.long_tasks import tried
-from thalweg.archive.recall_tool import Recalled
+from thalweg.archive.recalled_media import Recalled
 from thalweg.engine.compaction import summary_rendering as records
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.snapshot import Record
