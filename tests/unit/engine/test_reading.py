@@ -111,3 +111,22 @@ def test_unanswered_calls_are_forgotten_in_the_end() -> None:
 
     assert reader.read(result("c0")).answers is None
     assert reader.read(result("c9")).answers is not None
+
+
+def test_a_call_with_the_id_of_a_compacted_one_is_the_newest_in_its_message() -> None:
+    """A result without an id answers the first call of its tool, also after a restart."""
+
+    def answered(*, restarts: bool) -> str:
+        reader = Reader(quick_count)
+        reader.read(Message("assistant", (ToolCall("c1", "read", "{}"),)))
+        waiting = reader.waiting(0, ())
+        used = reader.narrow(())
+        if restarts:
+            reader = Reader(quick_count, position=1)
+            reader.resume(used, waiting)
+        calls = ToolCall("c2", "read", "{}"), ToolCall("c1", "read", "{}")
+        reader.read(Message("assistant", calls))
+        entry = reader.read(Message("tool", (Text("found"),), name="read"))
+        return entry.answers.id if entry.answers else ""
+
+    assert answered(restarts=False) == answered(restarts=True) == "c2"

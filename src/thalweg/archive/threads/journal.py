@@ -87,6 +87,8 @@ class TurnRecord:
     """Time in seconds since 1970."""
     parent: int | None = None
     """The parent turn, from which it continues."""
+    instead_of: int | None = None
+    """The turn of the state, if the engine could not continue from it but from an earlier one."""
     root: int = 0
     """Length of the log when its branch began: a state without a checkpoint pointer began it. The
     first branch of a thread has 0."""
@@ -167,6 +169,8 @@ def page_to_json(page: TurnRecord) -> str:
     plain["line"] = [[s.first, s.last] for s in page.line.spans]
     plain["held"] = [[s.first, s.last] for s in page.held]
     plain["edits"] = [edit_to_plain(edit) for edit in page.edits]
+    if page.instead_of is not None:
+        plain["instead_of"] = page.instead_of
     if page.repairs:
         plain["repairs"] = [asdict(repair) for repair in page.repairs]
     if page.additions:

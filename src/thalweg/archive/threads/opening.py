@@ -100,6 +100,7 @@ def open_session(
         engine=engine,
         page=page,
         number=restored.number,
+        instead_of=None if restored.number == number else number,
         root=root,
         generation=generation,
         length=length,
@@ -252,7 +253,7 @@ def _was_continued(pages: Mapping[int, TurnRecord], mark: int | None, number: in
     """Return whether a run continued from a state's turn after a manual operation, past it."""
     after = {mark}
     for k, page in pages.items():
-        if page.parent in after and k != number:
+        if _origin(page) in after and k != number:
             after.add(k)
     return max((k for k in after if k is not None), default=number) > number
 
@@ -261,12 +262,17 @@ def _went_on(pages: Mapping[int, TurnRecord], number: int) -> bool:
     """Return whether an answered run continued from a turn: its state includes that turn."""
     after = {number}
     for k, page in pages.items():
-        if page.parent not in after:
+        if (origin := _origin(page)) not in after:
             continue
-        if page.parent != number and page.line != pages[page.parent].line:
+        if origin != number and page.line != pages[origin].line:
             return True
         after.add(k)
     return False
+
+
+def _origin(page: TurnRecord) -> int | None:
+    """Return the turn from which a turn was to continue."""
+    return page.parent if page.instead_of is None else page.instead_of
 
 
 def _logged_already(

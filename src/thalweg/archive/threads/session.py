@@ -63,6 +63,8 @@ class ThreadSession:
     """Whether a run is under way that ended in this very state."""
     note: str = ""
     """Why the engine was rebuilt when the thread was opened: for the record of the next turn."""
+    instead_of: int | None = None
+    """The turn that the state names, if it was not the one that could be used: likewise."""
     carried: tuple[Edit, ...] = ()
     """Pins of turns that were passed over then, applied again: likewise."""
     generation: int = 0
@@ -308,6 +310,7 @@ class ThreadSession:
         page = replace(
             page,
             parent=self.number,
+            instead_of=self.instead_of,
             root=self.root or 0,
             length=self.length,
             line=self.line,
@@ -323,7 +326,7 @@ class ThreadSession:
         self.number, self.page = enter_page(
             self.archive, self.key, page, self.page, self.engine, log, generation=generation
         )
-        self.unwritten, self.carried, self.note = [], (), ""
+        self.unwritten, self.carried, self.note, self.instead_of = [], (), "", None
         self._begun()
         self.engine.history.clear()  # stored in the journal; would grow without bound
         return self.number

@@ -120,6 +120,7 @@ class Reader:
         use = describe(call, unique, position)
         if call.name == self.recall != RECALL:
             use = replace(use, is_recall=True)
+        self._open.pop(unique, None)  # a compacted call with this id: the new one is the newest
         self._open[unique] = (call.id, use)
         if len(self._open) > OPEN_CALLS:
             del self._open[next(iter(self._open))]

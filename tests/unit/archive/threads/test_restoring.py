@@ -214,17 +214,24 @@ def test_clearing_a_state_clears_its_thread_after_a_manual_operation(
     assert [message.text for message in driver.sent[max(driver.sent)]] == driver.said
 
 
-def test_a_failed_run_from_an_older_checkpoint_does_not_join_a_manual_operation() -> None:
-    """The operation was on the branch that was abandoned."""
+@pytest.mark.parametrize("damage", [lambda saved: saved, lambda _: b""], ids=["good", "damaged"])
+def test_a_failed_run_from_an_older_checkpoint_does_not_join_a_manual_operation(
+    damage: Callable[[bytes], bytes],
+) -> None:
+    """The operation was on the branch that was abandoned; also if the engine had to be rebuilt."""
     driver, archive = compacted()
+    older = max(driver.states)
+    driver.ask("And tomorrow?")
     driver.end()
     compact(archive, KEY)
-    driver.fork(min(driver.states))
+    driver.fork(older)
     state, said = list(driver.state), list(driver.said)
+    archive.damage = damage
     driver.say(driver.message("user", "Look at bank 9"))
     driver.call()
     driver.end()
-    driver.state, driver.mark, driver.said = state, min(driver.states), said
+    archive.damage = lambda saved: saved
+    driver.state, driver.mark, driver.said = state, older, said
     driver.say(driver.message("user", "Look at bank 10"))
     driver.call()
 
