@@ -109,6 +109,23 @@ def test_an_added_result_takes_the_place_of_the_placeholder_for_its_call() -> No
 
     assert as_left(state, [ASKED, CALLED, error, AGAIN], view) == [ASKED, CALLED, error, AGAIN]
     assert as_left(state, [ASKED, CALLED, error, AGAIN, EXAMPLE], view)[-2:] == [AGAIN, EXAMPLE]
+    last = as_left(state[:2], [ASKED, CALLED, error], view[:3])
+    assert last == [ASKED, CALLED, error]
+
+
+def test_an_added_result_has_the_id_that_its_call_has_in_the_view() -> None:
+    """Ids that a provider does not accept are replaced there."""
+
+    def called(uid: str) -> AnyMessage:
+        broken: Any = {"name": "read", "args": "{", "id": uid, "error": "not JSON"}
+        return AIMessage("", id="2", invalid_tool_calls=[broken])
+
+    error: AnyMessage = ToolMessage("malformed arguments", tool_call_id="", status="error")
+    placeholder = ToolMessage(NO_RESULT, tool_call_id="call_1_0")
+    view: list[AnyMessage] = [ASKED, called("call_1_0"), placeholder]
+
+    (*_, last) = as_left([ASKED, called("")], [ASKED, called(""), error], view)
+    assert last == error.model_copy(update={"tool_call_id": "call_1_0"})
 
 
 def test_a_call_with_broken_arguments_is_answered_as_without_the_middleware() -> None:

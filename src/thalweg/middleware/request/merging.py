@@ -30,7 +30,7 @@ def as_left(
         return list(view)
     had: dict[str | None, AnyMessage] = {m.id: m for m in state if m.id}
     made = _without_removed(_rewritten(view, request, had), request, had)
-    made, added = _answered(made, _added(request, had))
+    made, added = _answered(made, _added(request, had), had)
     if not added:
         return made
     placed = _placed(made, added)
@@ -76,7 +76,9 @@ def _added(
 
 
 def _answered(
-    view: Sequence[AnyMessage], added: Mapping[str | None, list[AnyMessage]]
+    view: Sequence[AnyMessage],
+    added: Mapping[str | None, list[AnyMessage]],
+    had: Mapping[str | None, AnyMessage],
 ) -> tuple[list[AnyMessage], dict[str | None, list[AnyMessage]]]:
     """Put added results in the place of the placeholders for calls without a result.
 
@@ -85,21 +87,26 @@ def _answered(
     Returns:
         The view, and the other added messages.
     """
-    results = {m.tool_call_id: m for some in added.values() for m in some if m.type == "tool"}
+    tools = [m for some in added.values() for m in some if m.type == "tool"]
     made, placed = list(view), set[int]()
-    for k, message in enumerate(view):
-        result = results.get(_missing(message))
-        if result is not None:
-            made[k] = result
+    results: dict[str | None, AnyMessage] = {}
+    for k, message in enumerate(view if tools else ()):
+        if message.type == "ai" and message.id in had:
+            recorded, shown = (read_state([m])[0].calls for m in (had[message.id], message))
+            ids = {call.id: own.id for call, own in zip(recorded, shown, strict=False)}
+            left = [m for m in reversed(tools) if id(m) not in placed]
+            results = {ids.get(m.tool_call_id, m.tool_call_id): m for m in left}
+        if (result := results.pop(_missing(message), None)) is not None:
+            made[k] = result.model_copy(update={"tool_call_id": _missing(message)})
             placed.add(id(result))
     rest = {key: [m for m in some if id(m) not in placed] for key, some in added.items()}
     return made, {key: some for key, some in rest.items() if some}
 
 
-def _missing(message: AnyMessage) -> str:
-    """Return the id of the call for which a message is a placeholder; empty if it is none."""
+def _missing(message: AnyMessage) -> str | None:
+    """Return the id of the call for which a message is a placeholder; `None` if it is none."""
     is_placeholder = message.id is None and message.content == NO_RESULT
-    return message.tool_call_id if message.type == "tool" and is_placeholder else ""
+    return message.tool_call_id if message.type == "tool" and is_placeholder else None
 
 
 _LAST = ""
