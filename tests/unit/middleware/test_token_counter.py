@@ -15,12 +15,12 @@ from thalweg.testing.model import ScriptedModel
 
 def test_requests_are_counted_by_it(tmp_path: Path) -> None:
     """A vocabulary of its own, a character each: a message of 3,000 counts as 3,000."""
-    archive = open_archive(tmp_path / "a.db")
-    middleware = ContextMiddleware(archive=archive, token_counter=len)
-    agent: Any = create_agent(ScriptedModel(script=lambda _: "Hi."), middleware=[middleware])
-    said = {"messages": [("user", "word " * 600)]}
-    agent.invoke(said, {"configurable": {"thread_id": "t"}})
-    _, page = page_at(archive, ThreadKey("local", "t"))
+    with open_archive(tmp_path / "a.db") as archive:
+        middleware = ContextMiddleware(archive=archive, token_counter=len)
+        agent: Any = create_agent(ScriptedModel(script=lambda _: "Hi."), middleware=[middleware])
+        words = {"messages": [("user", "word " * 600)]}
+        agent.invoke(words, {"configurable": {"thread_id": "t"}})
+        _, page = page_at(archive, ThreadKey("local", "t"))
     assert 3_000 <= page.tokens["history"] < 3_100
 
 

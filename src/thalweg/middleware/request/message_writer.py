@@ -208,8 +208,8 @@ class MessageWriter:
         below = 0
         for row in self._rows:
             moved = sum(cost_of(media, model).tokens for media in row.aside)
-            below += moved
             tokens = max(0, row.item.tokens - moved)
+            below += row.item.tokens - tokens
             found += [(message, 0 if k else tokens) for k, message in enumerate(row.written)]
         shown = [message for message, _ in self._shown]
         return found + [(message, 0 if k else below) for k, message in enumerate(shown)]

@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ class DamagedArchive(SqliteArchive):
 
     def __init__(self) -> None:
         super().__init__(":memory:", secret=b"x")
+        OPENED.append(self)
         self.damage: Callable[[bytes], bytes] = lambda saved: saved
         self.damaged_rows: frozenset[int] = frozenset()
 
@@ -37,6 +38,16 @@ class DamagedArchive(SqliteArchive):
         """See `Archive.turns`."""
         rows = enumerate(super().turns(key, first, last), first)
         return ["{" if number in self.damaged_rows else row for number, row in rows]
+
+
+OPENED: list[DamagedArchive] = []
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _archives_are_closed() -> Iterator[None]:
+    yield
+    while OPENED:
+        OPENED.pop().close()
 
 
 def compacted() -> tuple[Driver, DamagedArchive]:
