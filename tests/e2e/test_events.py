@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -26,12 +27,19 @@ class Unheard(ScriptedModel):
         return "unheard"
 
 
+@tool
+def ruler(text: str) -> int:
+    """Measure a text."""
+    return len(text)
+
+
 def talk(
     pricing: Pricing = KNOWN, model: type[ScriptedModel] = ScriptedModel
 ) -> list[dict[str, Any]]:
     """Talk until something was folded; give what came on the custom stream."""
     agent = create_agent(
         model(script=lambda _: "An answer. " * 200),
+        [ruler],  # with tools of its own an agent has ours from its first request on
         middleware=[
             ContextMiddleware(
                 ContextPolicy(window=8_000, summarize=False, pricing=pricing), archive=":memory:"

@@ -43,7 +43,7 @@ class CachingModel(ScriptedModel):
         **kwargs: Any,  # noqa: ANN401 (LangChain's signature)
     ) -> ChatResult:
         result = super()._generate(messages, stop, run_manager, **kwargs)
-        texts = [json.dumps(kwargs["tools"]), *(str(message.text) for message in messages)]
+        texts = [json.dumps(kwargs.get("tools", [])), *(str(message.text) for message in messages)]
         sizes = [FRAME + tokens(text) for text in texts]
         pairs = enumerate(zip(self.last, texts, strict=False))
         same = next((k for k, (a, b) in pairs if a != b), min(len(self.last), len(texts)))
