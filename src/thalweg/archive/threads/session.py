@@ -173,8 +173,12 @@ class ThreadSession:
         """Find where a branch begins that continues from no turn.
 
         It is a new one, unless the log has the first message of the state already: then a run
-        ended before its state had a checkpoint pointer.
+        ended before its state had a checkpoint pointer. Messages without ids, which no graph's
+        state has, are compared with the log from its beginning.
         """
+        if new and not new[0].uid:
+            self.length = self.root = 0
+            return
         places = self.archive.positions(self.key, {message.uid for message in new[:1]})
         for position in next(iter(places.values()), ()):
             if is_same(self.archive.messages(self.key, position, position)[0], new[0]):

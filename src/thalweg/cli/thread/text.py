@@ -21,7 +21,7 @@ from thalweg.cli.layout import count, one_line
 from thalweg.engine.edits import Edit, Fold, Pin, Reason, Unpin
 from thalweg.engine.entries import Message, Usage
 from thalweg.engine.pricing.savings import Saving
-from thalweg.engine.transcript import as_text, printable, speaker
+from thalweg.engine.transcript import as_text, clip, printable, speaker
 
 QUOTED_CHARS = 60
 """How much of pinned words or a note a line of a table shows."""
@@ -107,7 +107,8 @@ def _turn_line(turn: Taken, model: str) -> str:
     reported = f"{turn.usage.input:,}" if turn.usage else "-"
     tokens = sum(page.tokens.values())
     sizes = f"{tokens:>9,}  {page.limit:>9,}  {reported:>9}" if page.limit else f"{tokens:>9,}"
-    return f"{line} {sizes}  {printable(model)}".rstrip()
+    line = f"{line} {sizes}"
+    return f"{line}  {clip(printable(model), WIDTH - len(line) - 2)}".rstrip()
 
 
 def _edit_lines(edits: Iterable[Edit]) -> Iterator[str]:
