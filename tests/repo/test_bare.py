@@ -58,6 +58,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "db upgrade": (f"--url {NOBODY}", OF_POSTGRES),
     "db status": (f"--url {NOBODY}", OF_POSTGRES),
     "db grants": (f"role --url {NOBODY}", OF_POSTGRES),
+    "db move": (f"{NOBODY} new.db", OF_POSTGRES),
     "thread list": (f"--archive {NOBODY}", OF_POSTGRES),
     "thread show": ("t1", ""),
     "thread history": ("t1", ""),

@@ -82,17 +82,18 @@ class TokenCounter:
         return self._tokens(_digest("", text), text)
 
     def measure(self, pieces: Sequence[CountedPiece], inflation: float) -> Measured:
-        """Count a request, every count times `inflation`."""
+        """Count a request: texts times `inflation`, media at their price."""
         identities = [_digest(piece.kind, piece.text) for piece in pieces]
-        tokens = (
-            piece.framing + (self._tokens(key, piece.text) if piece.media is None else piece.media)
+        counted = (
+            piece.framing * inflation
+            + (self._tokens(key, piece.text) * inflation if piece.media is None else piece.media)
             for key, piece in zip(identities, pieces, strict=True)
         )
-        exact = accumulate(tokens, initial=REQUEST_TOKENS)
+        exact = accumulate(counted, initial=REQUEST_TOKENS * inflation)
         chain = accumulate(identities, _chained, initial=b"")
         return Measured(
             prefixes=tuple(chain)[1:],
-            sums=tuple(round(tokens * inflation) for tokens in exact)[1:],
+            sums=tuple(map(round, exact))[1:],
             keeps=tuple(piece.keep for piece in pieces),
         )
 
