@@ -17,7 +17,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -226,6 +226,24 @@ def test_a_run_in_progress_is_another_branch_than_one_that_began_after_the_delet
         assert not ("result of turn 7" in request and "result of turn 0" in request)
 
 
+class ReadTogether(InMemorySaver):
+    """Two threads read the state before either goes on to write one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._both = threading.Barrier(2)
+        self._readers: set[int] = set()
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """See `BaseCheckpointSaver`."""
+        found = super().get_tuple(config)
+        reader = threading.get_ident()
+        if reader not in self._readers and len(self._readers) < 2:
+            self._readers.add(reader)
+            self._both.wait(30)
+        return found
+
+
 def test_two_runs_that_begin_a_thread_at_once_have_a_branch_each(archive: Archive) -> None:
     """As in the state, where the checkpoint of the last one counts; the log has both."""
     both = threading.Barrier(2)
@@ -237,7 +255,7 @@ def test_two_runs_that_begin_a_thread_at_once_have_a_branch_each(archive: Archiv
             both.wait(30)
         return f"answer to {messages[-1].text}"
 
-    saver = InMemorySaver()
+    saver = ReadTogether()
     context = ContextMiddleware({"window": 100_000}, archive=archive)
     agent: Any = create_agent(ScriptedModel(script=rule), middleware=[context], checkpointer=saver)
     runs = [
