@@ -150,8 +150,14 @@ def test_a_call_with_broken_arguments_is_answered_as_without_the_middleware() ->
             agent.invoke({"messages": [HumanMessage(text)]}, {"configurable": {"thread_id": "t"}})
         return sent
 
-    ours = ContextMiddleware(archive=":memory:")
-    assert requests([ours]) == requests([])
+    ours = requests([ContextMiddleware(archive=":memory:")])
+    without = requests([])
+    if any(kind == "tool" for kind, _ in without[1]):
+        assert ours == without
+        return
+    # LangChain 1.4 leaves the call without a result, which providers refuse.
+    placeholder = ("tool", NO_RESULT)
+    assert ours == [without[0], *([*sent[:2], placeholder, *sent[2:]] for sent in without[1:])]
 
 
 @tool
