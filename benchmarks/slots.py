@@ -34,6 +34,7 @@ from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
+from tests.contract.suites import slots
 from tests.e2e.slot_hosts import INSTRUCTIONS, MODEL, PydanticHost, SdkHost, fetch
 
 from thalweg.archive import Archive, ThreadKey, open_archive
@@ -51,7 +52,6 @@ from thalweg.lab.recordings.files import read_recording
 from thalweg.lab.replay.contestants.agent import AgentContestant, PeerSetting
 from thalweg.lab.replay.contestants.layout import ThreadLayout
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing import slots
 from thalweg.testing.strict import StrictProvider
 
 OK = 200

@@ -38,9 +38,6 @@ PACKAGES = (
     "thalweg.recorder",
     "thalweg.server.app",
     "thalweg.server.settings",
-    "thalweg.testing.archive",
-    "thalweg.testing.backends",
-    "thalweg.testing.memory",
     "thalweg.testing.model",
     "thalweg.testing.strict",
 )

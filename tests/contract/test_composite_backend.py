@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from langgraph.store.memory import InMemoryStore
 
+from tests.contract.suites.backends import BackendContract
 from thalweg.backends.composite import CompositeBackend
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.backends.store import StoreBackend
-from thalweg.testing.backends import BackendContract
 
 
 def composite(folder: Path) -> CompositeBackend:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.suites.runs import JournalContract, Journals
 from tests.postgres import Served
 from thalweg.server.runs.opening import open_journal
-from thalweg.testing.runs import JournalContract, Journals
 
 
 class TestSqliteJournal(JournalContract):

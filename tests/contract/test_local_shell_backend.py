@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.suites.backends import BackendContract
 from thalweg.backends.local_shell import LocalShellBackend
 from thalweg.backends.protocol import BackendProtocol
-from thalweg.testing.backends import BackendContract
 
 
 class TestLocalShell(BackendContract):

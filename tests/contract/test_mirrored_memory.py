@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.suites.memory import MemoryStoreContract, Reopen
 from thalweg.memory.base import MemoryStore
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.opening import attach_document, open_memory
-from thalweg.testing.memory import MemoryStoreContract, Reopen
 
 
 def opened(folder: Path) -> MemoryStore:

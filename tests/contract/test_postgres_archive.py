@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.contract.suites.archive import ArchiveContract, Reopen
 from tests.postgres import Served
 from thalweg.archive import Archive, open_archive
 from thalweg.archive.postgres import PostgresArchive
-from thalweg.testing.archive import ArchiveContract, Reopen
 
 
 class TestServed(ArchiveContract):

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.contract.suites.memory import MemoryStoreContract, Reopen
 from tests.postgres import Served
 from thalweg.memory.base import MemoryStore
 from thalweg.memory.opening import open_memory
 from thalweg.memory.store.postgres import PostgresMemory
-from thalweg.testing.memory import MemoryStoreContract, Reopen
 
 
 class TestServed(MemoryStoreContract):

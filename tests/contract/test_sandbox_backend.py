@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.suites.backends import BackendContract
 from tests.sandboxes import FolderSandbox
 from thalweg.backends.protocol import BackendProtocol
-from thalweg.testing.backends import BackendContract
 
 
 class TestSandbox(BackendContract):

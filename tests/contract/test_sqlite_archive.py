@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.suites.archive import ArchiveContract, Reopen, said
 from thalweg.archive import Archive, SqliteArchive, ThreadKey, open_archive
 from thalweg.archive.search.index import BATCH_PASSAGES
 from thalweg.errors import ConfigError, StorageError
-from thalweg.testing.archive import ArchiveContract, Reopen, said
 
 
 class TestOnDisk(ArchiveContract):
@@ -145,7 +145,7 @@ import sys
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.errors import StorageError
 from thalweg.memory import Scope, open_memory
-from thalweg.testing.archive import said
+from tests.contract.suites.archive import said
 key = ThreadKey("ada", "t1")
 with open_archive(sys.argv[1]) as archive:
     print(archive.messages(key)[0].text, len(archive.search(key, "pears")), archive.threads("ada"))

@@ -7,13 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.archive import SqliteArchive, ThreadKey
-from thalweg.errors import ConfigError
-from thalweg.memory.base import MemoryStore, Selection
-from thalweg.memory.opening import open_memory
-from thalweg.memory.store.sqlite import SqliteMemory
-from thalweg.testing.archive import said as archived
-from thalweg.testing.memory import (
+from tests.contract.suites.archive import said as archived
+from tests.contract.suites.memory import (
     ADA,
     OTHERS,
     MemoryStoreContract,
@@ -23,6 +18,11 @@ from thalweg.testing.memory import (
     put,
     said,
 )
+from thalweg.archive import SqliteArchive, ThreadKey
+from thalweg.errors import ConfigError
+from thalweg.memory.base import MemoryStore, Selection
+from thalweg.memory.opening import open_memory
+from thalweg.memory.store.sqlite import SqliteMemory
 
 
 class TestOnDisk(MemoryStoreContract):

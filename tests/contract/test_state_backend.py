@@ -7,12 +7,12 @@ import pytest
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph._internal._constants import CONFIG_KEY_READ, CONFIG_KEY_SEND
 
+from tests.contract.suites.backends import BackendContract
 from tests.property.authors import Agent
 from thalweg.backends.concurrency.shared import shared
 from thalweg.backends.concurrency.state_channel import merge_files
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.backends.state import StateBackend
-from thalweg.testing.backends import BackendContract
 
 
 class TestState(BackendContract):

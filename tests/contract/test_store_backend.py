@@ -8,9 +8,9 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
+from tests.contract.suites.backends import BackendContract
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.backends.store import StoreBackend
-from thalweg.testing.backends import BackendContract
 
 
 class TestMemoryStore(BackendContract):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.suites.backends import BackendContract
 from tests.postgres import Served
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.errors import PathError
 from thalweg.server.uploads.base import Places, ThreadBackend
 from thalweg.server.uploads.disk import DiskPlaces
 from thalweg.server.uploads.postgres import CHUNK_BYTES, PostgresPlaces
-from thalweg.testing.backends import BackendContract
 
 
 class PlacesContract(BackendContract):

@@ -24,13 +24,13 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
+from tests.contract.suites.slots import WINDOW
+from tests.contract.suites.slots import fetch as fetch_page
 from thalweg.engine.settings import ContextPolicy
 from thalweg.integrations.hermes import HermesThreads
 from thalweg.integrations.openai_agents import ThalwegSession
 from thalweg.integrations.pydantic_ai import ThalwegContext
 from thalweg.integrations.slot import EngineSlot
-from thalweg.testing.slots import WINDOW
-from thalweg.testing.slots import fetch as fetch_page
 
 MODEL = "gpt-5.1"
 OUTPUT = 2_000

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.suites.memory import check, delete, prepare
 from thalweg.memory.facts.values import Scope
 from thalweg.memory.opening import open_memory
-from thalweg.testing.memory import check, delete, prepare
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = 20
@@ -20,7 +20,7 @@ LEARNER = """
 import random, sys
 from thalweg.memory.facts.values import Scope
 from thalweg.memory.opening import open_memory
-from thalweg.testing.memory import learn
+from tests.contract.suites.memory import learn
 chance = random.Random(1)
 with open_memory(sys.argv[1]) as memory:
     print("ready", flush=True)

@@ -5,10 +5,10 @@ import asyncio
 import psycopg
 import pytest
 
+from tests.contract.suites.runs import END, begun, mark, read_all
 from thalweg.server.runs.base import RunKey
 from thalweg.server.runs.opening import open_journal
 from thalweg.server.runs.postgres_statements import named
-from thalweg.testing.runs import END, begun, mark, read_all
 
 
 @pytest.mark.anyio

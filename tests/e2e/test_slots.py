@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.suites.slots import EngineSlotContract, SlotHost
 from tests.e2e.slot_hosts import HOSTS
 from tests.forking import Forked, start
-from thalweg.testing.slots import EngineSlotContract, SlotHost
 
 for _slow in (
     EngineSlotContract.test_a_process_that_is_killed_at_a_model_call_loses_nothing,

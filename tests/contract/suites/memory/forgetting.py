@@ -2,12 +2,9 @@
 
 from dataclasses import replace
 
-from thalweg.engine.extras import needs_extra
-from thalweg.errors import NoSuchOperationError, StaleWriteError
-from thalweg.memory.base import MemoryStore, Selection
-from thalweg.memory.facts.changes import PutFact, RemoveFact, WriteSection
-from thalweg.memory.facts.values import Evidence, FactId, Profile, ProfileSection, Trust
-from thalweg.testing.memory.values import (
+import pytest
+
+from tests.contract.suites.memory.values import (
     ADA,
     LATER,
     NOW,
@@ -27,9 +24,10 @@ from thalweg.testing.memory.values import (
     said,
     superseding,
 )
-
-with needs_extra("thalweg.testing.memory"):
-    import pytest
+from thalweg.errors import NoSuchOperationError, StaleWriteError
+from thalweg.memory.base import MemoryStore, Selection
+from thalweg.memory.facts.changes import PutFact, RemoveFact, WriteSection
+from thalweg.memory.facts.values import Evidence, FactId, Profile, ProfileSection, Trust
 
 
 class ForgetContract:

@@ -1,13 +1,11 @@
 """The promises of an archive about search."""
 
+import pytest
+
+from tests.contract.suites.archive.values import KEY, Reopen, said
 from thalweg.archive import Archive, Logged, Span, ThreadKey, render_passages
 from thalweg.engine.entries import Message, Text, ToolCall
-from thalweg.engine.extras import needs_extra
 from thalweg.engine.tokens import exact_counter
-from thalweg.testing.archive.values import KEY, Reopen, said
-
-with needs_extra("thalweg.testing.archive"):
-    import pytest
 
 
 class SearchContract:

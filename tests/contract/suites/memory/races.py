@@ -7,11 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
 
-from thalweg.engine.extras import needs_extra
-from thalweg.errors import StaleWriteError
-from thalweg.memory.base import Learned, MemoryStore, Selection
-from thalweg.memory.facts.values import Scope
-from thalweg.testing.memory.values import (
+import pytest
+
+from tests.contract.suites.memory.values import (
     LATER,
     Gate,
     Reopen,
@@ -25,9 +23,9 @@ from thalweg.testing.memory.values import (
     put,
     said,
 )
-
-with needs_extra("thalweg.testing.memory"):
-    import pytest
+from thalweg.errors import StaleWriteError
+from thalweg.memory.base import Learned, MemoryStore, Selection
+from thalweg.memory.facts.values import Scope
 
 
 class RacesContract:

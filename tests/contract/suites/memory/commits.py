@@ -3,20 +3,9 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from thalweg.engine.extras import needs_extra
-from thalweg.errors import MemoryStoreError, NoSuchOperationError, StaleWriteError
-from thalweg.memory.base import Learned, MemoryStore, Operation
-from thalweg.memory.facts.changes import RemoveFact, WriteSection
-from thalweg.memory.facts.values import (
-    Evidence,
-    Fact,
-    FactId,
-    Profile,
-    ProfileSection,
-    Status,
-    Trust,
-)
-from thalweg.testing.memory.values import (
+import pytest
+
+from tests.contract.suites.memory.values import (
     ADA,
     LATER,
     NOW,
@@ -33,9 +22,18 @@ from thalweg.testing.memory.values import (
     said,
     superseding,
 )
-
-with needs_extra("thalweg.testing.memory"):
-    import pytest
+from thalweg.errors import MemoryStoreError, NoSuchOperationError, StaleWriteError
+from thalweg.memory.base import Learned, MemoryStore, Operation
+from thalweg.memory.facts.changes import RemoveFact, WriteSection
+from thalweg.memory.facts.values import (
+    Evidence,
+    Fact,
+    FactId,
+    Profile,
+    ProfileSection,
+    Status,
+    Trust,
+)
 
 
 class CommitContract:

@@ -2,16 +2,14 @@
 
 import json
 
+import pytest
+
+from tests.contract.suites.archive.values import KEY, ODD, OTHERS, Reopen, said
 from thalweg.archive import Archive, Logged, Span, render_passages
 from thalweg.engine.entries import Message, Text
-from thalweg.engine.extras import needs_extra
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_outline, as_text, as_transcript
 from thalweg.errors import HandleError, RangeError
-from thalweg.testing.archive.values import KEY, ODD, OTHERS, Reopen, said
-
-with needs_extra("thalweg.testing.archive"):
-    import pytest
 
 
 class ReferenceContract:

@@ -3,12 +3,10 @@
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
-from thalweg.backends.protocol import BackendProtocol, supports_delete
-from thalweg.engine.extras import needs_extra
-from thalweg.testing.backend_methods import BackendMethods
+import pytest
 
-with needs_extra("thalweg.testing.backends"):
-    import pytest
+from tests.contract.suites.backend_methods import BackendMethods
+from thalweg.backends.protocol import BackendProtocol, supports_delete
 
 TREE = {
     "/a.py": "a",
@@ -71,7 +69,7 @@ BAD_PATHS = (
 class BackendContract:
     """The promises of a backend, as tests; each runs with blocking and with awaited calls.
 
-    Subclass it in your own suite and define a `backend` fixture: a fresh, empty backend.
+    Subclass it and define a `backend` fixture: a fresh, empty backend.
     """
 
     home = ""

@@ -3,13 +3,11 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow
-from thalweg.engine.extras import needs_extra
-from thalweg.errors import ArchiveError, ConflictError, HandleError
-from thalweg.testing.archive.values import KEY, ODD, OTHERS, Reopen, said
+import pytest
 
-with needs_extra("thalweg.testing.archive"):
-    import pytest
+from tests.contract.suites.archive.values import KEY, ODD, OTHERS, Reopen, said
+from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow
+from thalweg.errors import ArchiveError, ConflictError, HandleError
 
 
 class LogContract:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
+import pytest
+
 from thalweg.backends.protocol import (
     BackendProtocol,
     DeleteResult,
@@ -19,10 +21,6 @@ from thalweg.backends.protocol import (
     WriteResult,
     supports_delete,
 )
-from thalweg.engine.extras import needs_extra
-
-with needs_extra("thalweg.testing.backends"):
-    import pytest
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

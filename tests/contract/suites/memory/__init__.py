@@ -4,13 +4,13 @@
 and the commits that the tests store.
 """
 
-from thalweg.testing.memory.commits import CommitContract, UndoContract
-from thalweg.testing.memory.contract import MemoryStoreContract
-from thalweg.testing.memory.forgetting import ForgetContract
-from thalweg.testing.memory.jobs import JobsContract
-from thalweg.testing.memory.races import RacesContract, check, delete, learn, prepare
-from thalweg.testing.memory.turns import ToldContract, TurnsContract
-from thalweg.testing.memory.values import (
+from tests.contract.suites.memory.commits import CommitContract, UndoContract
+from tests.contract.suites.memory.contract import MemoryStoreContract
+from tests.contract.suites.memory.forgetting import ForgetContract
+from tests.contract.suites.memory.jobs import JobsContract
+from tests.contract.suites.memory.races import RacesContract, check, delete, learn, prepare
+from tests.contract.suites.memory.turns import ToldContract, TurnsContract
+from tests.contract.suites.memory.values import (
     ADA,
     NOW,
     OTHERS,

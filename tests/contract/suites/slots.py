@@ -103,7 +103,7 @@ class EngineSlotContract:
         """Start `command` with pipes for input and output; an override may fork it instead."""
         command = self.command(url, archive, thread, state)
         pipe = subprocess.PIPE
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)  # noqa: S603 (ours)
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
 
     def test_a_long_thread(self, tmp_path: Path) -> None:
         """Every request is valid and fits, and the log has every message once."""

@@ -5,13 +5,11 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
-from thalweg.engine.extras import needs_extra
+import pytest
+
 from thalweg.errors import BusyError, ClaimLostError, NoSuchRunError, RunExistsError
 from thalweg.server.runs.base import ENDED, Claim, Draft, Event, RunKey
 from thalweg.server.runs.journal import Journal
-
-with needs_extra("thalweg.testing.runs"):
-    import pytest
 
 Journals = Callable[[], AbstractAsyncContextManager[Journal]]
 KEY = RunKey("ada", "t1", "r1")
@@ -52,8 +50,8 @@ async def read_all(journal: Journal, key: RunKey = KEY, after: int = 0) -> list[
 class JournalContract:
     """The promises of a journal, as tests.
 
-    Subclass it in your own suite and define a fixture `journals`: each call opens one more journal
-    on the same fresh and empty data, as another process would.
+    Subclass it and define a fixture `journals`: each call opens one more journal on the same fresh
+    and empty data, as another process would.
     """
 
     @pytest.fixture

@@ -2,14 +2,12 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from thalweg.engine.extras import needs_extra
+import pytest
+
+from tests.contract.suites.memory.values import ADA, Reopen, at, commit, fact, ids, leased, put
 from thalweg.errors import StaleWriteError
 from thalweg.memory.base import Job, MemoryStore
 from thalweg.memory.facts.values import Scope
-from thalweg.testing.memory.values import ADA, Reopen, at, commit, fact, ids, leased, put
-
-with needs_extra("thalweg.testing.memory"):
-    import pytest
 
 
 class JobsContract:

@@ -1,0 +1,1 @@
+"""Contract suites: the tests that each implementation of a protocol must pass."""
