@@ -26,7 +26,7 @@ from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Scope
 from thalweg.memory.jobs.worker import Worker
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 TURNS, WORDS, TRIGGER, KEEP = 84, 250, 32_000, 10
 USERS, MINUTES, STEP_S, DEBOUNCE_S = 16, 10, 25, 30

@@ -39,7 +39,7 @@ from thalweg.memory.facts.recall.seeds import render_system, top_facts
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Fact, FactId, Profile, Scope, Statement
 from thalweg.memory.jobs.structured import Respondent, StructuredAnswer
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 QUESTIONS = 200

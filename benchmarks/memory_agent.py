@@ -35,7 +35,7 @@ from thalweg.memory.jobs.events import JobReport
 from thalweg.memory.jobs.learner import Learner
 from thalweg.memory.jobs.structured import Respondent
 from thalweg.memory.jobs.worker import Worker
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 Row = dict[str, Any]
 FIRST_DAY = date(2026, 1, 10)

@@ -41,7 +41,7 @@ from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory.middleware import MemoryMiddleware
 from thalweg.middleware.request.message_writer import read_state
 from thalweg.middleware.system_prompt import with_text
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 MARK = 2.0
 """Points by which the cached share may fall."""

@@ -50,7 +50,7 @@ from thalweg.memory.facts.values import Scope, Statement, Trust
 from thalweg.memory.search.embedding import SentenceEmbedder
 from thalweg.memory.search.embedding_function import Embed
 from thalweg.middleware.memory.recall import MESSAGE_TOKENS, recent
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 BUDGET = BUDGETS[-1]
 ASKED_AT = "2024-06-01T10:00:00Z"

@@ -31,7 +31,7 @@ from thalweg import ContextMiddleware, ContextPolicy, ThreadState
 from thalweg.archive.sqlite import SqliteArchive
 from thalweg.archive.table_rows import ArchiveRows
 from thalweg.middleware.arguments import KeptState
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 WORDS = "a thousand bytes of something that was said "

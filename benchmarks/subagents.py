@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.subagents.middleware import SubAgentMiddleware
-from thalweg.testing.model import Script, ScriptedModel
+from thalweg.testing import Script, ScriptedModel
 
 TURNS = 3
 

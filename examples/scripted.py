@@ -19,7 +19,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from thalweg.engine.tokens import exact_counter
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 Answer = AIMessage | str | Callable[[Sequence[BaseMessage]], AIMessage | str]
 

@@ -38,7 +38,7 @@ PACKAGES = (
     "thalweg.recorder",
     "thalweg.server.app",
     "thalweg.server.settings",
-    "thalweg.testing.model",
+    "thalweg.testing",
     "thalweg.testing.strict",
 )
 """Packages whose public names are in the reference of the Python API, one page each."""

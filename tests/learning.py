@@ -18,7 +18,7 @@ from thalweg.memory.facts.values import Scope, Statement, Trust
 from thalweg.memory.jobs.events import JobReport
 from thalweg.memory.jobs.learner import Learner
 from thalweg.memory.jobs.structured import Respondent
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 _TURN = re.compile(
     r"^§+ (\d+), [^\n]*\(learn from this\)\n(.*?)(?=\n\n§|\Z)", re.DOTALL | re.MULTILINE

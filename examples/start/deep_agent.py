@@ -11,7 +11,7 @@ from itertools import count
 from langchain_core.messages import AIMessage, BaseMessage
 
 from thalweg import create_deep_agent
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 SALES = {"north": [12, 15, 21], "south": [30, 22, 14]}
 IDS = count(1)

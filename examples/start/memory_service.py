@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from thalweg import ContextMiddleware, MemoryMiddleware
 from thalweg.archive import open_archive
 from thalweg.memory import Memory, Scope, open_memory
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 
 def script(messages: Sequence[BaseMessage]) -> str:

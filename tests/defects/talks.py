@@ -23,7 +23,7 @@ from thalweg.engine.window.budget import Cost
 from thalweg.errors import StorageError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.request.message_writer import read_state
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 Side = Literal["ours", "deepagents"]
 Script = Callable[[Sequence[BaseMessage]], AIMessage | str]

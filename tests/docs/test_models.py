@@ -12,7 +12,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from thalweg.agent.graph import create_deep_agent, create_small_agent
 from thalweg.engine.tokens import exact_counter
 from thalweg.server.settings import load_settings
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
 

@@ -20,7 +20,7 @@ from thalweg.backends.concurrency.shared import child_of, shared, with_notices
 from thalweg.backends.concurrency.state_channel import FilesystemState
 from thalweg.backends.protocol import BackendProtocol
 from thalweg.backends.state import StateBackend
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 Plan = Sequence[Sequence[ToolCall]]
 """The calls of each turn of one agent."""

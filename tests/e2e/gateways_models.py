@@ -20,7 +20,7 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import tool
 
 from tests import learning
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 _ASKED = re.compile(r"I keep the \w+ in drawer [\w-]+\. Please note it for ([\w-]+)\.")
 

@@ -22,7 +22,7 @@ from thalweg.memory.jobs.events import JobReport
 from thalweg.memory.jobs.structured import Respondent
 from thalweg.memory.jobs.worker import Worker
 from thalweg.memory.opening import open_memory
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 SETTINGS = MemorySettings(debounce_seconds=0, max_wait_seconds=0, learn_turns=2, profile=False)
 LEASE_S = 1.0

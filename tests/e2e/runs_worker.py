@@ -46,7 +46,7 @@ from thalweg.server.runs.emitting import Emit
 from thalweg.server.runs.journal import Journal
 from thalweg.server.runs.opening import open_journal
 from thalweg.server.runs.running import ProcessRuns, RunOutcome
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 MARK = "worker"
 """What the names of threads begin with in checkpoints."""

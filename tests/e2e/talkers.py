@@ -14,7 +14,7 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import tool
 
 from thalweg.server.settings import Settings
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 
 def calls(text: str, *made: tuple[str, str, dict[str, Any]]) -> AIMessage:

@@ -21,7 +21,7 @@ from thalweg.archive.moving import move_archive
 from thalweg.archive.threads import history
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import ArchiveError, ConfigError, LostThreadError
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 LARGE = "a text that is kept apart " * 200
 OTHER = ThreadKey("ada", "other \0 é")

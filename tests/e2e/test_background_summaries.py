@@ -36,7 +36,7 @@ from tests.e2e.test_summary_prefix import folds, pieces, script, talk
 from thalweg.archive import open_archive
 from thalweg.archive.threads import summaries
 from thalweg.engine.settings import ContextPolicy
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 from thalweg.testing.strict import StrictProvider
 
 BESIDE = POLICY.model_copy(update={"background": True})

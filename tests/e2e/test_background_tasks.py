@@ -14,7 +14,7 @@ from thalweg.client import ThalwegClient
 from thalweg.errors import ConfigError
 from thalweg.middleware import async_subagents
 from thalweg.server.settings import Settings
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 CONFIG: Any = {"configurable": {"thread_id": "parent"}}
 

@@ -7,7 +7,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage
 
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 
 def test_two_calls_for_compaction_in_one_turn_are_one_wish() -> None:

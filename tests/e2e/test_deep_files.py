@@ -15,7 +15,7 @@ from langgraph.types import Command
 
 from tests.e2e.family import Family, Plan, contents, data, do, family_tools, task
 from thalweg.agent.graph import create_deep_agent
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 NAMES = {"write": "write_file", "edit": "edit_file", "read": "read_file", "delete": "delete"}

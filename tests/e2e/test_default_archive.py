@@ -21,7 +21,7 @@ from thalweg.archive import ThreadKey
 from thalweg.archive.threads import history
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.turn import session_pool
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 ONE = {"configurable": {"thread_id": "1"}}
 FILE = Path(".thalweg/thalweg.db")
@@ -143,7 +143,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.postgres import PostgresSaver
 from thalweg import ContextMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 logging.basicConfig(level=logging.WARNING, stream=sys.stdout, format="WARNING %(message)s")
 

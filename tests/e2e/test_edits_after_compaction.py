@@ -18,7 +18,7 @@ from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.threads.journal import page_at, read_pages
 from thalweg.archive.threads.thread_history import history
 from thalweg.engine.edits import Fold
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 REQUEST = "use the tool"
 MARKER = re.compile(r"m\d+m")

@@ -14,7 +14,7 @@ from opentelemetry.trace import use_span
 
 from thalweg import ContextMiddleware, ContextPolicy
 from thalweg.engine import Pricing
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 KNOWN = Pricing(tariff="anthropic")
 

@@ -23,7 +23,7 @@ from thalweg.backends.state import StateBackend
 from thalweg.backends.store import StoreBackend
 from thalweg.middleware.filesystem import FilesystemMiddleware, FilesystemPermission
 from thalweg.middleware.permissions import interrupts
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 Turn = Sequence[tuple[str, dict[str, Any]]]
 

@@ -31,7 +31,7 @@ GRAPHS = """
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from thalweg import ContextMiddleware, create_deep_agent
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 def model():
     return ScriptedModel(script=lambda messages: "heard " + ",".join(

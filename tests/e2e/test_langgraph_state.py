@@ -35,7 +35,7 @@ from langgraph.types import Overwrite
 
 from thalweg import ContextMiddleware, create_deep_agent
 from thalweg.middleware.arguments import KeptState
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 BETWEEN = "[the assistant was asked to go on]"
 """Stands between two answers whose question was removed: providers want one there."""

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from tests.e2e.talkers import calls
 from thalweg.errors import WindowExceededError
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 WINDOW = 32_000
 MIB = 1 << 20

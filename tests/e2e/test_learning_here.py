@@ -10,7 +10,7 @@ from tests.learning import answer
 from thalweg.memory.facts.values import Scope
 from thalweg.memory.opening import open_memory
 from thalweg.middleware.memory.middleware import MemoryMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 
 def script(messages: Sequence[BaseMessage]) -> str:

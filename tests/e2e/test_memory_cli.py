@@ -19,7 +19,7 @@ from thalweg.memory.clock import utc_now
 from thalweg.memory.facts.changes import PutFact
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Trust
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J \u202eback"
 ACTS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")

@@ -18,7 +18,7 @@ from thalweg.memory.jobs.learner import Learner
 from thalweg.memory.jobs.structured import Respondent
 from thalweg.memory.jobs.worker import Worker
 from thalweg.middleware.memory.events import REVIEW
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 SETTINGS = MemorySettings(debounce_seconds=0, profile=False)
 _TURN = re.compile(r"^§+ (\d+), user[^\n]*\(learn from this\)\n(.*)", re.MULTILINE)

@@ -12,7 +12,7 @@ from thalweg.memory.facts.recall.found import RecallItem
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.shown import RecalledPart
 from thalweg.memory.facts.values import ProfileSection, Statement, Trust
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 SAID = (
     "I rowed on the Elbe with Ben last Sunday.",

@@ -24,7 +24,7 @@ from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.jobs.learner import Learner
 from thalweg.memory.jobs.structured import Respondent
 from thalweg.memory.jobs.worker import Worker
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 SAID = "My lucky number is 42, remember."
 _TURN = re.compile(r"^§+ (\d+), user", re.MULTILINE)

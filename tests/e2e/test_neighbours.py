@@ -25,7 +25,7 @@ from tests.e2e.scripted import RuledModel, calls, says
 from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import RefusedError, WindowExceededError
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing.model import Script, ScriptedModel
+from thalweg.testing import Script, ScriptedModel
 from thalweg.testing.strict import Answer, Request, StrictProvider
 
 POLICY = ContextPolicy(window=200_000, summarize=False)

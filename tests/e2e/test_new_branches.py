@@ -28,7 +28,7 @@ from tests.e2e.scripted import calls
 from thalweg import ContextMiddleware
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.threads import history
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 AT: RunnableConfig = {"configurable": {"thread_id": "t"}}
 KEY = ThreadKey("local", "t")

@@ -26,7 +26,7 @@ from pydantic import SecretStr
 
 from thalweg import ContextMiddleware, create_deep_agent
 from thalweg.errors import ConfigError
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 REFUSALS = {
     "vLLM": (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser'),

@@ -21,7 +21,7 @@ from thalweg.archive.threads.thread_history import turns
 from thalweg.errors import RejectedRequestError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.turn.events import REJECTED
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
 
 

@@ -21,7 +21,7 @@ from thalweg.cli.thread.text import tell_context
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.run_context import RunContextMiddleware
 from thalweg.server.app import open_app
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 MONDAY = date(2026, 11, 23)
 

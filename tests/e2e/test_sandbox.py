@@ -18,7 +18,7 @@ from thalweg.backends.bubblewrap import check_bubblewrap
 from thalweg.errors import ConfigError
 from thalweg.server.app import App, Tenant, open_app
 from thalweg.server.settings import Settings
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 pytestmark = pytest.mark.anyio
 

@@ -21,7 +21,7 @@ from thalweg.archive.threads.thread_history import turns
 from thalweg.engine.entries import Usage
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 KEY = ThreadKey("local", "t")
 FRAME = 4

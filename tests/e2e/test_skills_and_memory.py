@@ -24,7 +24,7 @@ from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
 from thalweg.middleware.memory.middleware import MemoryMiddleware
 from thalweg.middleware.skills.middleware import SkillsMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}
 RULE = "Always flatten the form before you send it."

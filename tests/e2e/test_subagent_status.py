@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from thalweg import create_deep_agent
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 
 def _parent(messages: Sequence[BaseMessage]) -> str | AIMessage:

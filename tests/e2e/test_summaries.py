@@ -29,7 +29,7 @@ from thalweg.engine.edits import Fold
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import exact_counter
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 KEY = ThreadKey("local", "t")
 POLICY = ContextPolicy(

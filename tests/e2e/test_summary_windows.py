@@ -15,7 +15,7 @@ from thalweg.engine.tokens import exact_counter
 from thalweg.errors import WindowExceededError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.request.model_limits import limits_for
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 WORDS = "the rest of the shelf stays where it is "

@@ -39,7 +39,7 @@ from thalweg.archive.base import INSIDE
 from thalweg.archive.threads import history
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import DeletedThreadError, StorageError
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 __all__ = ["address", "archive", "opening"]  # fixtures
 WORD = "swordfish"

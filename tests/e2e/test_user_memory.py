@@ -29,7 +29,7 @@ from thalweg.memory.jobs.background import background
 from thalweg.memory.recalling import MESSAGE_TOKENS
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory.middleware import MemoryMiddleware
-from thalweg.testing.model import Script, ScriptedModel
+from thalweg.testing import Script, ScriptedModel
 
 ADA, BOB = Scope("ada"), Scope("bob")
 AT = "2026-03-01T10:00:00Z"

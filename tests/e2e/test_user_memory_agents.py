@@ -19,7 +19,7 @@ from thalweg.errors import ConfigError
 from thalweg.memory import Memory, open_memory
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory.middleware import MemoryMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 from thalweg.testing.strict import Answer, Request, StrictProvider
 
 AT: Any = {"configurable": {"thread_id": "t", "user": "ada"}}

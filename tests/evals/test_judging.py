@@ -22,7 +22,7 @@ from thalweg.lab.evals.scripted.moves import Acts, Move, Say, View
 from thalweg.lab.evals.subjects.ours import Middleware
 from thalweg.lab.evals.talk import Talk
 from thalweg.lab.evals.trace import Trace
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 WINDOW = 12_000
 

@@ -12,7 +12,7 @@ from thalweg.lab.evals.base import Setting
 from thalweg.lab.evals.subjects import named
 from thalweg.lab.evals.subjects.named import SUBJECTS, subject_named
 from thalweg.lab.evals.subjects.sizes import fitted, kept_tokens, trigger_tokens
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 HERE = [name for name in SUBJECTS if name != "deepagents" or find_spec(name)]
 

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from tests.sandboxes import FolderSandbox
 from thalweg import FilesystemPermission, create_deep_agent
 from thalweg.backends import BackendProtocol, CompositeBackend
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 peer = pytest.importorskip("deepagents.backends")
 

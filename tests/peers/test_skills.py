@@ -25,7 +25,7 @@ from thalweg.agent.tools.ready import tool_name
 from thalweg.backends.filesystem import FilesystemBackend as OurFolder
 from thalweg.middleware.skills import middleware as ours
 from thalweg.middleware.skills import tools as our_tools
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 lines = st.one_of(
     st.sampled_from(

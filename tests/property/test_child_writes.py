@@ -17,7 +17,7 @@ from langgraph.types import Command, Overwrite, interrupt
 
 from thalweg.agent.subagents.parent_step import LaterValue
 from thalweg.middleware.subagents.middleware import SubAgentMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 DEPTH = 3
 AT: Any = {"configurable": {"thread_id": "t"}}

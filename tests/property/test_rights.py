@@ -15,7 +15,7 @@ from thalweg.backends.state import StateBackend
 from thalweg.middleware.approval import Approvals, approvals_of
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 Middleware = AgentMiddleware[Any, Any, Any]
 STRICTNESS: dict[Mode, int] = {"allow": 0, "interrupt": 1, "deny": 2}

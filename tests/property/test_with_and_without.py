@@ -31,7 +31,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
 from thalweg import ContextMiddleware
-from thalweg.testing.model import OfflineModel, ScriptedModel
+from thalweg.testing import OfflineModel, ScriptedModel
 
 OURS = frozenset({"recall", "compact_conversation"})
 REFERENCE = re.compile(r'(\w+)\(handle=\\?"[a-z2-7]{16}')

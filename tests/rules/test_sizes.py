@@ -13,7 +13,7 @@ from tests.rules.endpoint import Endpoint, serving
 from tests.rules.players import Outcome, Theatre, client
 from tests.rules.rule import Provider
 from thalweg import ContextMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 SEEDS = range(6)
 

@@ -12,7 +12,7 @@ from thalweg.backends.state import StateBackend
 from thalweg.engine import absent
 from thalweg.errors import ConfigError
 from thalweg.middleware.summarization import create_summarization_middleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 
 @pytest.mark.parametrize("module", ["", ".backends", ".middleware", ".profiles"])

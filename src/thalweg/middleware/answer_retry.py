@@ -55,7 +55,7 @@ class AnswerMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[AgentState[A
 
     Example:
         >>> from langchain.agents import create_agent
-        >>> from thalweg.testing.model import ScriptedModel
+        >>> from thalweg.testing import ScriptedModel
         >>> answers = iter(["  ", "Here I am."])
         >>> model = ScriptedModel(script=lambda messages: next(answers))
         >>> agent = create_agent(model, middleware=[AnswerMiddleware()])

@@ -104,7 +104,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
 
     Example:
         >>> from langchain.agents import create_agent
-        >>> from thalweg.testing.model import ScriptedModel
+        >>> from thalweg.testing import ScriptedModel
         >>> model = ScriptedModel(script=lambda messages: "Hello!")
         >>> agent = create_agent(model, middleware=[ContextMiddleware(archive=":memory:")])
         >>> agent.invoke({"messages": [("user", "hi")]})["messages"][-1].content

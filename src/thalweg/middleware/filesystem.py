@@ -207,7 +207,7 @@ class FilesystemMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[Filesyst
 
     Example:
         >>> from langchain.agents import create_agent
-        >>> from thalweg.testing.model import ScriptedModel
+        >>> from thalweg.testing import ScriptedModel
         >>> model = ScriptedModel(script=lambda messages: "Hello!")
         >>> agent = create_agent(model, middleware=[FilesystemMiddleware()])
         >>> agent.invoke({"messages": [("user", "hi")]})["messages"][-1].content

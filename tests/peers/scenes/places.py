@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.store.memory import InMemoryStore
 
 from tests.peers.scenes.stage import invoke, of, scene
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 
 @scene

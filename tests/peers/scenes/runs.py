@@ -28,7 +28,7 @@ from tests.peers.scenes.stage import (
     told,
     tools,
 )
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 
 @scene

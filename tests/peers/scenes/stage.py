@@ -14,7 +14,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 Scene = Callable[[str, Path], Any]
 

@@ -20,7 +20,7 @@ from pydantic import Field
 from thalweg import ContextMiddleware
 from thalweg.middleware.request.checked_model import changed_copy, with_last_check, with_last_look
 from thalweg.middleware.request.message_adaptation import with_late_system, without_thinking
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 
 class Connection:

@@ -43,7 +43,7 @@ from thalweg.middleware.filesystem import (
     FilesystemState,
     SharedState,
 )
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 

@@ -20,7 +20,7 @@ from thalweg.middleware.request.message_adaptation import (
     without_thinking,
 )
 from thalweg.middleware.request.message_writer import MessageWriter, read_state
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 KEY = SecretStr("x")
 CLAUDE = TargetModel("anthropic:claude-a", "anthropic")

@@ -22,7 +22,7 @@ from pydantic import SecretStr
 
 from thalweg.engine.wires.rules import RULES, WireRules
 from thalweg.middleware.request.last_check import LastCheck
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 OPENAI = RULES["openai-chat"]
 

@@ -30,7 +30,7 @@ from thalweg.middleware.request.model_limits import (
     model_name,
     provider_of,
 )
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 
 class Stub(BaseChatModel):

@@ -23,7 +23,7 @@ from thalweg.errors import ConfigError, MemoryFileError
 from thalweg.middleware.memory.files import MemoryFiles
 from thalweg.middleware.memory.middleware import MemoryMiddleware
 from thalweg.middleware.memory.text import File, is_explained, share, write_memory
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 COUNT = exact_counter()
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}

@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from thalweg import ContextMiddleware
 from thalweg.engine.window.items import NO_RESULT
 from thalweg.middleware.request.merging import as_left
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 RECORD: AnyMessage = HumanMessage("what was folded")
 ASKED: AnyMessage = HumanMessage("look", id="1")

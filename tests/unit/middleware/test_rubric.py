@@ -18,7 +18,7 @@ from thalweg.middleware.rubric import (
     RubricMiddleware,
     plan_evaluation,
 )
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 
 def verdict(result: str, *gaps: str) -> AIMessage:

@@ -28,7 +28,7 @@ from thalweg.backends.protocol import (
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError
 from thalweg.middleware.skills.middleware import SkillsMiddleware, disclosed_skill_tool_names
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}
 

@@ -20,7 +20,7 @@ from thalweg.middleware import (
     UnsupportedContentMiddleware,
 )
 from thalweg.middleware.unsupported_content import without_unsupported
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 SIZES: list[tuple[Any, Any]] = [
     (("tokens", 4000), {"type": "tokens", "value": 4000}),

@@ -10,7 +10,7 @@ from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads.journal import page_at
 from thalweg.errors import ConfigError
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 
 def test_requests_are_counted_by_it(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.archives import archive_in_memory
 from thalweg import ContextMiddleware
 from thalweg.archive import RECALL_TOOL, Archive
 from thalweg.engine.entries import RECALL
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 COMPACT = "compact_conversation"
 Call = tuple[str, dict[str, Any]]

@@ -120,7 +120,7 @@ def create_deep_agent(
         ConfigError: An argument is invalid.
 
     Example:
-        >>> from thalweg.testing.model import ScriptedModel
+        >>> from thalweg.testing import ScriptedModel
         >>> agent = create_deep_agent(ScriptedModel(script=lambda _: "Done."), archive=":memory:")
         >>> agent.invoke({"messages": [("user", "Tidy up.")]})["messages"][-1].content
         'Done.'

@@ -38,7 +38,7 @@ def wants_small(model: "BaseChatModel") -> bool:
     """Return whether a model's window is below `SMALL_WINDOW`.
 
     Example:
-        >>> from thalweg.testing.model import ScriptedModel
+        >>> from thalweg.testing import ScriptedModel
         >>> model = ScriptedModel(script=lambda _: "Hello.", profile={"max_input_tokens": 8_192})
         >>> wants_small(model), wants_small(ScriptedModel(script=lambda _: "Hello."))
         (True, False)
@@ -52,7 +52,7 @@ def calls_tools(model: "BaseChatModel") -> bool:
     """Return whether a model can be offered tools: true unless its profile denies it.
 
     Example:
-        >>> from thalweg.testing.model import ScriptedModel
+        >>> from thalweg.testing import ScriptedModel
         >>> model = ScriptedModel(script=lambda _: "Hello.", profile={"tool_calling": False})
         >>> calls_tools(model), calls_tools(ScriptedModel(script=lambda _: "Hello."))
         (False, True)
@@ -138,7 +138,7 @@ def create_small_agent(
         ConfigError: An argument is invalid, or no request fits the window.
 
     Example:
-        >>> from thalweg.testing.model import ScriptedModel
+        >>> from thalweg.testing import ScriptedModel
         >>> agent = create_small_agent(ScriptedModel(script=lambda _: "Hi."), archive=":memory:")
         >>> agent.invoke({"messages": [("user", "Hello.")]})["messages"][-1].content
         'Hi.'

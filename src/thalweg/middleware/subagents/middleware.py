@@ -152,7 +152,7 @@ class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]
 
     Example:
         >>> from langchain_core.messages import AIMessage
-        >>> from thalweg.testing.model import ScriptedModel
+        >>> from thalweg.testing import ScriptedModel
         >>> call = {"name": "task", "id": "t1", "args": {"description": "add 2 and 3"}}
         >>> def parent(messages):
         ...     last = messages[-1]

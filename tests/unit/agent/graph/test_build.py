@@ -13,7 +13,7 @@ from thalweg.agent.graph.build import as_model, child, parted, with_general_purp
 from thalweg.agent.tools.rights import both, rights
 from thalweg.errors import ConfigError
 from thalweg.middleware.filesystem import FilesystemPermission
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 if TYPE_CHECKING:
     from thalweg import SubAgent

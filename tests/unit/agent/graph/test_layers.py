@@ -18,7 +18,7 @@ from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
 from thalweg.middleware.system_prompt import with_text
 from thalweg.profiles import HarnessProfile
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 MODEL = ScriptedModel(script=lambda _: "Done.")
 NAMES = [layer.name for layer in LAYERS]

@@ -16,7 +16,7 @@ from thalweg.agent.graph.merged_hooks import merge_hooks
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory.middleware import MemoryMiddleware
 from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 Update = dict[str, Any] | None
 

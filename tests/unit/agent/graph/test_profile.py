@@ -18,7 +18,7 @@ from thalweg.profiles import (
     HarnessProfile,
     HarnessProfileConfig,
 )
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 
 @tool

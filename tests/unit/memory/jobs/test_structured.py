@@ -13,7 +13,7 @@ from thalweg.engine.tokens import exact_counter
 from thalweg.memory.facts.learning.asking import LearnerRequest
 from thalweg.memory.facts.learning.extraction import Item
 from thalweg.memory.jobs.structured import Respondent
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 FACT = {
     "turn": 1,

@@ -17,7 +17,7 @@ from thalweg.memory.facts.values import Scope
 from thalweg.memory.jobs.background import background
 from thalweg.memory.jobs.worker import Worker
 from thalweg.memory.opening import open_memory
-from thalweg.testing.model import ScriptedModel
+from thalweg.testing import ScriptedModel
 
 FOREVER_S = 60
 OWNERS = [Scope(f"owner {n}") for n in range(8)]

@@ -20,7 +20,7 @@ from thalweg.lab.evals.scripted.learning import Teaches, learned
 from thalweg.lab.evals.scripted.moves import Acts, Look, Say, Use, View
 from thalweg.lab.evals.scripted.searching import MOST, attempts, literal, was_tried
 from thalweg.lab.evals.scripted.summarizing import asks_for_summary, newest_lines, summary
-from thalweg.testing.model import OfflineModel
+from thalweg.testing import OfflineModel
 
 _TOO_LONG = (
     "This model's maximum context length is {window} tokens. However, your messages resulted in "
