@@ -156,6 +156,16 @@ class TestRuns:
             assert json.loads(run.error or "")["code"] == "config"
             assert "the key is wrong" in json.loads(run.error or "")["detail"]
 
+    async def test_the_last_attempt_of_a_run_is_performed(self, tmp_path: Path) -> None:
+        """As many attempts are performed as are allowed; only one more fails."""
+        async with open_journal(tmp_path / "runs.db") as journal:
+            await journal.create(KEY, "{}", worker="1-dead")
+            await journal.claim(KEY)
+        async with running(tmp_path, greet) as (runs, _), asyncio.timeout(20):
+            run = await runs.join(KEY)
+
+            assert (run.status, run.attempt) == ("completed", 2)
+
     async def test_a_run_that_kills_its_processes_is_given_up(self, tmp_path: Path) -> None:
         """It fails, and says why."""
         async with running(tmp_path, greet) as (runs, journal):

@@ -1,6 +1,7 @@
 """Each gate, shut and open: one rule a test."""
 
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 
@@ -365,6 +366,26 @@ def test_fields_that_cannot_be_stored_are_emptied_and_dates_are_read() -> None:
     assert (kept.subject, kept.attribute) == ("user", "home city")
     assert (kept.value, kept.language, kept.valid_from) == ("", "", "")
     assert kept.valid_to == "2026-02-28T23:59:59Z"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "The user wants metric units.",
+        "The user wants answers in bullet points.",
+        "用户对花生过敏。",
+    ],
+)
+def test_a_fact_that_a_model_copies_from_the_examples_of_its_prompt_waits(content: str) -> None:
+    examples = files("thalweg.engine.prompts") / "learn_examples.json"
+    assert content in examples.read_text(encoding="utf-8")
+    verdict = propose(content, "I moved the meeting to Friday.")
+    assert verdict.why == "has nothing in common with the messages"
+    assert verdict.decision == "quarantine"
+
+
+def test_a_wish_about_answers_may_have_no_word_of_its_quote() -> None:
+    assert propose("User prefers brief replies", "Keep it short, please.").kept
 
 
 # -- how it was said -----------------------------------------------------------------------------
