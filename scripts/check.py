@@ -1,20 +1,30 @@
 """Check a change while it is made, in about a minute: lint, types, layers, marks, related tests.
 
 `uv run python -m scripts.check` compares the working tree with `main`; `--since REF` with another
-commit. Related are the tests under `tests/unit` and `tests/property` that import a changed module
-or its package, and every test file that changed. `.ci/run` runs all of them.
+commit. Related are the doctests of a changed module and the tests that import it, also through
+other modules: nearest first, until `ENOUGH_S` have passed; the last line has how many were left
+out. Tests outside `QUICK` are related only if they import a changed module themselves; slow tests
+and those that need PostgreSQL are left out. `.ci/run` runs all of them.
 """
 
 import argparse
 import ast
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[1]
-QUICK = ("tests/unit", "tests/property")
+QUICK = ("tests/unit/", "tests/property/", "tests/contract/")
+ENOUGH_S = 40
+"""No further files are tested after so many seconds."""
+AT_ONCE = 24
+"""Files that one run of pytest has: each run takes seconds to start."""
+NO_TESTS = 5
+"""The exit code of pytest if no test was selected."""
 CHECKS = (
     ("ruff", "format", "--check"),
     ("ruff", "check"),
@@ -43,49 +53,83 @@ def _git(*arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def changed_modules(paths: Iterable[str]) -> set[str]:
-    """Return the modules of changed files under `src`, each with its package.
+def module_of(path: str) -> str:
+    """Return the module of a file; a package is its `__init__`.
 
     Example:
-        >>> sorted(changed_modules(["src/thalweg/archive/blobs.py", "README.md"]))
-        ['thalweg.archive', 'thalweg.archive.blobs']
+        >>> module_of("src/thalweg/archive/blobs.py"), module_of("tests/__init__.py")
+        ('thalweg.archive.blobs', 'tests.__init__')
     """
-    found: set[str] = set()
-    for path in map(PurePosixPath, paths):
-        if path.suffix == ".py" and path.parts[0] == "src":
-            package = ".".join(path.parts[1:-1])
-            found |= {package, package if path.stem == "__init__" else f"{package}.{path.stem}"}
-    return found - {"thalweg"}  # everything imports it
+    parts = PurePosixPath(path).with_suffix("").parts
+    return ".".join(parts[1:] if parts[0] == "src" else parts)
 
 
-def imported_modules(source: str) -> Iterator[str]:
-    """Yield every name that a source may import as a module.
+def imported_names(source: str) -> Iterator[str]:
+    """Yield every name that a source imports, each with its module.
 
     Example:
-        >>> list(imported_modules("from thalweg.archive import blobs"))
-        ['thalweg.archive', 'thalweg.archive.blobs']
+        >>> list(imported_names("from thalweg.archive import blobs"))
+        ['thalweg.archive.blobs']
     """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
             yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
+def importers(root: Path = ROOT) -> Mapping[str, set[str]]:
+    """Return the files that import each module.
+
+    A name that a package re-exports is imported from the module that defines it: tests of one part
+    of a package are not related to the others.
+    """
+    imports = {
+        path.relative_to(root).as_posix(): set(imported_names(path.read_text(encoding="utf-8")))
+        for folder in ("src", "tests")
+        for path in (root / folder).rglob("*.py")
+    }
+    homes = {
+        f"{module_of(path).removesuffix('__init__')}{name.rpartition('.')[2]}": name
+        for path, names in imports.items()
+        if path.endswith("/__init__.py")
+        for name in names
+    }
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for path, names in imports.items():
+        if path.endswith("/__init__.py"):
+            continue
+        for name in names:
+            found[f"{name.rpartition('.')[0]}.__init__"].add(path)
+            home = name
+            while homes.get(home, home) != home:
+                home = homes[home]
+            found[home].add(path)
+            found[home.rpartition(".")[0]].add(path)
+    return found
+
+
 def related_tests(changed: Collection[str], root: Path = ROOT) -> list[str]:
-    """Return the test files that changed, and the quick ones that import what changed."""
-    modules = changed_modules(changed)
-    found = {path for path in changed if _is_test(PurePosixPath(path))}
-    for folder in QUICK:
-        for path in (root / folder).rglob("test_*.py"):
-            if not modules.isdisjoint(imported_modules(path.read_text(encoding="utf-8"))):
-                found.add(path.relative_to(root).as_posix())
-    return sorted(found)
+    """Return the related files with tests, nearest first: changed ones, then their importers."""
+    python = [
+        path for path in changed if path.endswith(".py") and path.startswith(("src", "tests"))
+    ]
+    users, distances = importers(root), dict.fromkeys(python, 0)
+    ahead = python
+    while ahead:
+        path = ahead.pop(0)
+        for user in sorted(users.get(module_of(path), ())):
+            if user not in distances:
+                distances[user] = distances[path] + 1
+                ahead.append(user)
+    found = [path for path in distances if _is_related(path, distances[path])]
+    return sorted(found, key=lambda path: (distances[path], not path.startswith(QUICK)))
 
 
-def _is_test(path: PurePosixPath) -> bool:
-    return path.parts[0] == "tests" and path.match("test_*.py")
+def _is_related(path: str, distance: int) -> bool:
+    if path.startswith("src"):
+        return distance == 0
+    return PurePosixPath(path).match("test_*.py") and (distance <= 1 or path.startswith(QUICK))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -93,21 +137,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m scripts.check", description=__doc__)
     parser.add_argument("--since", default="main", help="the commit to compare with")
     tests = related_tests(changed_files(parser.parse_args(arguments).since))
-    commands = list(CHECKS)
-    if tests:
-        commands.append(("pytest", "-q", "-n", "auto", *tests))
-    with ThreadPoolExecutor(len(commands)) as pool:
-        failed = [not is_good for is_good in pool.map(_passes, commands)]
-    print(f"{len(tests)} related test files; {sum(failed)} of {len(commands)} checks failed")
+    with ThreadPoolExecutor() as pool:
+        tested = pool.submit(_test, tests)
+        failed = [not is_good for is_good in pool.map(_passes, CHECKS)]
+        ran, is_good = tested.result()
+    failed.append(not is_good)
+    print(f"{ran} of {len(tests)} related files were tested; {sum(failed)} checks failed")
     return int(any(failed))
 
 
-def _passes(command: Sequence[str]) -> bool:
+def _test(files: Sequence[str]) -> tuple[int, bool]:
+    """Test files in their order until `ENOUGH_S` have passed; return how many, and if all pass."""
+    start, ran, is_good = time.monotonic(), 0, True
+    while ran < len(files) and time.monotonic() - start < ENOUGH_S:
+        some = files[ran : ran + AT_ONCE]
+        command = ("pytest", "-q", "-n", "auto", "-m", "not slow and not postgres", *some)
+        is_good &= _passes(command, (0, NO_TESTS))
+        ran += len(some)
+    return ran, is_good
+
+
+def _passes(command: Sequence[str], good: Collection[int] = (0,)) -> bool:
     """Run a command, print its name, and its output if it fails."""
     done = subprocess.run(  # noqa: S603 (tools of this project)
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
-    is_good = done.returncode == 0
+    is_good = done.returncode in good
     print(f"{'ok    ' if is_good else 'FAILED'} {' '.join(command[:4])}")
     if not is_good:
         print(done.stdout)
