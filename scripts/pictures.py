@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from thalweg.cli.app import app
+from thalweg.cli.replay import replay
 from thalweg.lab.replay.sample import sample_path
 
 ROOT = Path(__file__).parents[1]
@@ -63,7 +63,7 @@ def replayed_sample() -> str:
     """Replay the bundled sample as the report does, and return its rows and its verdict."""
     output = io.StringIO()
     with redirect_stdout(output):
-        app(["replay", str(sample_path()), "--policy", REPORT_POLICIES], standalone_mode=False)
+        replay([str(sample_path()), "--policy", REPORT_POLICIES], standalone_mode=False)
     rows = re.findall(r"^(?:sample|With |\w+: ).*$", output.getvalue(), re.MULTILINE)
     return "\n".join(" ".join(row.split()) for row in rows)
 

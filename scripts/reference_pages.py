@@ -1,19 +1,13 @@
-"""The reference of the command line and of the Python API, generated from the program itself.
+"""The reference of the Python API, generated from the program itself.
 
-The pages of the API hold directives of mkdocstrings (`::: thalweg.Name`), which renders docstrings
+The pages hold directives of mkdocstrings (`::: thalweg.Name`), which renders docstrings
 and signatures when the site is built.
 """
 
-import re
 from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
-from typing import Any, TypeVar
-
-from typer.core import TyperGroup
-from typer.main import get_command
-
-from thalweg.cli.app import app
+from typing import TypeVar
 
 PACKAGES = (
     "thalweg",
@@ -42,8 +36,6 @@ PACKAGES = (
     "thalweg.testing.strict",
 )
 """Packages whose public names are in the reference of the Python API, one page each."""
-_TYPE = re.compile(r" <[\w\[\]]+>$")
-"""The type that Typer appends to the name of an argument."""
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -81,35 +73,3 @@ def _names(module: ModuleType, places: dict[int, str]) -> Iterator[str]:
         here = f"{module.__name__}.{name}"
         place = places.setdefault(id(getattr(module, name)), here)
         yield from (f"::: {here}" if place == here else f"- `{name}` is [`{place}`][{place}].", "")
-
-
-def cli_page() -> str:
-    """Return the reference of the command line, from the program's own help."""
-    command = get_command(app)
-    lines = _command(command, "thalweg", command.context_class(command, info_name="thalweg"))
-    return "\n".join(["# Command line", "", *lines])
-
-
-def _command(command: Any, name: str, context: Any) -> Iterator[str]:  # noqa: ANN401 (of Typer)
-    usage = command.get_usage(context).removeprefix("Usage: ")
-    yield from (f"## {name}", "", command.help or command.short_help or "", "")
-    yield from ("```text", " ".join(usage.split()), "```", "")
-    params = command.get_params(context)
-    records = [one.get_help_record(context) for one in params if one.name != "help"]
-    if rows := [record for record in records if record]:
-        cells = [(_TYPE.sub("", name), text.replace("<", "&lt;")) for name, text in rows]
-        lines = [f"| `{_cell(name)}` | {_cell(text)} |" for name, text in cells]
-        yield from ("| argument or option | |", "|---|---|", *lines, "")
-    if isinstance(command, TyperGroup):
-        for child in command.list_commands(context):
-            found = command.get_command(context, child)
-            if found and not found.hidden:
-                yield from _command(
-                    found,
-                    f"{name} {child}",
-                    found.context_class(found, info_name=child, parent=context),
-                )
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")

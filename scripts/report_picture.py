@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import sync_playwright
 
-from thalweg.cli.app import app
+from thalweg.cli.replay import replay
 from thalweg.lab.replay.sample import sample_path
 
 SIZE = (1280, 1240)
@@ -24,8 +24,8 @@ def draw(picture: Path) -> None:
     """Replay the sample under four policies and photograph the report."""
     with TemporaryDirectory() as folder:
         report = Path(folder) / "report.html"
-        arguments = ["replay", str(sample_path()), "--policy", POLICIES, "--html", str(report)]
-        app(arguments, standalone_mode=False)
+        arguments = [str(sample_path()), "--policy", POLICIES, "--html", str(report)]
+        replay(arguments, standalone_mode=False)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=which("chromium"))
             page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})

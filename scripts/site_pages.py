@@ -8,10 +8,11 @@ import re
 from os.path import relpath
 from pathlib import Path
 
+from command_help import cli_page  # MkDocs has this folder on the path
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from reference_pages import PACKAGES, api_pages, cli_page  # MkDocs has this folder on the path
+from reference_pages import PACKAGES, api_pages  # the same
 
 ROOT = Path(__file__).parents[1]
 PAGES = {

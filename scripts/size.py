@@ -19,17 +19,8 @@ from statistics import median
 
 LOADED = "import sys, thalweg; thalweg.ContextMiddleware; print(*sys.modules)"
 COMMANDS = """
-import typer
-from thalweg.cli.app import app
-import click
-def walk(command, context):
-    if not hasattr(command, "list_commands"):
-        print(1, sorted({o for p in command.params for o in p.opts if o.startswith("--")}))
-        return
-    for name in command.list_commands(context):
-        walk(command.get_command(context, name), context)
-group = app if hasattr(app, "list_commands") else typer.main.get_command(app)
-walk(group, typer.Context(group))
+from scripts.command_help import every_help, has_commands, options
+print(*(options(text) for _, text in every_help() if not has_commands(text)), sep="\\n")
 """
 _KEY = re.compile(r"^\| `\w+` \|", re.MULTILINE)
 _OPTION = re.compile(r"'(--[a-z-]+)'")

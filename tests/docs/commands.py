@@ -2,13 +2,17 @@
 
 import shlex
 from collections.abc import Iterator
+from pkgutil import resolve_name
 from typing import Any, cast
 
+from typer import Typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from thalweg.cli.app import app
+from thalweg.cli.plugins import installed_commands
+from thalweg.errors import ConfigError
 
+COMMANDS = installed_commands()
 Node = TyperCommand | TyperGroup
 _ENDS = {"|", "&&", "||", ";", ">", "<", "&"}
 
@@ -36,8 +40,21 @@ def _calls(words: list[str]) -> Iterator[list[str]]:
 
 def find_mistake(words: list[str]) -> str:
     """Return what is wrong with the arguments of a call of `thalweg`; empty if nothing is."""
-    command = cast("Node", get_command(app))
-    rest = list(words)
+    if not words or words[0] in {"--help", "--version"}:
+        return ""
+    if words[0] not in COMMANDS:
+        return f"there is no command {words[0]!r}"
+    command = resolve_name(COMMANDS[words[0]].place)
+    if isinstance(command, Typer):
+        return _mistake_of_typer(cast("Node", get_command(command)), words[1:])
+    try:
+        command.parse(words[1:], words[0])
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def _mistake_of_typer(command: Node, rest: list[str]) -> str:
     while isinstance(command, TyperGroup):
         rest, missing = _without_options(command, rest)
         if missing or not rest:

@@ -8,7 +8,7 @@ from typing import get_args
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from thalweg.cli.memory import memory
+from thalweg.cli.memory.commands import memory
 from thalweg.memory.facts.document.reading import read_document
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Status

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.unit.server.models.gguf_files import TINY
-from thalweg.cli.app import app
+from thalweg.cli.model.commands import model
 from thalweg.errors import ConfigError
 from thalweg.server.models.local.catalogue import CATALOGUE
 
@@ -28,7 +28,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(*words: str) -> str:
-    result = CliRunner().invoke(app, ["model", *words])
+    result = CliRunner().invoke(model, [*words])
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result.stdout

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from thalweg.cli.app import app
+from thalweg.cli.config import config
 from thalweg.engine.sections import SettingsSection
 from thalweg.server.settings import Settings
 from thalweg.server.settings.fields import Field, described
@@ -313,7 +313,7 @@ def test_no_secret_is_ever_told(place: str, secret: str) -> None:
         file = Path(folder, "config.yaml")
         file.write_text(text, encoding="utf-8")
         for command in (["check"], ["check", "--json"], ["show"], ["show", "--json"]):
-            ended = CliRunner().invoke(app, ["config", *command, str(file)], env=environ)
+            ended = CliRunner().invoke(config, [*command, str(file)], env=environ)
             told += [ended.output, str(ended.exception)]
     assert secret not in "\n".join(told)
 

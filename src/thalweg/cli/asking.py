@@ -1,18 +1,14 @@
 """Confirmation before something is deleted."""
 
 import sys
-from typing import Annotated
-
-import typer
 
 from thalweg.errors import ConfigError
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 UNCHANGED = "Nothing was changed."
 
 
 def agrees(question: str, purpose: str) -> bool:
-    """Ask for confirmation; return the answer.
+    """Ask for confirmation; return the answer. The end of the input is a no.
 
     Args:
         question: The question.
@@ -23,7 +19,15 @@ def agrees(question: str, purpose: str) -> bool:
     """
     if not sys.stdin.isatty():
         raise ConfigError("--yes", "there is no terminal to ask in", f"pass it {purpose}")
-    return typer.confirm(question)
+    while True:
+        sys.stdout.write(f"{question} [y/N]: ")
+        sys.stdout.flush()
+        answer = sys.stdin.readline()
+        if answer.strip().lower() in {"y", "yes"}:
+            return True
+        if answer.strip().lower() in {"n", "no", ""}:
+            return False
+        sys.stdout.write("Answer y or n.\n")
 
 
 def confirm(question: str, purpose: str, *, yes: bool, refused: str) -> None:
@@ -37,7 +41,8 @@ def confirm(question: str, purpose: str, *, yes: bool, refused: str) -> None:
 
     Raises:
         ConfigError: There is no terminal.
+        SystemExit: The answer is no; with exit code 2.
     """
     if not yes and not agrees(question, purpose):
         sys.stderr.write(f"{refused}\n")
-        raise typer.Exit(2)
+        raise SystemExit(2)

@@ -10,8 +10,8 @@ import typer
 
 from thalweg.cli.config_start import init
 from thalweg.cli.layout import count
-from thalweg.cli.printing import AsJson, print_json, print_lines, tell
-from thalweg.cli.shared_options import command_group
+from thalweg.cli.printing import print_json, print_lines, tell
+from thalweg.cli.shared_options import AsJson, command_group
 from thalweg.errors import SettingsError
 from thalweg.server.settings.loading import SettingsReport, examine
 from thalweg.server.settings.nodes import Node

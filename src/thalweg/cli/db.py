@@ -1,14 +1,15 @@
 """`thalweg db`: the tables in PostgreSQL: make, show and grant them; move an archive."""
 
+import os
 import sys
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from thalweg.cli.printing import AsJson, print_lines, tell
-from thalweg.cli.shared_options import command_group
+from thalweg.cli.parsing import AS_JSON, CommandGroup, argument
+from thalweg.cli.plugins import TABLES, load_plugins, write_warning
+from thalweg.cli.printing import print_lines, tell
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 
@@ -17,69 +18,59 @@ if TYPE_CHECKING:
 
     from thalweg.database.migrations.rights import Role
 
-db = command_group(
-    name="db",
-    help="Create the tables in PostgreSQL, show their state, grant a role access; move an archive.",
+db = CommandGroup(
+    "Create the tables in PostgreSQL, show their state, grant a role access; move an archive."
 )
-
-Url = Annotated[
-    str,
-    typer.Option(
-        "--url",
-        envvar="THALWEG_DATABASE_URL",
-        metavar="ADDRESS",
-        help="postgresql://user:password@host:port/database. Default: THALWEG_DATABASE_URL.",
-        show_default=False,
-        show_envvar=False,
-    ),
-]
+_VARIABLE = "THALWEG_DATABASE_URL"
+_URL = argument(
+    "--url",
+    metavar="ADDRESS",
+    default="",
+    help=f"postgresql://user:password@host:port/database. Default: {_VARIABLE}.",
+)
 _TIMEOUT_S = 10.0
 
 
-@db.command(short_help="Create the tables, or migrate them to this version.")
-def upgrade(*, url: Url = "") -> None:
-    """Make the tables, or bring those that are there to this version; twice does no harm.
+@db.command("upgrade", "Create the tables, or migrate them to this version.", _URL)
+def upgrade(options: Namespace) -> int:
+    """Create the tables, or migrate those that exist to this version; twice does no harm.
 
-    Run it as the role that is to own them, before a newer Thalweg serves. LangGraph's tables are
-    made, too, where it is installed: a role that serves makes none.
+    Run it as the role that is to own them, before a newer Thalweg serves. The tables of other
+    packages that are installed are created, too: a role that serves creates none.
+
+    Exit code 2 when the tables of a package could not be created.
     """
     from thalweg.database.migrations.postgres import bring_up_to_date  # noqa: PLC0415 (psycopg is an extra)
     from thalweg.database.migrations.schema import HEAD  # noqa: PLC0415 (of one command)
 
-    with _connected(url) as (connection, place):
+    with _connected(options.url) as (connection, place, url):
         bring_up_to_date(connection, place)
         print_lines([f"Thalweg's tables are at version {HEAD}."])
-        print_lines(_of_langgraph(url))
+        skipped: list[str] = []
+        for create in load_plugins(TABLES, lambda _, function: function, skipped.append):
+            print_lines(create(url))
         print_lines(["Now let the role that serves use them: thalweg db grants ROLE --apply"])
+    for sentence in skipped:
+        write_warning(sentence)
+    return 2 if skipped else 0
 
 
-def _of_langgraph(url: str) -> Iterator[str]:
-    try:
-        from thalweg.server.checkpoints.postgres import set_up_checkpoints  # noqa: PLC0415 (LangGraph)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in {"langgraph", "psycopg_pool"}:
-            raise
-        return
-    if set_up_checkpoints(url):
-        yield "LangGraph's checkpoint tables exist, with row-level security."
-    else:
-        yield (
-            "LangGraph's checkpoint tables hold threads of another application, without "
-            "row-level security: use a separate database for Thalweg."
-        )
+@db.command(
+    "status",
+    "Show the state of the tables, and what restricts a role.",
+    _URL,
+    AS_JSON,
+)
+def status(options: Namespace) -> int:
+    """Show the version of the tables, and whether this role is kept to one owner's rows.
 
-
-@db.command(short_help="Show the state of the tables, and what restricts a role.")
-def status(*, url: Url = "", as_json: AsJson = False) -> None:
-    """Tell the version of the tables, and whether this role is kept to one owner's rows.
-
-    Exit code 2 when something is to be mended.
+    Exit code 2 when there is a problem.
     """
     from thalweg.database.migrations import rights  # noqa: PLC0415 (psycopg is an extra)
     from thalweg.database.migrations.postgres import version_of  # noqa: PLC0415 (psycopg is an extra)
     from thalweg.database.migrations.schema import HEAD  # noqa: PLC0415 (of one command)
 
-    with _connected(url) as (connection, place):
+    with _connected(options.url) as (connection, place, _):
         version = version_of(connection)
         role = rights.role(connection)
         walls = rights.walled(connection)
@@ -110,24 +101,20 @@ def status(*, url: Url = "", as_json: AsJson = False) -> None:
         f"{len(walls) - len(bare)} of {len(walls)} tables of owners have row-level security",
         *(f"FAIL {problem}" for problem in problems),
     ]
-    tell(lines, plain, as_json=as_json)
-    if problems:
-        raise typer.Exit(2)
+    tell(lines, plain, as_json=options.as_json)
+    return 2 if problems else 0
 
 
-@db.command(short_help="Move an archive out of a checkpointer's database.")
-def move(
-    source: Annotated[
-        str, typer.Argument(metavar="FROM", help="The file or postgresql://… that has it.")
-    ],
-    target: Annotated[
-        str, typer.Argument(metavar="TO", help="A new file, or postgresql://… without one.")
-    ],
-    *,
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Remove it at the old place when the copy is equal.")
-    ] = False,
-) -> None:
+@db.command(
+    "move",
+    "Move an archive out of a checkpointer's database.",
+    argument("source", metavar="FROM", help="The file or postgresql://… that has it."),
+    argument("target", metavar="TO", help="A new file, or postgresql://… without one."),
+    argument(
+        "--remove", action="store_true", help="Remove it at the old place when the copy is equal."
+    ),
+)
+def move(options: Namespace) -> None:
     """Copy an archive to another place, compare both, and with --remove remove the old one.
 
     An earlier version kept it in the database of a SqliteSaver or PostgresSaver if no archive was
@@ -136,41 +123,48 @@ def move(
     """
     from thalweg.archive.moving import move_archive  # noqa: PLC0415 (of one command)
 
-    moved = move_archive(source, target, removes=remove)
+    moved = move_archive(options.source, options.target, removes=options.remove)
     print_lines([f"{moved.threads:,} threads with {moved.messages:,} messages are in the copy."])
-    if remove:
+    if options.remove:
         print_lines([f"The old one was removed; left: {moved.left or 'nothing'}."])
     print_lines(["Name it now: archive=… in the agent, --archive of the commands."])
 
 
-@db.command(short_help="Print or run the grants that a serving role needs.")
-def grants(
-    role: Annotated[str, typer.Argument(metavar="ROLE", help="Such as thalweg_app.")],
-    *,
-    url: Url = "",
-    apply: Annotated[bool, typer.Option("--apply", help="Run them as well as print them.")] = False,
-) -> None:
+@db.command(
+    "grants",
+    "Print or run the grants that a serving role needs.",
+    argument("role", metavar="ROLE", help="Such as thalweg_app."),
+    _URL,
+    argument("--apply", action="store_true", help="Run them as well as print them."),
+)
+def grants(options: Namespace) -> None:
     """Print the GRANTs for a role that reads and writes rows, and makes no tables.
 
     Run it as the owner of the tables, after every `thalweg db upgrade`.
     """
     from thalweg.database.migrations import rights  # noqa: PLC0415 (psycopg is an extra)
 
-    with _connected(url) as (connection, place):
-        statements = [*rights.grants(connection, place, role)]
-        if apply:
+    with _connected(options.url) as (connection, place, _):
+        statements = [*rights.grants(connection, place, options.role)]
+        if options.apply:
             with connection.transaction():
                 for statement in statements:
                     connection.execute(statement.encode())
     print_lines(f"{statement};" for statement in statements)
-    if not apply:
+    if not options.apply:
         sys.stderr.write("Nothing was changed: pipe it into psql, or pass --apply.\n")
 
 
 @contextmanager
-def _connected(url: str) -> "Iterator[tuple[psycopg.Connection, str]]":
+def _connected(named: str) -> "Iterator[tuple[psycopg.Connection, str, str]]":
+    """Connect to the database that an option or the environment names.
+
+    Yields:
+        The connection, its place without a password, and its address.
+    """
+    url = named or os.environ.get(_VARIABLE, "")
     if not url:
-        mend = "pass --url postgresql://…, or set THALWEG_DATABASE_URL"
+        mend = f"pass --url postgresql://…, or set {_VARIABLE}"
         raise ConfigError("--url", "no database is named", mend)
     with needs_extra("thalweg db"):
         import psycopg  # noqa: PLC0415 (an extra)
@@ -179,7 +173,7 @@ def _connected(url: str) -> "Iterator[tuple[psycopg.Connection, str]]":
     place = place_of(url)
     try:
         with connect(url, place, _TIMEOUT_S) as connection:
-            yield connection, place
+            yield connection, place, url
     except psycopg.Error as error:
         raise as_storage_error(place, error) from None
 

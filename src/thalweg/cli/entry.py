@@ -14,12 +14,18 @@ def main() -> None:
     """Run a command; an error is one sentence on stderr and exit code 2."""
     sys.stdout, sys.stderr = _takes_any_text(sys.stdout), _takes_any_text(sys.stderr)
     try:
-        # Loading takes most of a second: a Ctrl-C may come while it lasts.
-        from thalweg.cli.app import app  # noqa: PLC0415
+        # A Ctrl-C may come while this loads.
+        from thalweg.cli.app import run  # noqa: PLC0415
 
-        app()
+        try:
+            code = run(sys.argv[1:])
+        finally:
+            sys.stdout.flush()  # so that a full disk is reported
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
+    except BrokenPipeError:
+        sys.stdout = None
+        raise SystemExit(1) from None
     except ThalwegError as error:
         _end(str(error))
     except ModuleNotFoundError as error:
@@ -31,6 +37,8 @@ def main() -> None:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         _end(f"{place}{(error.strerror or str(error)).lower()}; check the place and the disk")
+    else:
+        raise SystemExit(code)
 
 
 def _takes_any_text(stream: TextIO | None) -> TextIO:

@@ -1,11 +1,11 @@
 """`thalweg prices`: the table of prices."""
 
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from typing import Annotated
-
-import typer
 
 from thalweg.cli.layout import columns
+from thalweg.cli.parsing import argument, single_command
+from thalweg.cli.printing import print_lines
 from thalweg.engine.media.images import image_tokens
 from thalweg.engine.pricing.matching import tariff_for
 from thalweg.engine.pricing.table import MODELS, NAMED, TARIFFS
@@ -18,18 +18,18 @@ IMAGE = (1_024, 1_024)
 """Pixels of the image whose price the table shows."""
 
 
-def prices(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A model or a tariff. Default: all.")
-    ] = "",
-) -> None:
+@single_command(
+    argument(
+        "name", metavar="NAME", nargs="?", default="", help="A model or a tariff. Default: all."
+    )
+)
+def prices(options: Namespace) -> None:
     """Show what tokens cost by the table that policies and replays use.
 
     Prices are relative to one uncached input token of the same model; `base` is what that
     costs, per million. Settings lay other figures over them: see docs/prices.md.
     """
-    for line in _sheet(find(name)) if name else table():
-        typer.echo(line)
+    print_lines(_sheet(find(options.name)) if options.name else table())
 
 
 def find(name: str) -> Tariff:

@@ -3,11 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable
-from typing import Annotated, Any
-
-import typer
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with everything.")]
+from typing import Any
 
 
 def tell(lines: Iterable[str], plain: dict[str, Any], *, as_json: bool, nothing: str = "") -> None:

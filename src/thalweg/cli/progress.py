@@ -1,17 +1,8 @@
-"""The bar that long commands show on a terminal."""
+"""The progress that long commands show on a terminal."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
 Advance = Callable[[str], None]
 """Reports that one more is done, and a text to show with the bar."""
@@ -19,23 +10,33 @@ Advance = Callable[[str], None]
 
 @contextmanager
 def progress_bar(doing: str, total: int) -> Iterator[Advance]:
-    """Show how far a command is, while it lasts, on a terminal.
+    """Show how far a command is while it lasts: a bar on a terminal, and nothing elsewhere.
+
+    Without rich, a line at the beginning takes the place of the bar.
 
     Args:
         doing: What it does, in a word.
         total: How many there are to do.
     """
+    try:
+        from rich import progress  # noqa: PLC0415 (optional)
+        from rich.console import Console  # noqa: PLC0415 (optional)
+    except ModuleNotFoundError:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"{doing} {total:,} …\n")
+        yield lambda _: None
+        return
     console = Console(stderr=True)
-    with Progress(
-        SpinnerColumn("line"),
-        TextColumn(doing),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
+    with progress.Progress(
+        progress.SpinnerColumn("line"),
+        progress.TextColumn(doing),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("{task.description}", markup=False),
         console=console,
         transient=True,
         disable=not console.is_terminal,
-    ) as progress:
-        task = progress.add_task("", total=total)
-        yield lambda shown: progress.update(task, advance=1, description=shown)
+    ) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda shown: bar.update(task, advance=1, description=shown)

@@ -15,7 +15,8 @@ from thalweg.cli.home import home_folder
 from thalweg.cli.printing import print_json
 from thalweg.cli.progress import progress_bar
 from thalweg.cli.replay_table import as_table
-from thalweg.cli.values import bounded, listed
+from thalweg.cli.shared_options import bounded, single_command
+from thalweg.cli.values import listed
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.sections import choices
@@ -37,6 +38,7 @@ REPORT_NAME = "thalweg-report.html"
 """File of a report that is opened and has no name."""
 
 
+@single_command
 def replay(
     paths: Annotated[
         list[str] | None,

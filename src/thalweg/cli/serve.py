@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import typer
 
 from thalweg.cli.layout import count
-from thalweg.cli.values import bounded
+from thalweg.cli.shared_options import bounded, single_command
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 from thalweg.server.settings.sections.gateway import GatewaySettings, is_loopback
@@ -25,6 +25,7 @@ _MOST_NAMES = 6
 _LAST_PORT = 65_535
 
 
+@single_command
 def serve(
     file: Annotated[
         Path | None, typer.Argument(help="Path of config.yaml. Default: the usual places.")

@@ -1,6 +1,6 @@
-"""Options that a group of commands shares."""
+"""What commands by typer share: options, and groups whose options precede or follow a name."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,14 +10,38 @@ from typing import Annotated, Any, ClassVar
 import typer
 from typer.core import TyperGroup
 
+from thalweg.cli import values
 from thalweg.cli.printing import tell
 from thalweg.errors import ConfigError
 
 Config = Annotated[
     Path | None, typer.Option("--config", help="The settings, if not config.yaml here.")
 ]
-command_group = partial(typer.Typer, no_args_is_help=True, rich_markup_mode=None)
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with everything.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+_app = partial(
+    typer.Typer, pretty_exceptions_enable=False, add_completion=False, rich_markup_mode=None
+)
+command_group = partial(_app, no_args_is_help=True)
 """Creates a group of commands."""
+
+
+def single_command(function: Callable[..., object]) -> typer.Typer:
+    """Make a command of a function, whose docstring is its help."""
+    app = _app()
+    app.command()(function)
+    return app
+
+
+def bounded(parameter: typer.CallbackParam, value: int | None) -> int | None:
+    """Take a number that can be one of a turn, a position or a window, as a callback.
+
+    Raises:
+        ConfigError: It is beyond all of them.
+    """
+    name = parameter.opts[0]
+    name = name if name.startswith("-") else name.upper()
+    return None if value is None else values.bounded(name, value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,8 @@
 """Values of options as people type them: names, numbers, ranges."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
-
-import typer
 
 from thalweg.engine.sections import choices
 from thalweg.errors import ConfigError
@@ -16,17 +14,35 @@ MOST = 2**31 - 1
 _RANGE = re.compile(r"(\d{1,15})-(\d{1,15})")
 
 
-def bounded(parameter: typer.CallbackParam, value: int | None) -> int | None:
+def bounded(name: str, value: int) -> int:
     """Take a number that can be one of a turn, a position or a window.
 
     Raises:
         ConfigError: It is beyond all of them.
     """
-    if value is not None and abs(value) > MOST:
-        name = parameter.opts[0]
-        name = name if name.startswith("-") else name.upper()
+    if abs(value) > MOST:
         raise ConfigError(name, "the number is out of range", f"pass one up to {MOST:,}")
     return value
+
+
+def whole_number(name: str) -> Callable[[str], int]:
+    """Return what reads the number of an option or argument, for its error.
+
+    Example:
+        >>> whole_number("--turn")("3")
+        3
+    """
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise ConfigError(
+                name, f"{text!r} is not a whole number", "pass one such as 3"
+            ) from None
+        return bounded(name, number)
+
+    return read
 
 
 def as_range(option: str, text: str) -> tuple[int, int] | None:

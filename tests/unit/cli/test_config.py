@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from thalweg.cli.app import app
+from thalweg.cli.config import config
 from thalweg.errors import ConfigError, SettingsError
 from thalweg.server.settings import Settings
 from thalweg.server.settings.loading import examine_text
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*words: str) -> Result:
     """Run `thalweg config …`."""
-    return CliRunner().invoke(app, ["config", *words])
+    return CliRunner().invoke(config, words)
 
 
 def write(text: str, name: str = "config.yaml") -> None:

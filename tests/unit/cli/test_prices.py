@@ -8,7 +8,7 @@ from thalweg.errors import ConfigError
 
 
 def test_without_a_name_every_tariff_has_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    prices()
+    prices([], prog_name="thalweg prices")
     lines = capsys.readouterr().out.splitlines()
     named = [line.split()[0] for line in lines if line.startswith("  ")]
 
@@ -18,7 +18,7 @@ def test_without_a_name_every_tariff_has_a_line(capsys: pytest.CaptureFixture[st
 
 
 def test_with_one_all_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
-    prices("us.anthropic.claude-haiku-5.5-v1:0")
+    prices(["us.anthropic.claude-haiku-5.5-v1:0"], prog_name="thalweg prices")
     said = capsys.readouterr().out
 
     assert "name: claude-haiku-5-5\n" in said

@@ -2,8 +2,7 @@
 
 from typer.testing import CliRunner
 
-from thalweg.cli.app import app
-from thalweg.cli.serve import screen
+from thalweg.cli.serve import screen, serve
 from thalweg.server.settings.loading import examine_text
 
 
@@ -21,6 +20,6 @@ def test_the_screen_of_a_file_without_such_settings_names_the_file() -> None:
 
 
 def test_a_file_named_twice_is_refused() -> None:
-    ended = CliRunner().invoke(app, ["serve", "a.yaml", "--config", "b.yaml"])
+    ended = CliRunner().invoke(serve, ["a.yaml", "--config", "b.yaml"])
     assert ended.exit_code
     assert "a.yaml is set as well; name the file once" in f"{ended.output}{ended.exception}"

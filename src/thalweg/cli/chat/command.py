@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thalweg.cli.home import home_folder
-from thalweg.cli.shared_options import Config
+from thalweg.cli.shared_options import Config, single_command
 from thalweg.database.private_files import make_private_file, make_private_folder
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
@@ -28,6 +28,7 @@ _LOG_BYTES = 1_000_000
 _WORDS = "The first message. Without a terminal, or with piped input, it is the only one."
 
 
+@single_command
 def chat(
     *,
     message: Annotated[str, typer.Argument(metavar="MESSAGE", help=_WORDS)] = "",

@@ -15,8 +15,8 @@ from thalweg.cli.doctor.configured import configured, settings_of
 from thalweg.cli.doctor.finding import Finding
 from thalweg.cli.home import home_folder
 from thalweg.cli.layout import count
-from thalweg.cli.printing import AsJson, tell
-from thalweg.cli.shared_options import Config
+from thalweg.cli.printing import tell
+from thalweg.cli.shared_options import AsJson, Config, single_command
 from thalweg.server.models import find_models
 
 MARKS: Final = {"ok": "ok  ", "off": "--  ", "broken": "FAIL"}
@@ -24,6 +24,7 @@ _WIDEST: Final = 22
 _LEAST_WIDTH: Final = 60
 
 
+@single_command
 def doctor(
     *,
     config: Config = None,

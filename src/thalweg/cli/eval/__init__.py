@@ -3,7 +3,3 @@
 Two rules: all that is named is found before the first trial; what was played is on the disk
 before the next trial begins.
 """
-
-from thalweg.cli.eval.command import evaluate
-
-__all__ = ["evaluate"]

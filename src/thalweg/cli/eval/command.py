@@ -24,8 +24,7 @@ from thalweg.cli.eval.options import (
     Triggers,
     Window,
 )
-from thalweg.cli.printing import AsJson
-from thalweg.cli.shared_options import Config
+from thalweg.cli.shared_options import AsJson, Config, single_command
 from thalweg.cli.values import listed, one_of
 from thalweg.errors import ConfigError
 
@@ -36,6 +35,7 @@ ALL = "all"
 """Of the suites."""
 
 
+@single_command
 def evaluate(
     *,
     model: Models = None,

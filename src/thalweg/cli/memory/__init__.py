@@ -3,7 +3,3 @@
 Two rules: a command opens one memory for one scope, calls it and prints; the content of a fact
 never acts on a terminal.
 """
-
-from thalweg.cli.memory.commands import memory
-
-__all__ = ["memory"]

@@ -9,7 +9,7 @@ from typing import Annotated, get_args
 import typer
 
 from thalweg.archive.threads.thread_export import write_to
-from thalweg.cli.asking import UNCHANGED, Yes, confirm
+from thalweg.cli.asking import UNCHANGED, confirm
 from thalweg.cli.memory.opening import open_store, opened
 from thalweg.cli.memory.options import (
     AsOf,
@@ -46,8 +46,8 @@ from thalweg.cli.memory.text import (
     tell_whole_fact,
 )
 from thalweg.cli.printing import print_json, print_lines
-from thalweg.cli.shared_options import command_group, respond, wants_json
-from thalweg.cli.values import bounded, one_of
+from thalweg.cli.shared_options import Yes, bounded, command_group, respond, wants_json
+from thalweg.cli.values import one_of
 from thalweg.memory.clock import new_fact_id, utc_now
 from thalweg.memory.facts.changes import RemoveFact
 from thalweg.memory.facts.document.changes import import_
@@ -398,7 +398,7 @@ def learn(
         str,
         typer.Option(
             metavar="NAME",
-            help="Model that learns: provider:name, local:PATH.gguf, openai:NAME@http://host/v1.",
+            help="Model that learns: provider:name, or openai:NAME@http://host/v1.",
         ),
     ],
     wait: Annotated[
@@ -406,13 +406,11 @@ def learn(
     ] = False,
 ) -> None:
     """Learn from the threads of all owners that have been quiet for long enough."""
-    from thalweg.cli.memory.learning import learn_due  # noqa: PLC0415 (loads slowly)
-    from thalweg.server.models import model_by_name  # noqa: PLC0415 (the same)
-    from thalweg.server.settings import Settings  # noqa: PLC0415 (the same)
+    from thalweg.cli.memory.learning import learn_due, learning_model  # noqa: PLC0415 (loads slowly)
 
-    asked = model_by_name(model, Settings())
+    learning = learning_model(model)
     with open_store(ctx.ensure_object(MemoryOptions)) as store:
-        reports = learn_due(store, asked, wait=wait)
+        reports = learn_due(store, learning, wait=wait)
         due = store.next_due()
     if wants_json(ctx):
         print_json({"jobs": reports.events, "next_due": due})

@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar, get_args
 
 import typer
 
-from thalweg.cli.printing import AsJson
-from thalweg.cli.shared_options import GroupOptions, SharedOptions
+from thalweg.cli.shared_options import AsJson, GroupOptions, SharedOptions
 from thalweg.errors import ConfigError
 from thalweg.memory.facts.values import Category
 

@@ -20,9 +20,9 @@ from rich.progress import (
 
 from thalweg.archive import home
 from thalweg.cli import layout
-from thalweg.cli.asking import Yes, agrees
-from thalweg.cli.printing import AsJson, print_lines, tell
-from thalweg.cli.shared_options import command_group
+from thalweg.cli.asking import agrees
+from thalweg.cli.printing import print_lines, tell
+from thalweg.cli.shared_options import AsJson, Yes, command_group
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
 from thalweg.server.models import AvailableModel, find_models

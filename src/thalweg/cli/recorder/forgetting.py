@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from thalweg.archive import open_existing
-from thalweg.cli.asking import Yes, confirm
+from thalweg.cli.asking import confirm
 from thalweg.cli.printing import print_lines
 from thalweg.cli.recorder.options import Agent, Owner, Place, Project, Since, Until
+from thalweg.cli.shared_options import Yes, single_command
 from thalweg.database.erasure import erase_file
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
@@ -20,6 +21,7 @@ from thalweg.recorder.place import recorder_home, recorder_place
 from thalweg.recorder.searching import SearchFilter
 
 
+@single_command
 def forget(
     threads: Annotated[
         list[str] | None,

@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from thalweg.cli.home import home_folder
-from thalweg.cli.printing import AsJson, tell
+from thalweg.cli.printing import tell
 from thalweg.cli.progress import progress_bar
 from thalweg.cli.recorder.options import Owner, Place
+from thalweg.cli.shared_options import AsJson, single_command
 from thalweg.engine.transcript import printable
 from thalweg.lab.recordings import coding_sessions, find_recordings
 from thalweg.recorder import Imported, open_recorder, recorder_home
@@ -19,6 +20,7 @@ from thalweg.recorder import import_sessions as import_into
 from thalweg.recorder.forgotten import ForgottenNames
 
 
+@single_command
 def import_sessions(
     paths: Annotated[
         list[str] | None,

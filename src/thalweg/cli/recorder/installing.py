@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from thalweg.cli.asking import UNCHANGED, Yes, confirm
+from thalweg.cli.asking import UNCHANGED, confirm
 from thalweg.cli.home import home_folder
 from thalweg.cli.printing import print_lines
+from thalweg.cli.shared_options import Yes, single_command
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
 from thalweg.recorder.installing import (
@@ -32,6 +33,7 @@ Agents = Annotated[
 ]
 
 
+@single_command
 def install(*, agent: Agents = None, yes: Yes = False) -> None:
     """Record the sessions of coding agents from now on, and let the agents read them.
 
@@ -50,6 +52,7 @@ def install(*, agent: Agents = None, yes: Yes = False) -> None:
     print_lines(host.note for host in hosts if host.note)
 
 
+@single_command
 def uninstall(*, agent: Agents = None, yes: Yes = False) -> None:
     """Take the recorder out of coding agents; what was recorded stays.
 

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from thalweg.archive import open_existing
-from thalweg.cli.printing import AsJson, tell
+from thalweg.cli.printing import tell
 from thalweg.cli.recorder.options import Owner, Place
+from thalweg.cli.shared_options import AsJson, single_command
 from thalweg.engine.transcript import printable
 from thalweg.recorder.place import recorder_place
 from thalweg.recorder.searching import SearchFilter
@@ -17,6 +18,7 @@ from thalweg.recorder.sessions import RecordedSession, list_sessions
 _HEAD = "newest            agent        compactions     cost  title; project; thread"
 
 
+@single_command
 def sessions(
     *,
     project: Annotated[

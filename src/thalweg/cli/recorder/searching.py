@@ -6,13 +6,15 @@ from typing import Annotated
 import typer
 
 from thalweg.archive import open_existing
-from thalweg.cli.printing import AsJson, tell
+from thalweg.cli.printing import tell
 from thalweg.cli.recorder.options import Agent, Owner, Place, Project, Since, Until
+from thalweg.cli.shared_options import AsJson, single_command
 from thalweg.engine.transcript import printable
 from thalweg.recorder.place import recorder_place
 from thalweg.recorder.searching import SearchFilter, render_found, search_sessions
 
 
+@single_command
 def search(
     words: Annotated[
         list[str] | None,

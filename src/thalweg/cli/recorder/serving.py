@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from thalweg.cli.recorder.options import Owner, Place
+from thalweg.cli.shared_options import single_command
 from thalweg.engine.extras import needs_extra
 from thalweg.memory.facts.settings import MemorySettings
 from thalweg.memory.facts.values import Scope
@@ -16,6 +17,7 @@ from thalweg.recorder.answers import Answers
 from thalweg.recorder.place import recorder_place
 
 
+@single_command
 def mcp(
     *,
     http: Annotated[

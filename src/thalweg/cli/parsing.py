@@ -1,0 +1,218 @@
+"""Commands by argparse: arguments, options of a group, and errors in one sentence."""
+
+import sys
+from abc import ABC, abstractmethod
+from argparse import REMAINDER, SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import getdoc
+from shutil import get_terminal_size
+from textwrap import fill
+from typing import Any, NoReturn
+
+from thalweg.errors import ConfigError
+
+Perform = Callable[[Namespace], int | None]
+"""Performs a command with its parsed arguments; returns an exit code."""
+_WIDEST = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument or option of a command; see `ArgumentParser.add_argument`."""
+
+    names: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+    @property
+    def dest(self) -> str:
+        """Name of its value."""
+        return str(self.settings.get("dest") or self.names[0].lstrip("-").replace("-", "_"))
+
+    def add(self, parser: ArgumentParser) -> None:
+        """Add it to a parser."""
+        parser.add_argument(*self.names, **self.settings)
+
+
+def argument(*names: str, **settings: Any) -> Argument:  # noqa: ANN401 (those of argparse)
+    """Describe an argument with the parameters of `ArgumentParser.add_argument`."""
+    return Argument(names, settings)
+
+
+AS_JSON = argument(
+    "--json", dest="as_json", action="store_true", help="Print JSON, with everything."
+)
+
+
+def parse(
+    parser: ArgumentParser, arguments: Sequence[str], known: Namespace | None = None
+) -> Namespace:
+    """Parse arguments and options in any order, into values that are known already."""
+    if "--" in arguments:  # which the other method drops, and takes what follows for options
+        return parser.parse_args(arguments, known)
+    return parser.parse_intermixed_args(arguments, known)
+
+
+class CommandParser(ArgumentParser):
+    """A parser whose errors are `ConfigError`.
+
+    Args:
+        prog_name: What was typed to call the command.
+        about: Paragraphs that the help begins with.
+        commands: Groups of commands with one line each, at the end of the help; `None` for a
+            command that has none below it.
+    """
+
+    def __init__(
+        self,
+        prog_name: str,
+        about: str,
+        commands: Iterable[Sequence[tuple[str, str]]] | None = None,
+    ) -> None:
+        width = min(get_terminal_size().columns, _WIDEST) - 2
+        super().__init__(
+            prog=prog_name,
+            usage=None if commands is None else f"{prog_name} [options] COMMAND ...",
+            description="\n\n".join(
+                fill(" ".join(part.split()), width) for part in about.split("\n\n")
+            ),
+            epilog=None if commands is None else _listed([*commands]),
+            formatter_class=lambda prog: RawDescriptionHelpFormatter(prog, width=width),
+            allow_abbrev=False,
+        )
+        if commands is not None:
+            self.add_argument("command", nargs="?", help=SUPPRESS)
+            self.add_argument("arguments", nargs=REMAINDER, help=SUPPRESS)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the error of an argument.
+
+        Raises:
+            ConfigError: Always.
+        """
+        what = self.prog.partition(" ")[2] or "options"
+        raise ConfigError(what, message, f"see {self.prog} --help")
+
+    def print_missing(self) -> int:
+        """Print the help to stderr where no command is named; return the exit code."""
+        self.print_help(sys.stderr)
+        return 2
+
+    def unknown(self, name: str, known: Collection[str]) -> ConfigError:
+        """Return the error for a command that does not exist."""
+        from thalweg.engine.sections import nearest  # noqa: PLC0415 (loads pydantic)
+
+        fix = nearest(name, tuple(known), f"see {self.prog} --help")
+        what = f"{self.prog} {name}".partition(" ")[2]
+        return ConfigError(what, "there is no such command", fix)
+
+
+def _listed(groups: Sequence[Sequence[tuple[str, str]]]) -> str:
+    width = max((len(name) for group in groups for name, _ in group), default=0)
+    parts = ("\n".join(f"  {name:<{width}}  {about}" for name, about in part) for part in groups)
+    return "Commands:\n" + "\n\n".join(parts)
+
+
+class Command(ABC):
+    """A command by argparse, as the plug-in point calls it."""
+
+    @abstractmethod
+    def parse(self, arguments: Sequence[str], prog_name: str) -> tuple[Perform, Namespace]:
+        """Return the function that arguments select, and its parsed arguments.
+
+        Raises:
+            ConfigError: There is no such command, or an argument is invalid.
+        """
+
+    def __call__(self, arguments: Sequence[str], *, prog_name: str) -> int | None:
+        """Parse arguments and perform the command; return its exit code.
+
+        Raises:
+            ConfigError: See `parse`.
+        """
+        perform, options = self.parse(arguments, prog_name)
+        return perform(options)
+
+
+@dataclass(frozen=True, slots=True)
+class SingleCommand(Command):
+    """A command without commands below it."""
+
+    perform: Perform
+    declared: tuple[Argument, ...]
+
+    def parse(self, arguments: Sequence[str], prog_name: str) -> tuple[Perform, Namespace]:
+        """See `Command.parse`."""
+        return self.perform, parse(self.parser(prog_name), arguments)
+
+    def parser(self, prog_name: str) -> CommandParser:
+        """Return the parser of the command."""
+        parser = CommandParser(prog_name, getdoc(self.perform) or "")
+        for one in self.declared:
+            one.add(parser)
+        return parser
+
+
+def single_command(*declared: Argument) -> Callable[[Perform], SingleCommand]:
+    """Make a command of a function, whose docstring is its help."""
+    return lambda perform: SingleCommand(perform, declared)
+
+
+@dataclass(frozen=True, slots=True)
+class _GroupedCommand:
+    short_help: str
+    command: SingleCommand
+    unused: Collection[str]
+
+
+class CommandGroup(Command):
+    """Commands below one name, with options that may precede or follow the name of a command.
+
+    Args:
+        about: What its help begins with.
+        options: The options of the group.
+    """
+
+    def __init__(self, about: str, *options: Argument) -> None:
+        self._about = about
+        self._options = options
+        self._commands: dict[str, _GroupedCommand] = {}
+
+    def command(
+        self, name: str, short_help: str, *declared: Argument, unused: Collection[str] = ()
+    ) -> Callable[[Perform], Perform]:
+        """Add a function as a command; its docstring is the help.
+
+        Args:
+            name: Name of the command.
+            short_help: Its line in the help of the group.
+            declared: Its arguments and options.
+            unused: Options of the group that the command does not take.
+        """
+
+        def add(perform: Perform) -> Perform:
+            own = SingleCommand(perform, declared)
+            self._commands[name] = _GroupedCommand(short_help, own, unused)
+            return perform
+
+        return add
+
+    def parse(self, arguments: Sequence[str], prog_name: str) -> tuple[Perform, Namespace]:
+        """See `Command.parse`. Without the name of a command, the function prints the help."""
+        lines = [(name, one.short_help) for name, one in self._commands.items()]
+        parser = CommandParser(prog_name, self._about, [lines])
+        for option in self._options:
+            option.add(parser)
+        options = parser.parse_args(arguments)
+        if options.command is None:
+            return lambda _: parser.print_missing(), options
+        if (found := self._commands.get(options.command)) is None:
+            raise parser.unknown(options.command, self._commands)
+        own = found.command.parser(f"{prog_name} {options.command}")
+        for option in self._options:
+            if option.names[0] not in found.unused:
+                option.add(own)
+            elif getattr(options, option.dest) != parser.get_default(option.dest):
+                problem = f"{options.command} has no such option"
+                raise ConfigError(option.names[0], problem, "leave it out")
+        return found.command.perform, parse(own, options.arguments, options)
