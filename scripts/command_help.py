@@ -42,10 +42,10 @@ def has_commands(text: str) -> bool:
 
 
 def options(text: str) -> list[str]:
-    """Return the options that a help lists besides `--help`; of `--on / --off` the first one.
+    r"""Return the options that a help lists besides `--help`; of `--on / --off` the first one.
 
     Example:
-        >>> options("  -h, --help  Help.\\n  --on / --off  Not --this.\\n  -m, --model NAME  M.\\n")
+        >>> options("  -h, --help  Help.\n  --on / --off  Not --this.\n  -m, --model NAME  M.\n")
         ['--model', '--on']
     """
     named = (name for first in _FIRST.findall(text) for name in _OPTION.findall(first)[:1])

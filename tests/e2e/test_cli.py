@@ -652,13 +652,13 @@ def test_importing_thalweg_loads_nothing_heavy() -> None:
     assert modules_after("import thalweg") & heavy == set()
 
 
-def test_the_command_line_does_without_langchain() -> None:
-    """It is an extra; even a look at the help would wait for it."""
+def test_the_help_loads_no_command_and_no_library() -> None:
+    """It would wait for them."""
     code = (
         "sys.argv = ['thalweg', '--help']\nfrom thalweg.cli import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass"
     )
 
     loaded = modules_after(code)
-    assert "typer" in loaded
-    assert loaded & {"langchain_core", "langchain", "langgraph", "langsmith"} == set()
+    assert "argparse" in loaded
+    assert loaded & {"langchain_core", "langgraph", "pydantic", "rich", "typer", "yaml"} == set()

@@ -5,15 +5,16 @@ import json
 import pkgutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
-from typing import Any
-
-import typer
 
 import thalweg
-from thalweg.cli.app import app
 from thalweg.engine.extras import extra_of
 from thalweg.errors import MissingExtraError
+
+sys.path.append(str(Path(__file__).parents[2]))
+
+from scripts.command_help import every_help, has_commands  # noqa: E402 (of the repository)
 
 
 def modules() -> Iterator[str]:
@@ -43,16 +44,6 @@ def names(module: ModuleType) -> Iterator[str]:
             yield f"{module.__name__}.{name}: {error!r}"
 
 
-def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[str]:  # noqa: ANN401
-    """Yield every command by its words."""
-    if not hasattr(group, "list_commands"):
-        yield " ".join(path)
-        return
-    context = group.make_context("thalweg", [], resilient_parsing=True)
-    for name in group.list_commands(context):
-        yield from commands(group.get_command(context, name), (*path, name))
-
-
 if __name__ == "__main__":
-    listed = commands(typer.main.get_command(app))
-    json.dump({"failures": [*modules()], "commands": [*listed]}, sys.stdout)
+    listed = [" ".join(words) for words, text in every_help() if not has_commands(text)]
+    json.dump({"failures": [*modules()], "commands": listed}, sys.stdout)

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from thalweg.cli.app import app
+from thalweg.cli.memory.commands import memory
 from thalweg.errors import ConfigError
 
 
 def answer(*arguments: str) -> Any:  # noqa: ANN401 (JSON)
     """Run a command that prints JSON."""
-    ended = CliRunner().invoke(app, arguments)
+    ended = CliRunner().invoke(memory, arguments)
     assert ended.exit_code == 0, ended.output
     return json.loads(ended.stdout)
 
@@ -23,7 +23,7 @@ def db(tmp_path: Path) -> str:
     """Make a memory of two owners."""
     place = str(tmp_path / "a.db")
     for owner, fact in (("ada", "User rows"), ("local", "User runs")):
-        answer("memory", "add", fact, "--db", place, "--owner", owner, "--json")
+        answer("add", fact, "--db", place, "--owner", owner, "--json")
     return place
 
 
@@ -36,29 +36,28 @@ def test_an_option_is_read_before_the_command_behind_it_and_on_both_sides(db: st
     shared = ("--db", db, "--owner", "ada", "--json")
     for split in range(0, len(shared), 2):
         before, behind = shared[:split], shared[split:]
-        assert contents("memory", *before, "show", *behind) == ["User rows"]
+        assert contents(*before, "show", *behind) == ["User rows"]
 
 
 def test_what_is_behind_the_command_goes_first(db: str) -> None:
-    ada = ("memory", "--json", "--db", db, "--owner", "ada", "show")
+    ada = ("--json", "--db", db, "--owner", "ada", "show")
     assert contents(*ada, "--owner", "local") == ["User runs"]
 
 
 def test_an_option_that_is_not_given_is_the_default(db: str) -> None:
-    assert contents("memory", "show", "--json", "--db", db) == ["User runs"]
+    assert contents("show", "--json", "--db", db) == ["User runs"]
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [("memory", "--json", "export"), ("memory", "--owner", "a", "learn", "--model", "a:b")],
+    [("--json", "export"), ("--owner", "a", "learn", "--model", "a:b")],
 )
 def test_an_option_that_a_command_does_not_take_is_refused(arguments: tuple[str, ...]) -> None:
-    ended = CliRunner().invoke(app, arguments)
+    ended = CliRunner().invoke(memory, arguments)
     assert isinstance(ended.exception, ConfigError)
     assert "has no such option; leave it out" in str(ended.exception)
 
 
-@pytest.mark.parametrize("group", ["memory", "thread"])
-def test_the_help_of_a_command_has_the_options_of_its_group(group: str) -> None:
-    told = CliRunner().invoke(app, (group, "search", "--help")).stdout
-    assert {"--owner", "--json"} <= {word for word in told.split() if word.startswith("--")}
+def test_the_help_of_a_command_has_the_options_of_its_group() -> None:
+    text = CliRunner().invoke(memory, ("search", "--help")).stdout
+    assert {"--owner", "--json"} <= {word for word in text.split() if word.startswith("--")}
