@@ -14,7 +14,7 @@ from thalweg.errors import MissingExtraError
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-from scripts.command_help import every_help, has_commands  # noqa: E402 (of the repository)
+from scripts.command_help import every_help, has_commands
 
 
 def modules() -> Iterator[str]:

@@ -7,6 +7,7 @@ import pytest
 from thalweg.cli.parsing import AS_JSON, CommandGroup, argument
 from thalweg.errors import ConfigError
 
+SEE_COUNT = "see thalweg birds count --help"
 group = CommandGroup(
     "Counts birds.", argument("--owner", metavar="NAME", default="local", help="Whose."), AS_JSON
 )
@@ -76,8 +77,7 @@ def test_a_command_is_performed_and_its_exit_code_returned() -> None:
         (("--lim", "1", "count"), "birds: unrecognized arguments: --lim; see thalweg birds --help"),
         (
             ("count", "b1"),
-            "birds count: the following arguments are required: NAMES; "
-            "see thalweg birds count --help",
+            f"birds count: the following arguments are required: NAMES; {SEE_COUNT}",
         ),
         (
             ("count", "b1", "owl", "--lim", "1"),
@@ -117,4 +117,6 @@ def test_the_help_of_a_command_has_the_options_of_its_group(
             group([command, "--help"], prog_name="thalweg birds")
         assert ended.value.code == 0
         words = capsys.readouterr().out.replace("]", " ").split()
-        assert {word.strip("[") for word in words if word.lstrip("[").startswith("--")} - {"--help"} == options
+        assert {word.strip("[") for word in words if word.lstrip("[").startswith("--")} - {
+            "--help"
+        } == options

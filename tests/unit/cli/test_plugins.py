@@ -50,9 +50,10 @@ class Ended:
     """How a command ended, and what it printed."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], *arguments: str) -> None:
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:
+        with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "argv", ["thalweg", *arguments])
-            main()
+            with pytest.raises(SystemExit) as ended:
+                main()
         self.code = ended.value.code
         self.out, self.err = capsys.readouterr()
 
