@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from thalweg.cli.values import bounded
+from thalweg.cli.shared_options import bounded
 
 OWN_TRIGGER = "default"
 
