@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg import sql
 
+from tests.distributions import install
 from tests.e2e.test_migrations import user_of
 from tests.postgres import Served, as_role
 from thalweg.archive import Logged, ThreadKey, open_archive
@@ -17,14 +19,14 @@ from thalweg.engine.entries import Message, Text
 NAMED = "THALWEG_DATABASE_URL"
 
 
-def db(*arguments: str, url: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command."""
+def db(*arguments: str, url: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in this environment."""
     return subprocess.run(
         [sys.executable, "-m", "thalweg", "db", *arguments],
         check=False,
         capture_output=True,
         text=True,
-        env={**os.environ, NAMED: url},
+        env={**os.environ, NAMED: url, **changes},
     )
 
 
@@ -65,6 +67,21 @@ def test_tables_are_made_by_one_role_and_served_by_another(
         with psycopg.connect(admin_url, autocommit=True) as admin:
             admin.execute(sql.SQL("DROP OWNED BY {}").format(sql.Identifier(role)))
             admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
+
+
+def test_tables_of_a_package_that_cannot_be_loaded_are_reported(
+    plain_postgres_url: str, tmp_path: Path
+) -> None:
+    """All others are created."""
+    install(tmp_path, "gone", "gone_package:create", "thalweg.tables")
+    (tmp_path / "ada_package.py").write_text("def create(url):\n    yield 'Rows of ada.'\n")
+    install(tmp_path, "zoe", "ada_package:create", "thalweg.tables")
+    ended = db("upgrade", url=plain_postgres_url, PYTHONPATH=str(tmp_path))
+    assert ended.returncode == 2
+    assert "LangGraph's checkpoint tables exist" in ended.stdout
+    assert "Rows of ada.\n" in ended.stdout
+    assert ended.stderr.startswith("thalweg: gone: its entry point 'main' in the group")
+    assert ended.stderr.count("\n") == 1
 
 
 def test_a_superuser_is_told_that_nothing_holds_it_back(served: Served) -> None:

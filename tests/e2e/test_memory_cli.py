@@ -280,7 +280,7 @@ def test_what_is_due_is_learned_and_told(
 ) -> None:
     """The name of the model is the only thing that is made up."""
     scripted = ScriptedModel(script=answer)
-    monkeypatch.setattr("langchain.chat_models.init_chat_model", lambda _: scripted)
+    monkeypatch.setattr("thalweg.cli.memory.learning.init_chat_model", lambda _: scripted)
     run("add", "User prefers tea")
     with open_memory(tmp_path / ".thalweg" / "thalweg.db") as store:
         at_once = MemorySettings(debounce_seconds=0, max_wait_seconds=0)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.distributions import install
 from thalweg.cli import main
 from thalweg.cli.plugins import TABLES, load_plugins
 
@@ -18,14 +19,6 @@ def birds(arguments, *, prog_name):
     print("%s", prog_name, *arguments)
     return 3
 """
-
-
-def install(folder: Path, name: str, target: str, group: str = "thalweg.commands") -> None:
-    """Write the metadata of a distribution with one entry point."""
-    info = folder / f"{name}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[{group}]\nmain = {target}\n")
 
 
 def install_commands(folder: Path, name: str, code: str) -> None:
