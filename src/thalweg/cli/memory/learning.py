@@ -53,7 +53,7 @@ def learning_model(name: str) -> BaseChatModel:
     model, _, address = name.partition("@http")
     if not model:
         raise ConfigError("--model", f"{name!r} names no model", "write provider:model")
-    settings = {"base_url": f"http{address}"} if address else {}
+    settings: dict[str, Any] = {"base_url": f"http{address}"} if address else {}
     if address and model.startswith(
         "openai:"
     ):  # whose client demands a key, also for a server without
