@@ -59,7 +59,7 @@ def learning_model(name: str) -> BaseChatModel:
     ):  # whose client demands a key, also for a server without
         settings["api_key"] = os.environ.get("OPENAI_API_KEY") or "none"
     try:
-        return init_chat_model(model, **settings)
+        made: BaseChatModel = init_chat_model(model, **settings)
     except ImportError as error:
         cause = error.__cause__ if isinstance(error.__cause__, ModuleNotFoundError) else error
         if isinstance(cause, ModuleNotFoundError) and (missing := missing_extra(cause, name)):
@@ -67,6 +67,7 @@ def learning_model(name: str) -> BaseChatModel:
         raise _unusable(name, error) from None
     except Exception as error:  # noqa: BLE001 (each provider raises its own)
         raise _unusable(name, error) from None
+    return made
 
 
 def _unusable(name: str, error: Exception) -> ConfigError:
