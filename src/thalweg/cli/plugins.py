@@ -49,7 +49,7 @@ class InstalledCommand:
             if _is_of_extra(error):
                 raise
             problem = f"{self.place} cannot be imported ({describe(error)})"
-            raise ConfigError(prog_name, problem, _fix(self.package)) from error
+            raise ConfigError(self.name, problem, _fix(self.package)) from error
         return command(arguments, prog_name=prog_name) or 0
 
 

@@ -121,7 +121,7 @@ def test_a_command_whose_module_is_missing_names_its_package(
     assert Ended(capsys, "--help").err == ""
     ended = Ended(capsys, "birds")
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith(f"thalweg: thalweg birds: {table} cannot be imported (")
+    assert ended.err.startswith(f"thalweg: birds: {table} cannot be imported (")
     assert ended.err.endswith("; reinstall ada with what it requires, or uninstall it\n")
 
 
