@@ -2,6 +2,7 @@
 
 import pytest
 
+from benchmarks.formats import FORMATS
 from tests.archives import archive_in_memory
 from tests.property.providers import PROVIDERS
 from tests.recorded import RECORDED, WHY_SKIPPED
@@ -18,8 +19,8 @@ KEY = ThreadKey("examiner", "original")
 def one_of_each_format() -> list[Recording]:
     """Pick of each log format the longest session that is still quick."""
     chosen: dict[str, Recording] = {}
-    for path in find_recordings([ORIGINALS]) if ORIGINALS.is_dir() else ():
-        recording = read_recording(path)
+    for path in find_recordings([ORIGINALS], FORMATS) if ORIGINALS.is_dir() else ():
+        recording = read_recording(path, formats=FORMATS)
         best = chosen.get(recording.format)
         if len(recording.messages) < 300 and (
             best is None or len(recording.messages) > len(best.messages)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.formats import FORMATS
 
 from tests.recorded import RECORDED, WHY_SKIPPED
 from thalweg.engine.entries import Message
@@ -37,7 +38,7 @@ def _name(path: Path) -> str:
 
 @cache
 def _read(path: Path) -> Recording:
-    return read_recording(path)
+    return read_recording(path, formats=FORMATS)
 
 
 @cache
@@ -104,9 +105,11 @@ def test_an_original_says_what_its_trajectory_says(path: Path) -> None:
 
 
 def test_folders_give_their_recordings_and_nothing_else() -> None:
-    found = find_recordings([RECORDED / "trajectories", RECORDED / "originals"])
+    found = find_recordings([RECORDED / "trajectories", RECORDED / "originals"], FORMATS)
 
     assert len(found) == sum(
         1 for folder in ("trajectories", "originals") for _ in (RECORDED / folder).iterdir()
     )
-    assert not {"needles", "goals", "index"} & {_name(path) for path in find_recordings([RECORDED])}
+    assert not {"needles", "goals", "index"} & {
+        _name(path) for path in find_recordings([RECORDED], FORMATS)
+    }

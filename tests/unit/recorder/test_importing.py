@@ -1,5 +1,6 @@
 """Imports add what is new, once, whatever becomes of the source."""
 
+import json
 import os
 from collections import Counter
 from itertools import pairwise
@@ -180,6 +181,17 @@ def test_a_project_is_excluded_by_its_path(archive: Archive, tmp_path: Path) -> 
     path = write(tmp_path, numbered([1]))
     (one,) = import_sessions(archive, [path], exclude=["/src/shop"])
     assert one.skipped == "excluded"
+
+
+def test_every_session_of_a_file_is_imported_once(archive: Archive, tmp_path: Path) -> None:
+    path = tmp_path / "chats.jsonl"
+    chats = [{"messages": [{"role": "user", "content": text}]} for text in ("hi", "ho")]
+    path.write_text("".join(f"{json.dumps(chat)}\n" for chat in chats))
+
+    assert [one.new for one in import_sessions(archive, [path])] == [1, 1]
+    assert [one.skipped for one in import_sessions(archive, [path])] == ["unchanged"] * 2
+    sources = [Path(session.source).name for _, session in list_sessions(archive)]
+    assert sorted(sources) == ["chats.jsonl#0", "chats.jsonl#1"]
 
 
 def test_what_was_forgotten_is_not_imported_again(archive: Archive, tmp_path: Path) -> None:

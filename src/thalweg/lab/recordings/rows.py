@@ -14,7 +14,7 @@ from thalweg.engine.entries import Kind, Message, Text, Usage
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import to_json
 from thalweg.lab.recordings.base import RecordedCompaction, Recording, SessionInfo
-from thalweg.lab.recordings.source import NOTED_CHARS, BrokenLine, JsonObject, RecordedFile
+from thalweg.lab.recordings.source import NOTED_CHARS, BrokenLine, JsonObject, RecordedFile, Unpack
 
 RECORDED_SUMMARY = "recorded_summary"
 """Code of a note: the recorded agent's own summary of a compaction, which is dropped."""
@@ -37,6 +37,9 @@ class LogFormat:
     the file first."""
     split: Callable[[JsonObject], Iterable[tuple[str, JsonObject]]] = lambda _: ()
     """Yields the sessions of a document that may have several: each with its name."""
+    endings: tuple[str, ...] = ()
+    """Endings of its files, besides those of JSON and JSON Lines."""
+    unpack: Unpack | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,22 +6,19 @@ dropped; only a line feed ends a line, so a message may contain any other separa
 
 import json
 import re
-import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile, ZipInfo
-
-from zstandard import ZstdDecompressor, ZstdError
 
 from thalweg.engine.wires.base import Note
 from thalweg.errors import RecordingError
 
 JsonObject = dict[str, Any]
+Unpack = Callable[[Path, bytes], bytes]
+"""Returns the text of a file in a container of its format; any other bytes unchanged."""
 
 SEEN_CHARS = 80
 """Characters of a file that an error shows."""
@@ -31,9 +28,6 @@ DEEPEST = 200
 """Deepest nesting of JSON: far below what Python can serialize, far above what agents write."""
 
 _GZIP = b"\x1f\x8b"
-_ZIP = b"PK\x03\x04"
-_ZIP_ZSTANDARD, _NAME_LENGTH_AT, _LOCAL_HEADER = 93, 26, 30
-"""Compression method, and offsets in a local file header (PKWARE's APPNOTE 6.3, 4.3.7, 4.4.5)."""
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (b"\xef\xbb\xbf", "utf-8"),
     (b"\xff\xfe", "utf-16-le"),
@@ -81,8 +75,12 @@ class RecordedFile:
         return tuple(value for _, value in self.lines if isinstance(value, dict))
 
 
-def open_source(path: Path) -> RecordedFile:
+def open_source(path: Path, unpackers: Iterable[Unpack] = ()) -> RecordedFile:
     """Read and parse a file, compressed or not.
+
+    Args:
+        path: The file.
+        unpackers: Called in turn with the path and what the one before returned.
 
     Raises:
         RecordingError: It is missing, no file, unreadable or empty.
@@ -93,8 +91,8 @@ def open_source(path: Path) -> RecordedFile:
         data, complete = _decompress(path, data)
         if not complete:
             notes.append(Note(-1, "truncated_gzip", "the compressed file breaks off early"))
-    elif data.startswith(_ZIP):
-        data = _unzip(path, data)
+    for unpack in unpackers:
+        data = unpack(path, data)
     return take_apart(_bare_name(path.name), _decode(data, notes), notes, path=str(path))
 
 
@@ -137,40 +135,6 @@ def _bytes(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         problem = f"cannot be read ({error})"
         raise RecordingError(str(path), problem, "check its permissions") from error
-
-
-def _unzip(path: Path, data: bytes) -> bytes:
-    """Return the log that inspect_ai stored as a zip file (`.eval`) as its JSON log.
-
-    A log that is not complete has the header of its start.
-    """
-    try:
-        with ZipFile(BytesIO(data)) as members:
-            named = {info.filename: info for info in members.infolist()}
-            header = named.get("header.json") or named["_journal/start.json"]
-            log = json.loads(_member(data, members, header))
-            log["samples"] = [
-                json.loads(_member(data, members, info))
-                for name, info in sorted(named.items())
-                if name.startswith("samples/")
-            ]
-    except NotImplementedError as error:
-        problem = f"is compressed in a way that Python cannot read ({error})"
-        mend = "convert it: inspect log convert --to json --output-dir FOLDER FILE"
-        raise RecordingError(str(path), problem, mend) from None
-    except (BadZipFile, KeyError, TypeError, ValueError, zlib.error, ZstdError) as error:
-        problem = f"is a zip file, but no log of inspect_ai ({error})"
-        raise RecordingError(str(path), problem, "pass a recorded thread") from error
-    return json.dumps(log).encode()
-
-
-def _member(data: bytes, members: ZipFile, info: ZipInfo) -> bytes:
-    """Return a file of a zip file; Python reads Zstandard, inspect_ai's default, from 3.14 on."""
-    if info.compress_type != _ZIP_ZSTANDARD:
-        return members.read(info)
-    name, extra = struct.unpack_from("<HH", data, info.header_offset + _NAME_LENGTH_AT)
-    start = info.header_offset + _LOCAL_HEADER + name + extra
-    return ZstdDecompressor().decompressobj().decompress(data[start : start + info.compress_size])
 
 
 def _decompress(path: Path, data: bytes) -> tuple[bytes, bool]:

@@ -4,7 +4,6 @@ import re
 from datetime import UTC, datetime
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
-_SPOKEN = ("%I:%M %p on %d %B, %Y", "%I:%M %p on %d %b, %Y")
 _MILLISECONDS_FROM = 100_000_000_000
 """As seconds, this is the year 5138; larger numbers are milliseconds."""
 
@@ -13,28 +12,17 @@ def iso_time(value: object) -> str:
     """Return a time in ISO 8601, or an empty string if it is none.
 
     Args:
-        value: ISO 8601 (a blank may replace the `T`), `1:56 pm on 8 May, 2023`, or seconds
-            or milliseconds since 1970.
+        value: ISO 8601 (a blank may replace the `T`), or seconds or milliseconds since 1970.
 
     Example:
-        >>> iso_time("1:56 pm on 8 May, 2023"), iso_time(1763681581544)
-        ('2023-05-08T13:56:00', '2025-11-20T23:33:01.544000+00:00')
+        >>> iso_time("2026-05-05 12:44:46"), iso_time(1763681581544)
+        ('2026-05-05T12:44:46', '2025-11-20T23:33:01.544000+00:00')
     """
     if isinstance(value, str):
-        return _from_text(value.strip())
+        text = value.strip()
+        return text.replace(" ", "T", 1) if _ISO.match(text) else ""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _from_number(value)
-    return ""
-
-
-def _from_text(text: str) -> str:
-    if _ISO.match(text):
-        return text.replace(" ", "T", 1)
-    for form in _SPOKEN:
-        try:
-            return datetime.strptime(text, form).isoformat()  # noqa: DTZ007 (the text has no zone)
-        except ValueError:
-            continue
     return ""
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.lab.recordings.base import Recording
-from thalweg.lab.recordings.files import read_recording
+from thalweg.lab.recordings.files import FORMATS, Formats, read_recording
 
 
 def read_lines(folder: Path, lines: Iterable[dict[str, Any] | str]) -> Recording:
@@ -17,11 +17,11 @@ def read_lines(folder: Path, lines: Iterable[dict[str, Any] | str]) -> Recording
     return read_recording(path)
 
 
-def read_document(folder: Path, document: object) -> Recording:
+def read_document(folder: Path, document: object, formats: Formats = FORMATS) -> Recording:
     """Write one JSON document over several lines and read it."""
     path = folder / "thread.json"
     path.write_text(json.dumps(document, indent=1), encoding="utf-8")
-    return read_recording(path)
+    return read_recording(path, formats=formats)
 
 
 def codes(recording: Recording) -> list[str]:

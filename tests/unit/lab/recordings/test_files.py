@@ -27,9 +27,9 @@ def _found(folder: Path, *places: str) -> list[str]:
 
 
 def test_a_folder_is_searched_with_its_folders_in_order(tmp_path: Path) -> None:
-    _write(tmp_path, "b.jsonl", "a/z.jsonl.gz", "a/c.traj", "a/d.json", "notes.csv", ".hid/e.jsonl")
+    _write(tmp_path, "b.jsonl", "a/z.jsonl.gz", "a/c.gz", "a/d.json", "notes.csv", ".hid/e.jsonl")
 
-    assert _found(tmp_path, ".") == ["a/c.traj", "a/d.json", "a/z.jsonl.gz", "b.jsonl"]
+    assert _found(tmp_path, ".") == ["a/d.json", "a/z.jsonl.gz", "b.jsonl"]
 
 
 def test_what_lies_beside_recordings_is_passed_over(tmp_path: Path) -> None:
@@ -45,12 +45,11 @@ def test_a_file_that_is_named_is_taken_whatever_its_name(tmp_path: Path) -> None
     assert _found(tmp_path, "needles.jsonl", "log") == ["log", "needles.jsonl"]
 
 
-def test_json_and_text_are_taken_only_if_they_hold_a_thread(tmp_path: Path) -> None:
-    _write(tmp_path, "readme.md", "package.json", "notes.txt", text='{"name": "x"}')
-    _write(tmp_path, "chat.md", text="# aider chat started at 2024-08-13 13:42:45\n\n#### hi\n")
+def test_json_is_taken_only_if_it_holds_a_thread(tmp_path: Path) -> None:
+    _write(tmp_path, "package.json", text='{"name": "x"}')
     _write(tmp_path, "chat.json")
 
-    assert _found(tmp_path, ".") == ["chat.json", "chat.md"]
+    assert _found(tmp_path, ".") == ["chat.json"]
 
 
 def test_a_pattern_is_expanded_and_each_file_is_found_once(tmp_path: Path) -> None:

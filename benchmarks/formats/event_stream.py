@@ -113,4 +113,6 @@ class _PartialMessage:
         return Recorded(self.line, raw, uid=self.uid)
 
 
-FORMAT = LogFormat(NAME, "server-sent events (`event: message_chunk`)", detect, read)
+FORMAT = LogFormat(
+    NAME, "server-sent events (`event: message_chunk`)", detect, read, endings=(".txt",)
+)

@@ -4,11 +4,20 @@ A sample is a session: one attempt at a task, with its messages in OpenAI's form
 of `inspect_ai.log.EvalLog` and `EvalSample`, version 0.3.285.
 """
 
+import json
+import struct
+import zlib
 from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+from zstandard import ZstdDecompressor, ZstdError
 
 from thalweg.engine.entries import Usage
 from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
+from thalweg.errors import RecordingError
 from thalweg.lab.recordings.base import Recording, SessionInfo
 from thalweg.lab.recordings.formats.openai_chat_log import is_chat_message
 from thalweg.lab.recordings.rows import (
@@ -25,6 +34,10 @@ from thalweg.lab.recordings.source import JsonObject, RecordedFile
 from thalweg.lab.recordings.times import iso_time
 
 NAME = "inspect"
+
+_ZIP = b"PK\x03\x04"
+_ZIP_ZSTANDARD, _NAME_LENGTH_AT, _LOCAL_HEADER = 93, 26, 30
+"""Compression method, and offsets in a local file header (PKWARE's APPNOTE 6.3, 4.3.7, 4.4.5)."""
 
 
 def detect(source: RecordedFile) -> bool:
@@ -61,6 +74,45 @@ def read(source: RecordedFile) -> Recording:
         for index, message in enumerate(sample["messages"])
     ]
     return rows.recording(NAME, OpenAIChatWire().read)
+
+
+def unpack(path: Path, data: bytes) -> bytes:
+    """Return the log that inspect_ai stored as a zip file (`.eval`) as its JSON log.
+
+    A log that is not complete has the header of its start.
+
+    Raises:
+        RecordingError: It is another zip file, or compressed in an unknown way.
+    """
+    if not data.startswith(_ZIP):
+        return data
+    try:
+        with ZipFile(BytesIO(data)) as members:
+            named = {info.filename: info for info in members.infolist()}
+            header = named.get("header.json") or named["_journal/start.json"]
+            log = json.loads(_member(data, members, header))
+            log["samples"] = [
+                json.loads(_member(data, members, info))
+                for name, info in sorted(named.items())
+                if name.startswith("samples/")
+            ]
+    except NotImplementedError as error:
+        problem = f"is compressed in a way that Python cannot read ({error})"
+        mend = "convert it: inspect log convert --to json --output-dir FOLDER FILE"
+        raise RecordingError(str(path), problem, mend) from None
+    except (BadZipFile, KeyError, TypeError, ValueError, zlib.error, ZstdError) as error:
+        problem = f"is a zip file, but no log of inspect_ai ({error})"
+        raise RecordingError(str(path), problem, "pass a recorded thread") from error
+    return json.dumps(log).encode()
+
+
+def _member(data: bytes, members: ZipFile, info: ZipInfo) -> bytes:
+    """Return a file of a zip file; Python reads Zstandard, inspect_ai's default, from 3.14 on."""
+    if info.compress_type != _ZIP_ZSTANDARD:
+        return members.read(info)
+    name, extra = struct.unpack_from("<HH", data, info.header_offset + _NAME_LENGTH_AT)
+    start = info.header_offset + _LOCAL_HEADER + name + extra
+    return ZstdDecompressor().decompressobj().decompress(data[start : start + info.compress_size])
 
 
 def _samples(document: object) -> list[JsonObject]:
@@ -130,4 +182,12 @@ def _call(call: JsonObject) -> JsonObject:
     return chat_call(call.get("id"), call.get("function"), as_text(call.get("arguments")))
 
 
-FORMAT = LogFormat(NAME, "a log of inspect_ai (`samples` with `messages`)", detect, read, split)
+FORMAT = LogFormat(
+    NAME,
+    "a log of inspect_ai (`samples` with `messages`)",
+    detect,
+    read,
+    split,
+    endings=(".eval",),
+    unpack=unpack,
+)

@@ -76,4 +76,6 @@ def _told(steps: Iterable[JsonObject]) -> Iterable[JsonObject]:
             yield {"role": "user", "content": seen}
 
 
-FORMAT = LogFormat(NAME, "a SWE-agent trajectory (`trajectory`, `history`)", detect, read)
+FORMAT = LogFormat(
+    NAME, "a SWE-agent trajectory (`trajectory`, `history`)", detect, read, endings=(".traj",)
+)

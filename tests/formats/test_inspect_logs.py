@@ -10,14 +10,11 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
-from tests.unit.lab.recordings.log_files import codes, read_document
 
-from thalweg.archive import ThreadKey, open_archive
+from tests.formats.log_files import find_recordings, read_document, read_recording
+from tests.unit.lab.recordings.log_files import codes
 from thalweg.engine.entries import Thinking, Usage
 from thalweg.errors import RecordingError
-from thalweg.lab.recordings.files import find_recordings, read_recording
-from thalweg.recorder import import_sessions
-from thalweg.recorder.sessions import list_sessions
 
 LOGS = Path(__file__).parent / "inspect_logs"
 HEADER = {"version": 2, "status": "success", "eval": {"task": "sums", "model": "mockllm/model"}}
@@ -66,18 +63,6 @@ def test_every_sample_of_a_real_log_is_a_session(name: str) -> None:
     assert answer.text == "Page 1 is read."
     assert [p.text for p in answer.parts if isinstance(p, Thinking)] == ["It is on the page."]
     assert (calling.usage, answer.usage) == (Usage(65, output=23), Usage(140))
-
-
-def test_every_sample_is_imported_once(tmp_path: Path) -> None:
-    with open_archive(tmp_path / "a.db") as archive:
-        first = list(import_sessions(archive, [LOGS / "reading.eval"]))
-        again = list(import_sessions(archive, [LOGS / "reading.eval"]))
-        sessions = dict(list_sessions(archive))
-        lengths = {archive.length(ThreadKey("local", thread)) for thread in sessions}
-    assert [one.new for one in first] == [5] * 4
-    assert [one.skipped for one in again] == ["unchanged"] * 4
-    assert {session.agent for session in sessions.values()} == {"inspect"}
-    assert (len(sessions), lengths) == (4, {5})
 
 
 def test_a_log_of_one_sample_that_is_not_complete_is_read_with_the_header_of_its_start(

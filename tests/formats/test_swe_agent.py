@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from tests.unit.lab.recordings.log_files import read_document, said
+from tests.formats.log_files import read_document
+from tests.unit.lab.recordings.log_files import said
 
 SYSTEM = {"role": "system", "content": "You are …", "agent": "main"}
 TASK = {"role": "user", "content": "fix it", "agent": "main", "message_type": "observation"}

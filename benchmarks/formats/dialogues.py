@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
@@ -13,6 +14,7 @@ from thalweg.lab.recordings.times import iso_time
 NAME = "dialogue"
 
 _SESSION = re.compile(r"session_(\d+)")
+_SPOKEN = ("%I:%M %p on %d %B, %Y", "%I:%M %p on %d %b, %Y")
 _WOZ = {"usr": "user", "sys": "assistant"}
 
 
@@ -41,7 +43,17 @@ def _items(document: object) -> Iterator[Recorded]:
     else:
         return
     for index, (raw, uid, at) in enumerate(turns):
-        yield Recorded(index, raw, uid=uid, at=iso_time(at))
+        yield Recorded(index, raw, uid=uid, at=iso_time(at) or _spoken_time(as_str(at)))
+
+
+def _spoken_time(text: str) -> str:
+    """Return a time such as `1:56 pm on 8 May, 2023` in ISO 8601, or an empty string."""
+    for form in _SPOKEN:
+        try:
+            return datetime.strptime(text, form).isoformat()  # noqa: DTZ007 (the text has no zone)
+        except ValueError:
+            continue
+    return ""
 
 
 _Turn = tuple[JsonObject, str, object]

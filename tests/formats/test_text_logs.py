@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from tests.unit.lab.recordings.log_files import codes, read_document, said
-
+from tests.formats.log_files import read_document, read_recording
+from tests.unit.lab.recordings.log_files import codes, said
 from thalweg.lab.recordings.base import Recording
-from thalweg.lab.recordings.files import read_recording
 
 AIDER = """\
 

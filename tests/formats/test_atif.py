@@ -3,10 +3,9 @@
 import json
 from pathlib import Path
 
-from tests.unit.lab.recordings.log_files import codes, read_document, said
-
+from tests.formats.log_files import find_recordings, read_document, read_recording
+from tests.unit.lab.recordings.log_files import codes, said
 from thalweg.engine.entries import Thinking, Usage
-from thalweg.lab.recordings.files import find_recordings, read_recording
 
 STEPS = [
     {"step_id": 1, "source": "system", "message": "You fix bugs."},

@@ -1,0 +1,22 @@
+"""Formats of logs for research, in addition to those that Thalweg reads itself.
+
+`FORMATS` is an argument of `read_recording` and `find_recordings`. One file per format, as in
+`thalweg.lab.recordings.formats`.
+"""
+
+from benchmarks.formats import aider, atif, dialogues, event_stream, inspect_log, swe_agent
+
+from thalweg.lab.recordings.files import FORMATS as SHIPPED
+
+*_SPECIFIC, _ANY_CHAT = SHIPPED
+FORMATS = (
+    swe_agent.FORMAT,
+    atif.FORMAT,
+    inspect_log.FORMAT,
+    *_SPECIFIC,
+    dialogues.FORMAT,
+    event_stream.FORMAT,
+    aider.FORMAT,
+    _ANY_CHAT,
+)
+"""Every format, specific ones before general ones."""
