@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
+from benchmarks.arena.sources import read_thread
 from tests.recorded import RECORDED, WHY_SKIPPED
 
 from thalweg.engine.entries import Message
@@ -21,7 +22,6 @@ from thalweg.engine.pricing.table import LIFE_1H, NAMED, WRITE_1H
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.breakpoints import StableLifetime
 from thalweg.errors import ThalwegError
-from thalweg.lab.replay.sources import read_thread
 
 Chooser = Callable[[float, Tariff], bool]
 """Returns whether the prefix of a request at a time is marked for an hour."""

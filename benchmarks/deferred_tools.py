@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import deepagents
+from benchmarks.arena.sources import read_thread
 from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import BaseTool, StructuredTool
@@ -26,7 +27,6 @@ from pydantic import SecretStr
 from thalweg import create_deep_agent
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import NAMED
-from thalweg.lab.replay.sources import read_thread
 from thalweg.testing.strict import Answer, Request, StrictProvider
 
 MODEL = "claude-opus-5"

@@ -27,6 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.arena.sources import read_thread
 from langchain.agents import create_agent
 from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_anthropic import ChatAnthropic
@@ -50,10 +51,9 @@ from thalweg.engine.window.binding import is_signed
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ArchiveError, PinError
 from thalweg.lab.replay.account import Account
-from thalweg.lab.replay.contestants.ours import ThalwegContestant
+from thalweg.lab.replay.ours import ThalwegContestant
 from thalweg.lab.replay.policies import contestant_named
 from thalweg.lab.replay.questions import Questions
-from thalweg.lab.replay.sources import read_thread
 from thalweg.lab.replay.subject import subject_of, terms_of
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.turn.inserts import with_inserts

@@ -27,6 +27,8 @@ from agents import (
 )
 from agents.extensions import ToolOutputTrimmer
 from agents.run import CallModelData, ModelInputData
+from benchmarks.arena.contestants.agent import AgentContestant, PeerSetting
+from benchmarks.arena.contestants.layout import ThreadLayout
 from langchain.agents import create_agent
 from openai import AsyncOpenAI
 from pydantic_ai import Agent
@@ -49,8 +51,6 @@ from thalweg.integrations.openai_agents import ThalwegSession
 from thalweg.integrations.pydantic_messages import read_messages, write_messages
 from thalweg.integrations.slot import EngineSlot, HostCall
 from thalweg.lab.recordings.files import read_recording
-from thalweg.lab.replay.contestants.agent import AgentContestant, PeerSetting
-from thalweg.lab.replay.contestants.layout import ThreadLayout
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.testing.strict import StrictProvider
 

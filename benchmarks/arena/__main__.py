@@ -15,8 +15,7 @@ from benchmarks.arena.rows import POLICIES, TARIFFS, WINDOWS, Shelf
 from benchmarks.arena.runs import measure, policies_here
 from benchmarks.arena.totals import totals_of
 from benchmarks.arena.verdicts import verdicts
-
-from thalweg.lab.replay.workloads import SCHEME
+from benchmarks.arena.workloads import SCHEME
 
 SCRIPTED = f"{SCHEME}all"
 NOT_THERE = "no recorded threads: set THALWEG_RECORDED to their folder. Only scripted ones are run."

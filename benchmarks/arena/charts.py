@@ -5,10 +5,10 @@ from itertools import accumulate
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+from benchmarks.arena.policies import ORACLE
 from benchmarks.arena.rows import (
     DEEPAGENTS,
     FIXED,
-    ORACLE,
     OURS,
     PEERS,
     RECORD,

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from benchmarks.arena.policies import ORACLE
 from pydantic import TypeAdapter, ValidationError
 
 import thalweg
@@ -29,13 +30,14 @@ PEERS = (
     "peer:strands",
     "peer:headroom",
 )
-ORACLE = "oracle"
 POLICIES = (OURS, *PRESETS, RECORD, *PEERS, *FIXED, ORACLE)
 PACKAGES = ("deepagents", "langchain", "strands-agents", "headroom-ai")
 """Peers' packages, whose versions the page tells."""
 RECORDED = "recorded"
 """The group of all recorded threads; a scripted one is a group of its own."""
 
+_MEASURES = ("arena/contestants", "arena/oracle", "arena/workloads", "formats")
+"""Folders of the benchmarks with code that a row depends on."""
 _ONLY_OURS = ("engine/compaction/", "engine/summaries/", "engine/settings")
 """Files that change what our policies do and nothing that a peer is measured by."""
 _NEVER = (
@@ -105,10 +107,15 @@ def key_of(row: Row) -> tuple[str, str, int, str]:
 
 def fingerprint(policy: str) -> str:
     """Name the state of the code that a row of this policy depends on."""
-    root = Path(thalweg.__file__).parent
+    library, benchmarks = Path(thalweg.__file__).parent, Path(__file__).parents[1]
+    files = [(path.relative_to(library).as_posix(), path) for path in library.rglob("*")]
+    files += [
+        (path.relative_to(benchmarks).as_posix(), path)
+        for folder in _MEASURES
+        for path in (benchmarks / folder).rglob("*")
+    ]
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*")):
-        name = path.relative_to(root).as_posix()
+    for name, path in sorted(files):
         if path.suffix not in {".py", ".toml", ".md"} or name.startswith(_NEVER):
             continue
         if policy.startswith("peer:") and name.startswith(_ONLY_OURS):

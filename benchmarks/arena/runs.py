@@ -9,18 +9,18 @@ from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 
-from benchmarks.arena.rows import ORACLE, RECORDED, Row, Shelf
+from benchmarks.arena.oracle.bounds import Hindsight
+from benchmarks.arena.policies import ORACLE, check_policies, contestant_named, is_peer
+from benchmarks.arena.rows import RECORDED, Row, Shelf
+from benchmarks.arena.sources import find_threads, questions_about, read_thread, size_of
+from benchmarks.arena.workloads import is_scripted
 
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ThalwegError
 from thalweg.lab.replay.fleet import replay_under
-from thalweg.lab.replay.oracle.bounds import Hindsight
-from thalweg.lab.replay.policies import check_policies, is_peer
 from thalweg.lab.replay.results import ReplayRun
-from thalweg.lab.replay.sources import find_threads, questions_about, read_thread, size_of
 from thalweg.lab.replay.subject import ReplaySubject, TariffTerms, subject_of, terms_of
-from thalweg.lab.replay.workloads import is_scripted
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,8 @@ def drive(job: Job) -> list[Row]:
     rows: list[Row] = []
     for together in [terms] if is_peer(job.policy) else [[one] for one in terms]:
         try:
-            runs = replay_under(subject, job.policy, Budget(window=job.window), together)
+            budget = Budget(window=job.window)
+            runs = replay_under(subject, job.policy, budget, together, contestant_named)
             rows += [_row(job, subject, run) for run in runs]
         except ThalwegError as error:
             rows += [_failure(job, subject, one.tariff.name, str(error)) for one in together]

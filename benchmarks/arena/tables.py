@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from benchmarks.arena.rows import DEEPAGENTS, FIXED, ORACLE, OURS, POLICIES, TARIFFS
+from benchmarks.arena.policies import ORACLE
+from benchmarks.arena.rows import DEEPAGENTS, FIXED, OURS, POLICIES, TARIFFS
 from benchmarks.arena.totals import CHEAP, DEAR, Cell, Total, Totals, title
 from benchmarks.arena.verdicts import Verdict, best_fixed, best_trigger
 

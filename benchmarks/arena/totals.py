@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.arena.rows import RECORDED, Row
+from benchmarks.arena.workloads import SCHEME, WORKLOADS
 
 from thalweg.engine.pricing.table import TARIFFS
-from thalweg.lab.replay.workloads import SCHEME, WORKLOADS
 
 LONG = f"{RECORDED}, long"
 """Those recorded threads that are larger than the window."""

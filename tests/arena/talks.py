@@ -2,14 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import partial
 
+from benchmarks.arena.policies import contestant_named
+
+from tests.unit.lab.replay import threads
 from tests.unit.lab.replay.threads import answered, asked, said
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
-from thalweg.lab.replay.contestants.base import Contestant, PeerRequest
-from thalweg.lab.replay.policies import contestant_named
+from thalweg.lab.replay.contestant import Contestant, PeerRequest
+
+replayed = partial(threads.replayed, begin=contestant_named)
+"""Replays a thread under any policy of the arena."""
 
 
 def turns(number: int, words: int = 900) -> Iterator[Message]:

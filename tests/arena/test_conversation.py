@@ -3,13 +3,13 @@
 from uuid import uuid4
 
 import pytest
+from benchmarks.arena.contestants.conversation import Conversation, blocks_of, without_chance
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.messages.utils import get_buffer_string
 
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.items import WindowItem
-from thalweg.lab.replay.contestants.conversation import Conversation, blocks_of, without_chance
 
 PARTS: list[tuple[Part, ...]] = [
     (Text("plain"),),

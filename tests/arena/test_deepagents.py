@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.arena.talks import driven, positions, turns
-from tests.unit.lab.replay.threads import answered, asked, replayed, said
+from tests.arena.talks import driven, positions, replayed, turns
+from tests.unit.lab.replay.threads import answered, asked, said
 from thalweg.engine.entries import Message
-from thalweg.lab.replay.contestants.base import PeerRequest
+from thalweg.lab.replay.contestant import PeerRequest
 from thalweg.lab.replay.peers import SUMMARY_TOKENS
 
 pytest.importorskip("deepagents", reason="deepagents is not installed (uv sync --group arena)")

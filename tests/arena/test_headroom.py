@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.arena.peers import begun, requests, sent
-from tests.unit.lab.replay.threads import answered, asked, replayed, said
+from tests.arena.talks import replayed
+from tests.unit.lab.replay.threads import answered, asked, said
 from thalweg.engine.entries import Media, Message, Text, Thinking
 
 pytest.importorskip("headroom", reason="headroom-ai is not installed: uv sync --group arena")

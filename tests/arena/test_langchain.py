@@ -3,12 +3,12 @@
 import json
 
 import pytest
+from benchmarks.arena.contestants.agent import PeerError
 from langchain.agents.middleware import SummarizationMiddleware
 
 from tests.arena.talks import driven, positions, turns
 from tests.unit.lab.replay.threads import answered, asked, said
 from thalweg.engine.entries import Media, Message, Text, Thinking, ToolCall
-from thalweg.errors import PeerError
 from thalweg.lab.replay.peers import SUMMARY_TOKENS
 
 PEERS = ("peer:langchain-summarization", "peer:langchain-editing")

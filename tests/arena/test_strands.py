@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tests.arena.peers import begun, requests, sent
-from tests.unit.lab.replay.threads import answered, asked, entries_of, replayed, said
+from tests.arena.talks import replayed
+from tests.unit.lab.replay.threads import answered, asked, entries_of, said
 from thalweg.engine.entries import Media, Message, Text, Thinking
 from thalweg.engine.tokens import exact_counter
 from thalweg.lab.replay.peers import SUMMARY_TOKENS

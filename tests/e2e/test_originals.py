@@ -1,8 +1,8 @@
 """Sessions as other programs logged them, kept in a small window, written for every provider."""
 
 import pytest
-
 from benchmarks.formats import FORMATS
+
 from tests.archives import archive_in_memory
 from tests.property.providers import PROVIDERS
 from tests.recorded import RECORDED, WHY_SKIPPED

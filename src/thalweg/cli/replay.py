@@ -23,15 +23,14 @@ from thalweg.engine.sections import choices
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ConfigError
 from thalweg.lab.pages import check_place
+from thalweg.lab.recordings.files import find_recordings
 from thalweg.lab.recordings.sessions import coding_sessions
 from thalweg.lab.replay.fleet import USUAL_WINDOW, FleetOutcome, ReplayOrder, replay_all
 from thalweg.lab.replay.policies import FIXED, POLICIES, check_policies
 from thalweg.lab.replay.report import write_report
 from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.sample import sample_path
-from thalweg.lab.replay.sources import find_threads
 from thalweg.lab.replay.verdict import verdict
-from thalweg.lab.replay.workloads import SCHEME, WORKLOADS
 
 USUAL_POLICIES = "thalweg,deepagents"
 REPORT_NAME = "thalweg-report.html"
@@ -44,8 +43,7 @@ def replay(
         list[str] | None,
         typer.Argument(
             metavar="PATH",
-            help="Recorded threads: files, folders or globs; the format is detected. Or made-up "
-            f"ones of 300 turns: {', '.join(SCHEME + name for name in (*WORKLOADS, 'all'))}. "
+            help="Recorded threads: files, folders or globs; the format is detected. "
             "Without one: the sessions that coding agents keep on this machine, or else a sample.",
         ),
     ] = None,
@@ -63,11 +61,9 @@ def replay(
         str,
         typer.Option(
             metavar="NAMES",
-            help=f"One or more of {', '.join(POLICIES)}, separated by commas. A `peer:` is the "
-            f"real system, installed beside Thalweg; deepagents, deerflow and langchain are models "
-            f"of such. With @0.5 {', '.join(FIXED)} act at half the window. `oracle` is our "
-            "engine, told when and where to fold by who knows the future; with it, every policy "
-            "has a regret. `recorded` is what the agent that wrote a log really did. "
+            help=f"One or more of {', '.join(POLICIES)}, separated by commas; deepagents, deerflow "
+            f"and langchain are models of these systems. With @0.5 {', '.join(FIXED)} acts at half "
+            "the window. `recorded` is what the agent that wrote a log really did. "
             f"Default: {USUAL_POLICIES}, and recorded where a log of an agent states its usage.",
         ),
     ] = "",
@@ -110,7 +106,7 @@ def replay(
     Nothing is sent anywhere and no model is needed. Exit code 2 when a PATH could not be
     replayed; what could be is reported all the same.
     """
-    order = _order(paths, window, policy, _tariffs(prices), newest)
+    order = _order(paths, window, policy, tariffs_named(prices), newest)
     html = html or (Path(REPORT_NAME) if show else None)
     if html is not None:
         check_place(html, order.paths)
@@ -120,8 +116,8 @@ def replay(
     if not outcome.runs:
         raise typer.Exit(2)
     if html is not None:
-        write_report(_told_apart(outcome.runs), html)
-    _print(outcome, as_json=as_json, timing=timing)
+        write_report(named_with_prices(outcome.runs), html)
+    print_outcome(outcome, as_json=as_json, timing=timing)
     if html is not None:
         (sys.stderr if as_json else sys.stdout).write(f"\nReport: {html}\n")
         if show and not webbrowser.open(html.resolve().as_uri()):
@@ -143,11 +139,16 @@ def _order(
         problem = error.errors()[0]["msg"].removeprefix("Value error, ")
         problem = problem.replace("Input", f"{window}")
         raise ConfigError("--window", problem, "use a larger window") from None
-    found = find_threads(paths) if paths else _without_path(newest)
+    found = find_recordings(paths) if paths else _without_path(newest)
     return ReplayOrder(tuple(found), names, budget, tuple(tariffs), adds_recorded=not policy)
 
 
-def _tariffs(prices: str) -> list[Tariff]:
+def tariffs_named(prices: str) -> list[Tariff]:
+    """Return the tariffs of these names, separated by commas.
+
+    Raises:
+        ConfigError: There are no prices of a name.
+    """
     names = listed([prices])
     for name in names:
         if name not in TARIFFS:
@@ -181,13 +182,14 @@ def _run(order: ReplayOrder) -> FleetOutcome:
         return replay_all(order, tell=lambda path: advance(path.name))
 
 
-def _told_apart(runs: Sequence[ReplayRun]) -> list[ReplayRun]:
+def named_with_prices(runs: Sequence[ReplayRun]) -> list[ReplayRun]:
     """Name the prices beside the policy where there are several: the report knows runs by it."""
     several = len({(run.trajectory, run.policy) for run in runs}) < len(runs)
     return [replace(r, policy=f"{r.policy}, {r.tariff}") if several else r for r in runs]
 
 
-def _print(outcome: FleetOutcome, *, as_json: bool, timing: bool) -> None:
+def print_outcome(outcome: FleetOutcome, *, as_json: bool, timing: bool) -> None:
+    """Print the runs as one JSON object, or as a table and a verdict."""
     if as_json:
         runs = [run.to_json(timing=timing) for run in outcome.runs]
         print_json({"runs": runs})

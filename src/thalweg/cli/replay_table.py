@@ -19,7 +19,6 @@ LEGEND: dict[str, str] = {
     "cached": "share of the input that the provider's cache held",
     "re-reads": "later uses of removed content: it can be read back/cannot",
     "with re-reads": "cost, with each re-read paid as one more call that fetches it",
-    "regret": "with re-reads, above the best compactions in hindsight",
     "edits": "compactions/cleared results/cleared arguments/stale reads",
     "details": "answers in the final context/found by one search/neither",
     "goals lost": "quotes of goals and constraints not in the final context",
@@ -33,7 +32,6 @@ DROPPED_FIRST = (
     "with re-reads",
     "cost",
     "largest",
-    "regret",
     "re-reads",
     "details",
 )
@@ -91,7 +89,7 @@ def as_table(runs: Sequence[ReplayRun], width: int | None = None) -> tuple[Table
         table.add_row(Text(name), Text(row.policy), *under, *cells, style=style)
         above = row.name
     table.width = _width(rows, room, titles)
-    return table, _legend(titles, _known(rows))
+    return table, _legend(titles)
 
 
 def _empty_table(titles: Sequence[str], *, priced: bool) -> Table:
@@ -108,19 +106,14 @@ def _name(run: ReplayRun, width: int | None) -> str:
     return run.title if width and run.project and run.title else run.trajectory
 
 
-def _known(rows: Sequence[_TableRow]) -> list[str]:
-    """List the columns that have something to say: regret only where the oracle was asked."""
-    return [title for title in LEGEND if any(row.cells[title].plain for row in rows)]
-
-
 def _fitting(rows: Sequence[_TableRow], width: int | None) -> tuple[int, list[str]]:
     """Choose how long a name may be, and which columns are shown."""
-    titles = _known(rows)
+    titles = list(LEGEND)
     longest = max((cell_len(row.name) for row in rows), default=0)
     if width is None:
         return longest, titles
     longest = min(longest, LONG_NAME)
-    unwanted = (title for title in DROPPED_FIRST if title in _known(rows))
+    unwanted = iter(DROPPED_FIRST)
     while _width(rows, min(longest, SHORT_NAME), titles) > width:
         if (title := next(unwanted, "")) == "":
             break
@@ -139,10 +132,10 @@ def _width(rows: Sequence[_TableRow], room: int, titles: Sequence[str]) -> int:
     return max(room, cell_len("thread")) + policy + sum(widths) + GAP * (1 + len(titles))
 
 
-def _legend(titles: Sequence[str], known: Sequence[str]) -> str:
+def _legend(titles: Sequence[str]) -> str:
     longest = max(map(len, titles))
     lines = [f"{title:<{longest}}  {LEGEND[title]}" for title in titles]
-    if left_out := [title for title in known if title not in titles]:
+    if left_out := [title for title in LEGEND if title not in titles]:
         lines.append(f"Hidden: {', '.join(left_out)}.")
     return "\n".join(lines)
 
@@ -185,20 +178,11 @@ def _cells(runs: Sequence[ReplayRun]) -> dict[str, Text]:
         "cached": Text(f"{total('cached_tokens') / read:.0%}" if read else "-"),
         "re-reads": Text(_each(of("faults", "recoverable", "lost"))),
         "with re-reads": Text(amount(runs, "cost_with_faults")),
-        "regret": Text(_regret(runs)),
         "edits": Text(_each(of("edits", "fold", "evict", "elide", "supersede"))),
         "details": Text(_each(needles) if any(needles) else "-"),
         "goals lost": _good_or_bad(f"{lost}", bad=lost > 0) if verbatim + lost else Text("-"),
         "wrong": _good_or_bad(_each(wrong) if any(wrong) else "0", bad=any(wrong)),
     }
-
-
-def _regret(runs: Sequence[ReplayRun]) -> str:
-    asked = [(run.cost_with_faults, run.oracle.one_cut) for run in runs if run.oracle]
-    if not asked:
-        return ""
-    cost, best = (sum(costs) for costs in zip(*asked, strict=True))
-    return f"{cost / best - 1:+.0%}" if best else "-"
 
 
 def _each(numbers: Sequence[float]) -> str:

@@ -7,7 +7,6 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 │   ├── SettingsError           a file of settings cannot be used; all that is wrong with it
 │   └── SpecError               a subagent cannot be made from its spec
 ├── RecordingError              a file cannot be read as a recorded thread
-├── PeerError                   another system died of a recorded thread
 ├── PathError                   a path no backend may touch; also a ValueError
 ├── InvalidGlobPatternError     a glob that cannot be matched; also a ValueError
 ├── MemoryFileError             a memory file is there and cannot be read; also a ValueError
@@ -62,7 +61,6 @@ from thalweg.errors.base import (
     MissingExtraError,
     NoSuchFileError,
     PathError,
-    PeerError,
     RecordingError,
     SettingsError,
     SpecError,
@@ -128,7 +126,6 @@ __all__ = [
     "NoSuchSkillError",
     "NoSuchThreadError",
     "PathError",
-    "PeerError",
     "PinError",
     "RangeError",
     "RecordingError",

@@ -127,18 +127,6 @@ class RecordingError(ThalwegError):
     """What to do about it."""
 
 
-class PeerError(ThalwegError):
-    """Another system failed during a recorded thread."""
-
-    code = "peer"
-    sentence = "it died of {kind}: {told:.300}"
-
-    kind: str
-    """The class of its error."""
-    told: str
-    """The error's text."""
-
-
 class PathError(ThalwegError, ValueError):
     """A path that no backend may touch: it climbs, is not text, or cannot be a file's name."""
 

@@ -10,7 +10,6 @@ from rich.console import Console
 
 from tests.unit.lab.replay.runs import a_run
 from thalweg.cli.replay_table import LEGEND, as_table
-from thalweg.lab.replay.oracle.base import Oracle
 from thalweg.lab.replay.results import NeedleRecall, ReplayRun
 
 LEAST = 55
@@ -26,9 +25,8 @@ def lines_of(runs: list[ReplayRun], width: int | None = None) -> list[str]:
     return file.getvalue().splitlines()
 
 
-BEST = Oracle(one_cut=10_000.0, sets=4_000.0, folds=(), bounds_arrivals=False)
 RUNS = [
-    replace(a_run(policy, trajectory), oracle=BEST)
+    a_run(policy, trajectory)
     for trajectory in ("a-thread", "0b3c9a4e-aaaa-bbbb-cccc-1234567890ab")
     for policy in ("thalweg", "deepagents")
 ]
@@ -41,21 +39,6 @@ def test_in_a_pipe_every_line_names_its_thread_and_has_every_column() -> None:
     assert all(title in head for title in LEGEND)
     assert [row.split()[0] for row in rows[:4]] == [run.trajectory for run in RUNS]
     assert len({len(row.split()) for row in rows[:4]}) == 1
-
-
-def test_regret_is_a_column_where_the_oracle_was_asked() -> None:
-    """It compares sums: a short thread counts for little. Where the best is free, it says none."""
-    head, *rows = lines_of(RUNS)
-    assert "regret" in head
-    assert "+50%" in rows[0].split()
-    assert "+50%" in rows[-1].split()
-
-    unasked = [replace(run, oracle=None) for run in RUNS]
-    assert "regret" not in lines_of(unasked)[0]
-    assert "regret" not in as_table(unasked, LEAST)[1]
-
-    free = [replace(run, oracle=replace(BEST, one_cut=0.0)) for run in RUNS]
-    assert len(lines_of(free)[1].split()) == len(rows[0].split())
 
 
 def test_several_threads_are_added_up_by_policy() -> None:

@@ -12,7 +12,7 @@ from thalweg.engine.transcript import as_text, speaker
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.cache import PrefixCache, RequestCharge
-from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
+from thalweg.lab.replay.contestant import Contestant, PeerRequest, Summarizing
 from thalweg.lab.replay.questions import ASK_TOKENS, RECALL_TOKENS, goals_missing, hidden
 from thalweg.lab.replay.results import NeedleRecall, OutlineLine, ReplayedCall, ReplayRun
 from thalweg.lab.replay.subject import ReplaySubject, TariffTerms

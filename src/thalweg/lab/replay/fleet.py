@@ -11,24 +11,21 @@ from dataclasses import dataclass, replace
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
-from thalweg.archive import ThreadKey, open_archive
+from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.engine.pricing.matching import UNKNOWN, tariff_of_model
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.model_windows import window_of_model
 from thalweg.errors import RecordingError, ThalwegError
 from thalweg.lab.recordings.base import Recording
+from thalweg.lab.recordings.files import read_recording
 from thalweg.lab.replay.account import Account
-from thalweg.lab.replay.contestants.ours import ThalwegContestant
-from thalweg.lab.replay.oracle.base import Oracle
-from thalweg.lab.replay.oracle.bounds import Hindsight
-from thalweg.lab.replay.oracle.scheduled import Scheduled
-from thalweg.lab.replay.policies import ORACLE, contestant_named, is_peer
-from thalweg.lab.replay.questions import Questions, requests_of
+from thalweg.lab.replay.contestant import Contestant
+from thalweg.lab.replay.policies import contestant_named
+from thalweg.lab.replay.questions import Questions, questions_beside, requests_of
 from thalweg.lab.replay.recorded import RECORDED, recorded_run
 from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.run import drive
-from thalweg.lab.replay.sources import questions_about, read_thread, size_of
 from thalweg.lab.replay.subject import ReplaySubject, TariffTerms, subject_of, terms_of
 
 SECRET = b"thalweg replay"
@@ -75,63 +72,86 @@ class FleetOutcome:
     failures: tuple[str, ...]
 
 
+Begin = Callable[[str, Budget, Tariff, Archive, ThreadKey], Contestant]
+"""Makes the contestant of a policy's name, for one thread: `contestant_named`."""
+
+
 def replay_one(path: Path, order: ReplayOrder) -> tuple[list[ReplayRun], list[str]]:
     """Replay one recording under every policy of the order.
 
     Returns:
         The runs, and a sentence for each policy or recording that could not be replayed.
     """
-    runs: list[ReplayRun] = []
-    failures: list[str] = []
     try:
-        recording = read_thread(path)
+        recording = read_recording(path)
     except RecordingError as error:
         return [], [str(error)]
-    subject = subject_of(recording, _questions(recording, path, failures))
-    model = recording.session.model
-    budget = order.budget_for(model)
-    terms = [terms_of(subject, tariff) for tariff in order.tariffs_for(model)]
-    oracles = _oracles(subject, budget, terms) if ORACLE in order.policies else {}
+    questions, failures = questions_of(recording, path, questions_about)
+    runs, failed = replay_subject(path, subject_of(recording, questions), order)
+    return runs, [*failures, *failed]
+
+
+def replay_subject(
+    path: Path, subject: ReplaySubject, order: ReplayOrder, begin: Begin = contestant_named
+) -> tuple[list[ReplayRun], list[str]]:
+    """Replay a recording that was read under every policy of the order.
+
+    Args:
+        path: Names the recording in failures.
+        subject: The recording.
+        order: The policies, the budget and the tariffs.
+        begin: Makes the contestant of each policy but `recorded`.
+
+    Returns:
+        The runs, and a sentence for each policy that could not be replayed.
+    """
+    runs: list[ReplayRun] = []
+    failures: list[str] = []
+    recording = subject.recording
+    budget = order.budget_for(recording.session.model)
+    terms = [terms_of(subject, tariff) for tariff in order.tariffs_for(recording.session.model)]
     for policy in order.policies_for(recording):
-        for together in [terms] if is_peer(policy) else [[one] for one in terms]:
+        for one in terms:
             try:
-                oracle = oracles[together[0].tariff.name] if policy == ORACLE else None
                 if policy == RECORDED:
-                    runs += [recorded_run(subject, one, budget.window) for one in together]
-                    continue
-                runs += replay_under(subject, policy, budget, together, oracle)
+                    runs.append(recorded_run(subject, one, budget.window))
+                else:
+                    runs += replay_under(subject, policy, budget, [one], begin)
             except ThalwegError as error:
                 failures.append(f"{path} under {policy}: {error}")
     began = next((message.at for message in recording.messages if message.at), "")
     return [
-        replace(
-            run,
-            oracle=oracles.get(run.tariff),
-            title=recording.title,
-            project=recording.session.project,
-            started_at=began,
-        )
+        replace(run, title=recording.title, project=recording.session.project, started_at=began)
         for run in runs
     ], failures
 
 
-def _oracles(
-    subject: ReplaySubject, budget: Budget, terms: Sequence[TariffTerms]
-) -> dict[str, Oracle]:
-    hindsight = Hindsight.of(subject.entries, subject.uses, budget)
-    return {one.tariff.name: hindsight.oracle(one.tariff, one.cold) for one in terms}
+def questions_about(recording: Recording, path: Path) -> Questions:
+    """Return the questions about a recording in the files of its folder.
+
+    Raises:
+        RecordingError: A file of questions is invalid.
+    """
+    return questions_beside(path).get(recording.name, Questions())
 
 
-def _questions(recording: Recording, path: Path, failures: list[str]) -> Questions:
-    """Return the questions about a recording; its user's requests are goals by default."""
+def questions_of(
+    recording: Recording, path: Path, find: Callable[[Recording, Path], Questions]
+) -> tuple[Questions, list[str]]:
+    """Return the questions about a recording; its user's requests are goals by default.
+
+    Returns:
+        The questions, and a sentence if `find` raised a `RecordingError`.
+    """
+    failures: list[str] = []
     try:
-        questions = questions_about(recording, path)
+        questions = find(recording, path)
     except RecordingError as error:
         failures.append(f"{error}; replayed without questions")
         questions = Questions()
     if not questions.goals and recording.session.id:
         questions = replace(questions, goals=requests_of(recording))
-    return questions
+    return questions, failures
 
 
 def replay_under(
@@ -139,16 +159,16 @@ def replay_under(
     policy: str,
     budget: Budget,
     terms: Sequence[TariffTerms],
-    oracle: Oracle | None = None,
+    begin: Begin = contestant_named,
 ) -> list[ReplayRun]:
     """Replay a recording under one policy, once for all these tariffs.
 
     Args:
         subject: The recording.
-        policy: A name; see `POLICIES`.
+        policy: A name.
         budget: The budget of each request.
-        terms: Terms of the tariffs; only one, unless the policy ignores prices (`is_peer`).
-        oracle: The oracle whose compactions replace the policy's.
+        terms: Terms of the tariffs; only one, unless the policy ignores prices.
+        begin: Makes the contestant.
 
     Raises:
         WindowExceededError: The part that cannot be compacted exceeds the window.
@@ -156,16 +176,20 @@ def replay_under(
     key = ThreadKey("replay", f"{subject.recording.name} under {policy}")
     with closing(open_archive(":memory:", secret=SECRET)) as archive:
         accounts = [Account(subject, one, policy, budget) for one in terms]
-        if oracle is None:
-            contestant = contestant_named(policy, budget, terms[0].tariff, archive, key)
-        else:
-            contestant = ThalwegContestant(Scheduled(oracle), budget, archive, key)
-        with closing(contestant):
+        with closing(begin(policy, budget, terms[0].tariff, archive, key)) as contestant:
             return drive(subject, contestant, accounts)
 
 
+ReplayOne = Callable[[Path, ReplayOrder], tuple[list[ReplayRun], list[str]]]
+"""Replays one path of an order: `replay_one`. Other processes import it by its name."""
+
+
 def replay_all(
-    order: ReplayOrder, *, workers: int | None = None, tell: Callable[[Path], None] | None = None
+    order: ReplayOrder,
+    *,
+    workers: int | None = None,
+    tell: Callable[[Path], None] | None = None,
+    replay: ReplayOne = replay_one,
 ) -> FleetOutcome:
     """Replay every recording of an order; the result is in the order's own order.
 
@@ -175,16 +199,17 @@ def replay_all(
         order: What to replay.
         workers: Processes to use; the number of cores by default.
         tell: Called with each path when it is done, in no particular order.
+        replay: Replays each path.
     """
     workers = min(workers or os.cpu_count() or 1, len(order.paths))
     done: dict[Path, tuple[list[ReplayRun], list[str]]] = {}
     if workers <= 1:
         for path in order.paths:
-            done[path] = replay_one(path, order)
+            done[path] = replay(path, order)
             if tell:
                 tell(path)
     else:
-        done = _over_processes(order, workers, tell)
+        done = _over_processes(order, workers, tell, replay)
     names = _told_apart({path: done[path][0][0].trajectory for path in done if done[path][0]})
     return FleetOutcome(
         runs=tuple(
@@ -213,16 +238,16 @@ def _told_apart(names: Mapping[Path, str]) -> dict[Path, str]:
 
 
 def _over_processes(
-    order: ReplayOrder, workers: int, tell: Callable[[Path], None] | None
+    order: ReplayOrder, workers: int, tell: Callable[[Path], None] | None, replay: ReplayOne
 ) -> dict[Path, tuple[list[ReplayRun], list[str]]]:
     done: dict[Path, tuple[list[ReplayRun], list[str]]] = {}
-    largest_first = sorted(order.paths, key=lambda path: -size_of(path))
+    largest_first = sorted(order.paths, key=lambda path: -_size_of(path))
     ours = set(active_children())
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     try:
         with _no_interrupt():
             asked: dict[Future[tuple[list[ReplayRun], list[str]]], Path] = {
-                pool.submit(replay_one, path, order): path for path in largest_first
+                pool.submit(replay, path, order): path for path in largest_first
             }
         for future in as_completed(asked):
             path = asked[future]
@@ -239,6 +264,14 @@ def _over_processes(
         raise
     pool.shutdown()
     return done
+
+
+def _size_of(path: Path) -> int:
+    """Return the bytes of a file; 0 if it is missing."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 WORKER_DIED = "a process died under it, most often for want of memory; replay fewer at once"

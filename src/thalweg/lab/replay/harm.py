@@ -21,7 +21,7 @@ from typing import Literal
 from thalweg.engine.entries import Entry
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import as_text
-from thalweg.lab.replay.contestants.base import Contestant, PeerRequest
+from thalweg.lab.replay.contestant import Contestant, PeerRequest
 from thalweg.lab.replay.questions import ASK_TOKENS, RECALL_TOKENS
 from thalweg.lab.replay.subject import ReplaySubject
 from thalweg.lab.replay.uses import LENGTH, RARE, telling_names

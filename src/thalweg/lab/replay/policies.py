@@ -1,6 +1,6 @@
 """The policies of `thalweg replay`, by their names on the command line."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.engine.compaction.policy import Policy, RentOrBuy, Thresholds
@@ -10,12 +10,11 @@ from thalweg.engine.sections import choices
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import AMOUNTS, Budget, Cost
 from thalweg.errors import ConfigError
-from thalweg.lab.replay.contestants.base import Contestant
-from thalweg.lab.replay.contestants.installed import INSTALLED, PREFIX, PeerStorage, check_installed
-from thalweg.lab.replay.contestants.ours import ThalwegContestant
-from thalweg.lab.replay.contestants.summaries import FillerSummarizer
+from thalweg.lab.replay.contestant import Contestant
+from thalweg.lab.replay.ours import ThalwegContestant
 from thalweg.lab.replay.peers import DEEPAGENTS, DEERFLOW, LANGCHAIN, NoPolicy
 from thalweg.lab.replay.recorded import RECORDED
+from thalweg.lab.replay.summaries import FillerSummarizer
 
 OURS: dict[str, Callable[[Tariff], Policy]] = {
     "thalweg": lambda tariff: RentOrBuy(tariff, summarizes=True),
@@ -28,38 +27,45 @@ OURS: dict[str, Callable[[Tariff], Policy]] = {
     "none": lambda _: NoPolicy(),
 }
 """Makers of policies for our engine: our own, and models of other systems'."""
-FIXED = ("thalweg", *(name for name, peer in INSTALLED.items() if peer.has_trigger))
+FIXED = ("thalweg",)
 """Those that take a fixed trigger instead of their own: `thalweg@0.5`."""
-ORACLE = "oracle"
-"""Our engine, folding as is best in hindsight."""
 PRESETS: dict[str, Cost] = {"thalweg-frugal": "frugal", "thalweg-careful": "careful"}
 """Those with other amounts than the default's."""
-POLICIES: tuple[str, ...] = (*OURS, *INSTALLED, ORACLE, RECORDED)
+POLICIES: tuple[str, ...] = (*OURS, RECORDED)
 """Names of all policies."""
 
 
 def check_policies(names: Iterable[str]) -> None:
-    """See that there are policies of these names, and that they can run here.
+    """Check that there are policies of these names.
 
     Raises:
-        ConfigError: There is none of a name, or its package is not installed.
+        ConfigError: There is none of a name.
     """
     for name in names:
-        base, _ = _parsed(name)
-        if base in INSTALLED:
-            check_installed(base)
+        parse_policy(name)
 
 
-def _parsed(name: str) -> tuple[str, float | None]:
-    """Split a name into that of a policy and the share of the window at which it acts."""
+def parse_policy(
+    name: str, policies: Sequence[str] = POLICIES, fixed: Sequence[str] = FIXED
+) -> tuple[str, float | None]:
+    """Split a name into that of a policy and the share of the window at which it acts.
+
+    Args:
+        name: The name, as in `thalweg@0.5`.
+        policies: Names of all policies.
+        fixed: Those of them that take a share.
+
+    Raises:
+        ConfigError: There is no such policy, or it takes no such share.
+    """
     base, mark, share = name.partition("@")
-    if base not in POLICIES:
-        raise ConfigError("--policy", f"there is no policy {name!r}", choices(base, POLICIES))
+    if base not in policies:
+        raise ConfigError("--policy", f"there is no policy {name!r}", choices(base, policies))
     if not mark:
         return base, None
-    if base not in FIXED:
+    if base not in fixed:
         problem = f"{base} has no trigger to set"
-        raise ConfigError("--policy", problem, f"write {base}, or one of {', '.join(FIXED)} with @")
+        raise ConfigError("--policy", problem, f"write {base}, or one of {', '.join(fixed)} with @")
     try:
         value = float(share)
     except ValueError:
@@ -76,7 +82,7 @@ def policy_named(name: str, tariff: Tariff, budget: Budget) -> Policy:
     Raises:
         ConfigError: There is none.
     """
-    base, share = _parsed(name)
+    base, share = parse_policy(name)
     if share is None:
         return OURS[base](tariff)
     trigger = Threshold(type="fraction", value=share)
@@ -89,20 +95,12 @@ def contestant_named(
     """Make the contestant of that name, for one thread.
 
     Raises:
-        ConfigError: There is none, or its package is not installed.
+        ConfigError: There is none.
     """
-    base, share = _parsed(name)
-    if base in INSTALLED:
-        check_installed(base)
-        return INSTALLED[base].begin(PeerStorage(budget.window, share, archive, key))
+    base, _ = parse_policy(name)
     count = exact_counter()
     if base in PRESETS:
         budget = budget.model_copy(update=AMOUNTS[PRESETS[base]].model_dump())
     summarizer = FillerSummarizer(tariff, count) if base in {"thalweg", *PRESETS} else None
     policy = policy_named(name, tariff, budget)
     return ThalwegContestant(policy, budget, archive, key, summarizer, count)
-
-
-def is_peer(name: str) -> bool:
-    """Whether a policy is an installed peer: its requests do not depend on prices."""
-    return name.startswith(PREFIX)

@@ -6,7 +6,6 @@ from typing import Any
 
 from thalweg.engine.edits import Edit
 from thalweg.engine.pricing.savings import Saving
-from thalweg.lab.replay.oracle.base import Oracle
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +134,6 @@ class ReplayRun:
     unrecoverable_bytes: int
     notes: tuple[str, ...] = ()
     """What was odd in the recording."""
-    oracle: Oracle | None = None
-    """What is best in hindsight, when it was asked for."""
-
-    @property
-    def regret(self) -> float | None:
-        """By what share it costs more than the best folds in hindsight, faults included."""
-        if self.oracle is None or not self.oracle.one_cut:
-            return None
-        return self.cost_with_faults / self.oracle.one_cut - 1
 
     def to_json(self, *, timing: bool = True) -> dict[str, Any]:
         """Return the fields that `thalweg replay --json` prints.
@@ -174,8 +164,6 @@ class ReplayRun:
             "saved": round(sum((line.realised for line in self.savings), 0.0), 1),
             "cost_beyond_window": round(self.cost_beyond, 1),
             "savings": [line.to_json() for line in self.savings],
-            "regret": None if self.regret is None else round(self.regret, 4),
-            "oracle": self.oracle.to_json() if self.oracle else None,
             "recall": self.recall.to_json(),
             "goals": {"verbatim": self.goals_verbatim, "lost": self.goals_lost},
             "evicted_tokens": self.evicted_tokens,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from thalweg.lab.replay.account import Account
-from thalweg.lab.replay.contestants.base import Contestant
+from thalweg.lab.replay.contestant import Contestant
 from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.subject import ReplaySubject
 

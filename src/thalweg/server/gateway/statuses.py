@@ -6,7 +6,6 @@ STATUSES: dict[type[errors.ThalwegError], int] = {
     errors.ThalwegError: 500,
     errors.ConfigError: 422,
     errors.RecordingError: 422,
-    errors.PeerError: 500,
     errors.PathError: 422,
     errors.InvalidGlobPatternError: 422,
     errors.MemoryFileError: 500,

@@ -12,7 +12,7 @@ from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg.lab.recordings.base import Recording
 from thalweg.lab.replay.account import Account
-from thalweg.lab.replay.contestants.base import Contestant, PeerRequest, Summarizing
+from thalweg.lab.replay.contestant import Contestant, PeerRequest, Summarizing
 from thalweg.lab.replay.questions import ASK_TOKENS, Goal, NeedleQuestion, Questions
 from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.run import drive

@@ -4,17 +4,12 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import pytest
-from tests.archives import archive_in_memory
 from tests.unit.lab.replay.test_account import ByHand
 from tests.unit.lab.replay.threads import answered, asked, said
 
-from thalweg.archive import ThreadKey
 from thalweg.engine.entries import Message
-from thalweg.engine.pricing.table import TARIFFS
-from thalweg.engine.window.budget import Budget
 from thalweg.lab.recordings.base import Recording
-from thalweg.lab.replay.harm import LOST, Miss, find_needs, harm_of
-from thalweg.lab.replay.policies import contestant_named
+from thalweg.lab.replay.harm import LOST, find_needs, harm_of
 from thalweg.lab.replay.questions import Questions
 from thalweg.lab.replay.subject import subject_of
 
@@ -121,27 +116,6 @@ def test_the_turn_that_reads_a_file_again_needs_nothing_more() -> None:
     thread = [*FILE[:3], asked("r2", "read_file", path=PATH)]
 
     assert misses(thread, {0, 1}) == [("file", "reads", 0)]
-
-
-def test_our_archive_loses_nothing_that_langchain_loses() -> None:
-    """Driven for real: a command's output that was summarized away is found again by ours."""
-    thread = [*RUN[:3]]
-    for n in range(40):
-        thread += [asked(f"n{n}", "bash", command=f"ls {n}")]
-        thread += [answered(f"n{n}", "bash", f"file {n} " + "owl " * 900)]
-    thread += [said("assistant", f"It is {SHA}.")]
-    subject = subject_of(Recording("long", "long", tuple(thread)), Questions())
-
-    def found(policy: str) -> list[Miss]:
-        archive = archive_in_memory(b"tests")
-        budget, key = Budget(window=20_000), ThreadKey("tests", policy)
-        contestant = contestant_named(policy, budget, TARIFFS["anthropic"], archive, key)
-        return harm_of(subject, contestant, frozenset())
-
-    ours, theirs = found("thalweg"), found("peer:langchain-summarization")
-
-    assert [(m.need.kind, m.steps == LOST) for m in ours] == [("command", False)]
-    assert [(m.need.kind, m.steps == LOST) for m in theirs] == [("command", True)]
 
 
 def test_every_need_is_of_an_earlier_message() -> None:

@@ -5,8 +5,8 @@ from tests.unit.lab.replay.threads import FLAT, answered, asked, replayed, said
 from thalweg.engine.edits import Fold
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.lab.replay.contestants.summaries import SUMMARY_TOKENS
 from thalweg.lab.replay.results import ReplayRun
+from thalweg.lab.replay.summaries import SUMMARY_TOKENS
 
 WINDOW = 20_000
 NEVER_CACHED = Tariff(name="never", read=4.0, write=1.0, minimum=1)

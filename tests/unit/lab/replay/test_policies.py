@@ -6,7 +6,6 @@ from thalweg.engine.compaction.policy import RentOrBuy, Thresholds
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ConfigError
-from thalweg.lab.replay.contestants.installed import INSTALLED, Installed
 from thalweg.lab.replay.policies import OURS, POLICIES, check_policies, policy_named
 
 TARIFF = TARIFFS["anthropic"]
@@ -24,15 +23,6 @@ def test_these_names_are_known() -> None:
         "deerflow",
         "langchain",
         "none",
-        "peer:deepagents",
-        "peer:langchain-summarization",
-        "peer:langchain-editing",
-        "peer:strands",
-        "peer:strands-summarizing",
-        "peer:strands-auto",
-        "peer:headroom",
-        "peer:headroom-frozen",
-        "oracle",
         "recorded",
     )
 
@@ -75,11 +65,9 @@ def test_a_fixed_trigger_differs_only_in_when_it_acts() -> None:
     ("name", "told"),
     [
         ("thalwek", "there is no policy 'thalwek'; did you mean thalweg? use thalweg, thalweg-"),
-        ("peer:deepagent", "did you mean peer:deepagents?"),
+        ("peer:deepagents", "there is no policy 'peer:deepagents'"),
         ("zzz", "there is no policy 'zzz'; use thalweg"),
-        ("none@0.5", "none has no trigger to set; write none, or one of thalweg, peer:deepagents"),
-        ("peer:headroom@0.5", "peer:headroom has no trigger to set"),
-        ("peer:strands-auto@0.5", "peer:strands-auto has no trigger to set"),
+        ("none@0.5", "none has no trigger to set; write none, or one of thalweg with @"),
         ("thalweg@2", "'2' in 'thalweg@2' is not a share of the window; write one above 0"),
         ("thalweg@half", "'half' in 'thalweg@half' is not a share of the window"),
         ("thalweg@", "'' in 'thalweg@' is not a share of the window"),
@@ -92,19 +80,3 @@ def test_a_name_that_is_none_is_told_the_nearest(name: str, told: str) -> None:
 
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_peer_that_is_not_installed_is_named_with_what_installs_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Before anything is replayed."""
-    absent = Installed("thalweg_no_such_package", lambda _: pytest.fail("it was begun"))
-    monkeypatch.setitem(INSTALLED, "peer:deepagents", absent)
-
-    with pytest.raises(ConfigError, match=r"thalweg_no_such_package.*uv sync --group arena"):
-        check_policies(["peer:deepagents@0.5"])
-
-
-def test_a_fixed_trigger_may_be_set_for_peers_too() -> None:
-    """So that the best of theirs can be looked for."""
-    check_policies(["peer:langchain-summarization@0.25", "peer:langchain-editing@1"])

@@ -9,7 +9,7 @@ from tests.unit.lab.replay.threads import answered, asked, entries_of, replayed,
 from thalweg.engine.entries import Message
 from thalweg.engine.window.items import WindowItem
 from thalweg.errors import RecordingError
-from thalweg.lab.replay.contestants.ours import FURTHER_STEPS
+from thalweg.lab.replay.ours import FURTHER_STEPS
 from thalweg.lab.replay.questions import (
     Goal,
     NeedleQuestion,

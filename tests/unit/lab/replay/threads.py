@@ -10,7 +10,8 @@ from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.reading import Reader
 from thalweg.lab.recordings.base import Recording
-from thalweg.lab.replay.fleet import replay_under
+from thalweg.lab.replay.fleet import Begin, replay_under
+from thalweg.lab.replay.policies import contestant_named
 from thalweg.lab.replay.questions import Questions
 from thalweg.lab.replay.results import ReplayRun
 from thalweg.lab.replay.subject import subject_of, terms_of
@@ -47,8 +48,10 @@ def replayed(
     window: int,
     questions: Questions | None = None,
     tariff: Tariff = TARIFFS["anthropic"],
+    begin: Begin = contestant_named,
 ) -> ReplayRun:
     """Replay a thread under a policy."""
     recording = Recording("by-hand", "by hand", tuple(messages))
     subject = subject_of(recording, questions or Questions())
-    return replay_under(subject, policy, Budget(window=window), [terms_of(subject, tariff)])[0]
+    terms = [terms_of(subject, tariff)]
+    return replay_under(subject, policy, Budget(window=window), terms, begin)[0]

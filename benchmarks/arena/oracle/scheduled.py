@@ -1,0 +1,36 @@
+"""The best schedule of compactions as a policy: our engine with knowledge of the future."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchmarks.arena.oracle.base import Oracle
+
+from thalweg.engine.compaction.hard_limit import squeeze
+from thalweg.engine.compaction.plan import plan_arrivals, plan_fold
+from thalweg.engine.compaction.planning_context import PlanningContext
+from thalweg.engine.compaction.policy import Policy
+from thalweg.engine.edits import Edit, Reason
+
+WHY: Reason = "a trigger of the policy"
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled(Policy):
+    """Compact when and where an oracle decides, and otherwise only what would not fit."""
+
+    oracle: Oracle
+
+    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
+        """Yield edits before a model call, in batches; see `Policy.prepare`."""
+        del cold
+        if self.oracle.bounds_arrivals:
+            yield plan_arrivals(scene)
+        due = next((f for f in self.oracle.folds if f.call == scene.turn - 1), None)
+        if due is not None:
+            window = scene.window
+            cut = next(k for k, item in enumerate(window.items) if item.position == due.position)
+            room = scene.budget.record(scene.fixed)
+            fold = plan_fold(scene, tail=window.tokens_from(cut), record=room, reason=WHY)
+            if fold is not None:
+                yield (fold,)
+        yield from squeeze(scene)

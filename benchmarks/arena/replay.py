@@ -1,0 +1,152 @@
+"""`thalweg replay` with installed peers, the best in hindsight, workloads and every format.
+
+uv run --group arena python -m benchmarks.arena.replay PATH... [--policy thalweg,peer:deepagents]
+
+A PATH is a file, a folder or a glob, or a workload of 300 turns: `scripted:mixed`. The policy
+`oracle` is Thalweg's engine with the best compactions in hindsight; with it, each policy has a
+regret.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from benchmarks.arena.oracle.base import Oracle
+from benchmarks.arena.oracle.bounds import Hindsight
+from benchmarks.arena.oracle.scheduled import Scheduled
+from benchmarks.arena.policies import ORACLE, POLICIES, check_policies, contestant_named
+from benchmarks.arena.sources import find_threads, questions_about, read_thread
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.cli.replay import USUAL_POLICIES, named_with_prices, print_outcome, tariffs_named
+from thalweg.cli.values import listed
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.window.budget import Budget
+from thalweg.errors import RecordingError, ThalwegError
+from thalweg.lab.replay.contestant import Contestant
+from thalweg.lab.replay.fleet import (
+    ReplayOrder,
+    questions_of,
+    replay_all,
+    replay_subject,
+    totals,
+)
+from thalweg.lab.replay.ours import ThalwegContestant
+from thalweg.lab.replay.report import write_report
+from thalweg.lab.replay.results import ReplayRun
+from thalweg.lab.replay.subject import ReplaySubject, subject_of, terms_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HindsightRun(ReplayRun):
+    """A run beside the best in hindsight of its thread, at the same prices."""
+
+    oracle: Oracle
+
+    @property
+    def regret(self) -> float | None:
+        """The cost with re-reads, as a share above the best compactions in hindsight."""
+        best = self.oracle.one_cut
+        return self.cost_with_faults / best - 1 if best else None
+
+    def to_json(self, *, timing: bool = True) -> dict[str, Any]:
+        """Return the fields that `--json` prints."""
+        regret = None if self.regret is None else round(self.regret, 4)
+        more = {"regret": regret, "oracle": self.oracle.to_json()}
+        return ReplayRun.to_json(self, timing=timing) | more
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Replay, and print a table and a verdict; 2 if a thread could not be replayed."""
+    asked = _parser().parse_args(arguments)
+    try:
+        policies = listed([asked.policy or USUAL_POLICIES])
+        check_policies(policies)
+        order = ReplayOrder(
+            tuple(find_threads(asked.paths)),
+            policies,
+            Budget(window=asked.window) if asked.window else None,
+            tuple(tariffs_named(asked.prices)),
+            adds_recorded=not asked.policy,
+        )
+    except ThalwegError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    outcome = replay_all(order, replay=replay_one)
+    for failure in outcome.failures:
+        print(failure, file=sys.stderr)
+    if not outcome.runs:
+        return 2
+    print_outcome(outcome, as_json=asked.json, timing=asked.timing)
+    if not asked.json:
+        print(*regrets(outcome.runs), sep="\n")
+    if asked.html:
+        write_report(named_with_prices(outcome.runs), asked.html)
+    return 2 if outcome.failures else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.arena.replay", description=__doc__)
+    add = parser.add_argument
+    add("paths", nargs="+", metavar="PATH", help="recorded files, folders, globs; workloads")
+    add("--policy", default="", help=f"by commas: {', '.join(POLICIES)}; default: {USUAL_POLICIES}")
+    add("--window", type=int, help="tokens; default: the window of the recorded model")
+    add("--prices", default="", help=f"by commas: {', '.join(TARIFFS)}")
+    add("--json", action="store_true", help="print one JSON object with every figure")
+    add("--no-timing", dest="timing", action="store_false", help="omit measured times")
+    add("--html", type=Path, metavar="FILE", help="write a report for a browser")
+    return parser
+
+
+def replay_one(path: Path, order: ReplayOrder) -> tuple[list[ReplayRun], list[str]]:
+    """Replay one thread under every policy of the order; see `thalweg.lab.replay.fleet`."""
+    try:
+        recording = read_thread(path)
+    except RecordingError as error:
+        return [], [str(error)]
+    questions, failures = questions_of(recording, path, questions_about)
+    subject = subject_of(recording, questions)
+    oracles = _oracles(subject, order) if ORACLE in order.policies else {}
+
+    def begin(
+        name: str, budget: Budget, tariff: Tariff, archive: Archive, key: ThreadKey
+    ) -> Contestant:
+        if name == ORACLE:
+            return ThalwegContestant(Scheduled(oracles[tariff.name]), budget, archive, key)
+        return contestant_named(name, budget, tariff, archive, key)
+
+    runs, failed = replay_subject(path, subject, order, begin)
+    return [_with_oracle(run, oracles) for run in runs], [*failures, *failed]
+
+
+def _oracles(subject: ReplaySubject, order: ReplayOrder) -> dict[str, Oracle]:
+    model = subject.recording.session.model
+    hindsight = Hindsight.of(subject.entries, subject.uses, order.budget_for(model))
+    terms = [terms_of(subject, tariff) for tariff in order.tariffs_for(model)]
+    return {one.tariff.name: hindsight.oracle(one.tariff, one.cold) for one in terms}
+
+
+def _with_oracle(run: ReplayRun, oracles: Mapping[str, Oracle]) -> ReplayRun:
+    if run.tariff not in oracles:
+        return run
+    own = {field.name: getattr(run, field.name) for field in fields(run)}
+    return HindsightRun(**own, oracle=oracles[run.tariff])
+
+
+def regrets(runs: Sequence[ReplayRun]) -> Iterator[str]:
+    """Yield a line for each policy and tariff: the cost above the best in hindsight."""
+    measured = [run for run in runs if isinstance(run, HindsightRun)]
+    for (policy, tariff), group in totals(measured).items():
+        own = [run for run in group if isinstance(run, HindsightRun)]
+        best = sum(run.oracle.one_cut for run in own)
+        if best:
+            regret = sum(run.cost_with_faults for run in own) / best - 1
+            yield f"regret of {policy}, {tariff}: {regret:+.0%}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,5 +1,0 @@
-"""Contestants: adapters of context managers, ours and others, behind one protocol.
-
-Two rules: a contestant reports what it would send and what it keeps, never the cost; another
-project's packages are imported only by the file that drives it, on demand.
-"""

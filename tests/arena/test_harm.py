@@ -1,0 +1,35 @@
+"""What removed content costs an agent, under our policy and under an installed peer."""
+
+from benchmarks.arena.policies import contestant_named
+
+from tests.archives import archive_in_memory
+from tests.unit.lab.replay.test_harm import RUN, SHA
+from tests.unit.lab.replay.threads import answered, asked, said
+from thalweg.archive import ThreadKey
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.window.budget import Budget
+from thalweg.lab.recordings.base import Recording
+from thalweg.lab.replay.harm import LOST, Miss, harm_of
+from thalweg.lab.replay.questions import Questions
+from thalweg.lab.replay.subject import subject_of
+
+
+def test_our_archive_loses_nothing_that_langchain_loses() -> None:
+    """Driven for real: a command's output that was summarized away is found again by ours."""
+    thread = [*RUN[:3]]
+    for n in range(40):
+        thread += [asked(f"n{n}", "bash", command=f"ls {n}")]
+        thread += [answered(f"n{n}", "bash", f"file {n} " + "owl " * 900)]
+    thread += [said("assistant", f"It is {SHA}.")]
+    subject = subject_of(Recording("long", "long", tuple(thread)), Questions())
+
+    def found(policy: str) -> list[Miss]:
+        archive = archive_in_memory(b"tests")
+        budget, key = Budget(window=20_000), ThreadKey("tests", policy)
+        contestant = contestant_named(policy, budget, TARIFFS["anthropic"], archive, key)
+        return harm_of(subject, contestant, frozenset())
+
+    ours, theirs = found("thalweg"), found("peer:langchain-summarization")
+
+    assert [(m.need.kind, m.steps == LOST) for m in ours] == [("command", False)]
+    assert [(m.need.kind, m.steps == LOST) for m in theirs] == [("command", True)]
