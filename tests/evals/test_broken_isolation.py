@@ -87,7 +87,7 @@ def test_summaries_inside_a_subagent_are_no_reports_of_it(tmp_path: Path) -> Non
 def test_a_deep_agent_of_a_peer_passes_as_well(variant: str, tmp_path: Path) -> None:
     pytest.importorskip("deepagents")
 
-    score = _score(variant, tmp_path, "deepagents")
+    score = _score(variant, tmp_path, "benchmarks.arena.subjects:deepagents")
 
     assert score.verdict == "passed", score.why
 

@@ -133,7 +133,7 @@ def test_a_trigger_is_needed_only_where_one_is_forced() -> None:
         (Evaluation(trials=0), "--trials: 0 is too few"),
         (Evaluation(parallel=0), "--parallel: 0 is too few"),
         (Evaluation(budget=-1.0), "--budget: -1 buys nothing"),
-        (Evaluation(subjects=("deepagent",)), "there is no 'deepagent'; did you mean 'deepagents'"),
+        (Evaluation(subjects=("langchian",)), "there is no 'langchian'; did you mean 'langchain'"),
         (
             Evaluation(models=("openai:mine@http://127.0.0.1:9/v1",), budget=1.0),
             "--budget: the prices of openai:mine@http://127.0.0.1:9/v1 are unknown",

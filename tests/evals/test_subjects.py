@@ -1,6 +1,5 @@
 """Whoever has a name: our agents and the peers, made for a trial and talked with."""
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -9,12 +8,9 @@ from langchain_core.tools import tool
 from tests.evals.asking import Asked
 from thalweg.errors import ConfigError
 from thalweg.lab.evals.base import Setting
-from thalweg.lab.evals.subjects import named
 from thalweg.lab.evals.subjects.named import SUBJECTS, subject_named
 from thalweg.lab.evals.subjects.sizes import fitted, kept_tokens, trigger_tokens
 from thalweg.testing import ScriptedModel
-
-HERE = [name for name in SUBJECTS if name != "deepagents" or find_spec(name)]
 
 
 @tool
@@ -23,7 +19,7 @@ def weigh(crate: int) -> str:
     return f"{crate} kg"
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", SUBJECTS)
 def test_a_subject_keeps_its_threads_apart(name: str, tmp_path: Path) -> None:
     """Probes of memory talk in one thread, then in another; what memory tells is no thread."""
     subject = subject_named(name)
@@ -38,7 +34,7 @@ def test_a_subject_keeps_its_threads_apart(name: str, tmp_path: Path) -> None:
     assert "memory" in subject.offers or "B-2" not in answer
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", SUBJECTS)
 def test_a_subject_has_the_tools_and_the_instructions_of_the_trial(
     name: str, tmp_path: Path
 ) -> None:
@@ -94,7 +90,7 @@ def test_an_error_of_an_agent_reaches_whoever_speaks(tmp_path: Path) -> None:
     def breaks(_: object) -> str:
         raise ZeroDivisionError
 
-    for name in HERE:
+    for name in SUBJECTS:
         folder = tmp_path / name
         setting = Setting(model=ScriptedModel(script=breaks), window=64_000, folder=folder)
         agent = subject_named(name).begin(setting)
@@ -126,10 +122,10 @@ def test_a_forced_trigger_is_the_same_for_everybody(tmp_path: Path) -> None:
     ("name", "says"),
     [
         ("thalwg", "did you mean 'thalweg'?"),
-        ("deep-agents", "did you mean 'deepagents'?"),
+        ("lang-chain", "did you mean 'langchain'?"),
         ("qwertz", "module:attribute"),
         (":make", "path/to/file.py:attribute"),
-        ("", "use deepagents"),
+        ("", "use langchain"),
     ],
 )
 def test_a_name_that_nobody_has_is_told_with_what_was_probably_meant(name: str, says: str) -> None:
@@ -137,12 +133,3 @@ def test_a_name_that_nobody_has_is_told_with_what_was_probably_meant(name: str, 
         subject_named(name)
 
     assert says in told.value.mend
-
-
-def test_a_peer_that_is_not_installed_is_told_with_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(named, "find_spec", lambda _: None)
-
-    with pytest.raises(ConfigError, match="pip install deepagents"):
-        subject_named("deepagents")

@@ -25,8 +25,7 @@ Policies = Annotated[
         "--policy",
         metavar="NAMES",
         help="The agent: thalweg (the default), thalweg-careful, thalweg-frugal, "
-        "thalweg-middleware, deepagents, langchain or none. May be repeated, or separated by "
-        "commas.",
+        "thalweg-middleware, langchain or none. May be repeated, or separated by commas.",
     ),
 ]
 Subjects = Annotated[

@@ -1,1 +1,1 @@
-"""Systems under evaluation: our agents, installed peers, any LangGraph graph, any server."""
+"""Systems under evaluation: our agents, LangChain's, any LangGraph graph, any server."""

@@ -2,18 +2,16 @@
 
 from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
 
 from thalweg.engine.sections import nearest
 from thalweg.errors import ConfigError
 from thalweg.lab.evals.base import Subject
 from thalweg.lab.evals.subjects.imported import imported
 from thalweg.lab.evals.subjects.ours import Middleware, Thalweg
-from thalweg.lab.evals.subjects.peers import DeepAgents, LangChain, Unmanaged
+from thalweg.lab.evals.subjects.peers import LangChain, Unmanaged
 from thalweg.lab.evals.subjects.served import served
 
 SUBJECTS: dict[str, Callable[[], Subject]] = {
-    "deepagents": DeepAgents,
     "langchain": LangChain,
     "none": Unmanaged,
     "thalweg": Thalweg,
@@ -34,12 +32,9 @@ def subject_named(name: str) -> Subject:
             `NAME@http://host/v1`, of a server with OpenAI's API.
 
     Raises:
-        ConfigError: There is no such subject, or it is not available here.
+        ConfigError: There is no such subject.
     """
     if name in SUBJECTS:
-        if name == "deepagents" and find_spec(name) is None:
-            problem = "the package deepagents is not installed"
-            raise ConfigError("subject", problem, "pip install deepagents")
         return SUBJECTS[name]()
     if (remote := served(name)) is not None:
         return remote
