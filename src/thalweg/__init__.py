@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from thalweg.middleware.context import ContextMiddleware
     from thalweg.middleware.filesystem import FilesystemMiddleware
     from thalweg.middleware.memory.middleware import MemoryMiddleware
+    from thalweg.middleware.memory_files import MemoryFilesMiddleware
     from thalweg.middleware.rubric import RubricMiddleware
     from thalweg.middleware.skills.middleware import SkillsMiddleware
     from thalweg.middleware.subagents.middleware import (
@@ -49,6 +50,7 @@ __all__ = [
     "GeneralPurposeSubagentProfile",
     "HarnessProfile",
     "HarnessProfileConfig",
+    "MemoryFilesMiddleware",
     "MemoryMiddleware",
     "ProviderProfile",
     "RubricMiddleware",
@@ -82,6 +84,7 @@ _find, _names = lazily(
         "FilesystemMiddleware": "thalweg.middleware.filesystem",
         "FilesystemPermission": "thalweg.agent.tools.rights",
         "FsToolName": "thalweg.agent.tools.kit",
+        "MemoryFilesMiddleware": "thalweg.middleware.memory_files",
         "MemoryMiddleware": "thalweg.middleware.memory.middleware",
         "SkillsMiddleware": "thalweg.middleware.skills.middleware",
         "SubAgent": "thalweg.middleware.subagents.middleware",

@@ -22,7 +22,7 @@ from thalweg.engine.window.validity import check
 from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
-from thalweg.middleware.memory.middleware import MemoryMiddleware
+from thalweg.middleware.memory.middleware import MemoryFilesMiddleware
 from thalweg.middleware.skills.middleware import SkillsMiddleware
 from thalweg.testing import ScriptedModel
 
@@ -73,7 +73,7 @@ class Talk:
         backend = FilesystemBackend(root_dir=root, virtual_mode=True)
         policy = ContextPolicy(window=window, summarize=False)
         middleware: list[AgentMiddleware[Any, Any, Any]] = [
-            MemoryMiddleware(backend=backend, sources=["/AGENTS.md"]),
+            MemoryFilesMiddleware(backend=backend, sources=["/AGENTS.md"]),
             SkillsMiddleware(backend=backend, sources=["/skills"]),
             FilesystemMiddleware(backend=backend),
             ContextMiddleware(policy, archive=archive),
@@ -200,7 +200,7 @@ def test_skills_and_memory_in_the_files_of_a_state() -> None:
     """They come with the input and are read there."""
     sent: list[str] = []
     middleware: list[AgentMiddleware[Any, Any, Any]] = [
-        MemoryMiddleware(backend=StateBackend(), sources=["/AGENTS.md"]),
+        MemoryFilesMiddleware(backend=StateBackend(), sources=["/AGENTS.md"]),
         SkillsMiddleware(backend=StateBackend(), sources=["/skills"]),
         FilesystemMiddleware(backend=StateBackend()),
     ]

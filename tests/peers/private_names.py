@@ -51,8 +51,7 @@ from thalweg.backends.text import TRUNCATION_MARKER_TEMPLATE
 from thalweg.engine.prompts import prompt
 from thalweg.middleware.file_tools import shell_paths
 from thalweg.middleware.filesystem import FilesystemMiddleware
-from thalweg.middleware.memory.files import MemoryFiles
-from thalweg.middleware.memory.middleware import MEMORY_SYSTEM_PROMPT, MemoryMiddleware
+from thalweg.middleware.memory_files import MEMORY_SYSTEM_PROMPT, MemoryFilesMiddleware
 from thalweg.middleware.permissions import When, interrupts, when_looked_in, when_touched
 from thalweg.middleware.skills.loading import find_skills_in, read_download
 from thalweg.middleware.skills.middleware import SkillsMiddleware
@@ -270,9 +269,9 @@ def _format_source_block(content: str | list[str]) -> str:
 
 
 def _format_agent_memory(
-    self: MemoryMiddleware, contents: Mapping[str, str], template: str = MEMORY_SYSTEM_PROMPT
+    self: MemoryFilesMiddleware, contents: Mapping[str, str], template: str = MEMORY_SYSTEM_PROMPT
 ) -> str:
-    return MemoryFiles(BackendProtocol(), self.sources or []).write(contents, template)
+    return self.write(contents, template)
 
 
 def _format_skills_list(self: SkillsMiddleware, skills: Sequence[SkillMetadata]) -> str:
@@ -287,7 +286,7 @@ def _filed(self: FilesystemMiddleware, result: Result) -> Steps[Result]:
 
 
 PRIVATE_METHODS: Mapping[type, Mapping[str, Any]] = {
-    MemoryMiddleware: {"_format_agent_memory": _format_agent_memory},
+    MemoryFilesMiddleware: {"_format_agent_memory": _format_agent_memory},
     FilesystemMiddleware: {
         "_filter_unsupported_tools_and_apply_prompt": (
             lambda self, request: self._with_tools_and_prompt(request)
@@ -321,6 +320,10 @@ PRIVATE_NAMES: Mapping[str, Mapping[str, object]] = {
         "_normalize_path": paths.normalize_path,
         "_paths_overlap": _paths_overlap,
         "_relative_to_root": paths.relative_to,
+    },
+    "deepagents.middleware.memory": {
+        "MEMORY_SYSTEM_PROMPT": MEMORY_SYSTEM_PROMPT,
+        "MemoryMiddleware": MemoryFilesMiddleware,
     },
     "deepagents._messages_reducer": {"_messages_delta_reducer": merge_messages},
     "deepagents.middleware.filesystem": {

@@ -17,8 +17,7 @@ from deepagents.middleware import memory as theirs
 
 from thalweg.backends.filesystem import FilesystemBackend as OurFolder
 from thalweg.backends.protocol import BackendProtocol
-from thalweg.middleware.memory import middleware as ours
-from thalweg.middleware.memory.files import MemoryFiles
+from thalweg.middleware.memory_files import MemoryFilesMiddleware
 
 TEMPLATE = "<<{agent_memory}>>"
 texts = st.one_of(
@@ -38,9 +37,10 @@ def test_files_are_written_the_same_where_all_of_them_fit(
 ) -> None:
     """Order, paths, comments."""
     assume(not any("agent_memory" in text for text in contents.values()))
-    side: Any = theirs
-    middleware = side.MemoryMiddleware(backend=None, sources=sources)
-    written = MemoryFiles(BackendProtocol(), sources).write(contents, TEMPLATE)
+    middleware = theirs.MemoryMiddleware(backend=None, sources=sources)
+    written = MemoryFilesMiddleware(backend=BackendProtocol(), sources=sources).write(
+        contents, TEMPLATE
+    )
 
     assert written == middleware._format_agent_memory(contents, TEMPLATE)
 
@@ -51,12 +51,15 @@ def test_the_same_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     found: list[Any] = []
     said: list[str] = []
-    for side, folder in ((ours, OurFolder), (theirs, TheirFolder)):
+    for side, folder in (
+        (MemoryFilesMiddleware, OurFolder),
+        (theirs.MemoryMiddleware, TheirFolder),
+    ):
         backend: Any = folder(root_dir=tmp_path, virtual_mode=True)
-        middleware: Any = side.MemoryMiddleware(backend=backend, sources=["/AGENTS.md", "/none.md"])
+        middleware: Any = side(backend=backend, sources=["/AGENTS.md", "/none.md"])
         found.append(middleware.before_agent({}, Runtime(), {})["memory_contents"])
         assert middleware.before_agent({"memory_contents": {}}, Runtime(), {}) is None
-        wrong: Any = side.MemoryMiddleware(backend=backend, sources=["/folder"])
+        wrong: Any = side(backend=backend, sources=["/folder"])
         with pytest.raises(ValueError, match="Failed to download") as error:
             wrong.before_agent({}, Runtime(), {})
         said.append(str(error.value))
@@ -69,9 +72,9 @@ def test_the_same_files_are_read(tmp_path: Path) -> None:
 def test_the_same_templates_are_refused(template: Any) -> None:  # noqa: ANN401
     """With the same words."""
     said: list[str] = []
-    for side in (ours, theirs):
+    for side in (MemoryFilesMiddleware, theirs.MemoryMiddleware):
         with pytest.raises((TypeError, ValueError)) as error:
-            side.MemoryMiddleware(backend=None, sources=[], system_prompt=template)
+            side(backend=None, sources=[], system_prompt=template)
         said.append(f"{type(error.value).__name__}: {error.value}")
 
     assert said[0] == said[1]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from thalweg.middleware.context import ContextMiddleware
     from thalweg.middleware.filesystem import FilesystemMiddleware
     from thalweg.middleware.memory.middleware import MemoryMiddleware
+    from thalweg.middleware.memory_files import MemoryFilesMiddleware
     from thalweg.middleware.rubric import (
         GRADER_SYSTEM_PROMPT,
         RUBRIC_GRADER_MESSAGE_SOURCE,
@@ -55,6 +56,7 @@ __all__ = [
     "FilesystemPermission",
     "GraderResponse",
     "GraderVerdict",
+    "MemoryFilesMiddleware",
     "MemoryMiddleware",
     "RubricEvaluation",
     "RubricMiddleware",
@@ -90,6 +92,7 @@ __getattr__, __dir__ = lazily(
         "ContextMiddleware": "thalweg.middleware.context",
         "FilesystemMiddleware": "thalweg.middleware.filesystem",
         "FilesystemPermission": "thalweg.agent.tools.rights",
+        "MemoryFilesMiddleware": "thalweg.middleware.memory_files",
         "MemoryMiddleware": "thalweg.middleware.memory.middleware",
         "SkillMetadata": "thalweg.middleware.skills.middleware",
         "SkillsMiddleware": "thalweg.middleware.skills.middleware",

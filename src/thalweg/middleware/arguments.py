@@ -1,7 +1,7 @@
 """Validation of the arguments of middleware, before any run."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
@@ -10,9 +10,6 @@ from langchain_core.runnables import RunnableConfig
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import ConfigError
-
-if TYPE_CHECKING:
-    from thalweg.memory.facts.settings import MemorySettings
 
 Owner = str | Callable[[RunnableConfig], str]
 """The owner of threads, or a function that returns it from the config of a run."""
@@ -39,7 +36,7 @@ def as_policy(given: object) -> ContextPolicy:
         return ContextPolicy.from_mapping(given, where="policy")
     if not isinstance(given, ContextPolicy):
         mend = "pass a ContextPolicy, or a mapping with its settings"
-        raise ConfigError("policy", f"it is {_told(given)}", mend)
+        raise ConfigError("policy", f"it is {short_value(given)}", mend)
     return given
 
 
@@ -54,7 +51,7 @@ def as_owner(given: object) -> Owner:
     if callable(given):
         return cast("Owner", given)
     mend = "pass a name, or a function that returns it from a run's config"
-    raise ConfigError("owner", f"it is {_told(given)}", mend)
+    raise ConfigError("owner", f"it is {short_value(given)}", mend)
 
 
 def owner_of(owner: Owner, config: RunnableConfig) -> str:
@@ -68,7 +65,7 @@ def owner_of(owner: Owner, config: RunnableConfig) -> str:
     named: object = owner(config)
     if isinstance(named, str) and named:
         return named
-    problem = f"the function's value for this run is {_told(named)}"
+    problem = f"the function's value for this run is {short_value(named)}"
     raise ConfigError("owner", problem, "let it return a non-empty str")
 
 
@@ -96,7 +93,7 @@ def as_counter(given: object) -> Counter:
         return exact_counter()
     where, mend = "token_counter", "give a function that takes a str and returns its tokens, an int"
     if not callable(given):
-        raise ConfigError(where, f"it is {_told(given)}", mend)
+        raise ConfigError(where, f"it is {short_value(given)}", mend)
     try:
         counted: object = given("Which rivers meet here?")
     except Exception as error:
@@ -112,43 +109,27 @@ def as_summarizer(given: object, policy: ContextPolicy) -> BaseChatModel | None:
     Raises:
         ConfigError: There is no such model, or two are named.
     """
-    return _only_model(given, "summarizer", policy.model_name, "the policy names")
+    return only_model(given, "summarizer", policy.model_name, "the policy names")
 
 
-def as_learner(given: object, settings: "MemorySettings") -> BaseChatModel | None:
-    """Find the model that learns; `None` for the agent's own.
+def only_model(given: object, what: str, named: str | None, where: str) -> BaseChatModel | None:
+    """Return the model of an argument, or the one that settings name; `None` for neither.
+
+    Args:
+        given: The argument.
+        what: Its name, for the error.
+        named: The model's name in the settings.
+        where: The settings, as the subject of the error's sentence.
 
     Raises:
         ConfigError: There is no such model, or two are named.
     """
-    return _only_model(given, "model", settings.model_name, "the settings name")
-
-
-def _only_model(given: object, what: str, named: str | None, where: str) -> BaseChatModel | None:
     if given is None:
         return as_chat_model(named, "model_name")
     if named is not None:
         problem = f"{where} another one, model_name {named!r}"
         raise ConfigError(what, problem, "pass one of the two")
     return as_chat_model(given, what)
-
-
-def as_memory_settings(given: object) -> "MemorySettings | None":
-    """Return settings of memory; a mapping is parsed with `MemorySettings.from_mapping`.
-
-    Raises:
-        ConfigError: It is neither, or the mapping is invalid.
-    """
-    if given is None:
-        return None
-    from thalweg.memory.facts.settings import MemorySettings  # noqa: PLC0415 (all of `facts` with it)
-
-    if isinstance(given, MemorySettings):
-        return given
-    if isinstance(given, Mapping):
-        return MemorySettings.from_mapping(given, where="memory")
-    mend = "pass MemorySettings, or a mapping with its settings"
-    raise ConfigError("settings", f"it is {_told(given)}", mend)
 
 
 def as_chat_model(named: object, what: str) -> BaseChatModel | None:
@@ -165,7 +146,7 @@ def as_chat_model(named: object, what: str) -> BaseChatModel | None:
         return named
     if not isinstance(named, str):
         mend = "pass a chat model, or its name for init_chat_model"
-        raise ConfigError(what, f"it is {_told(named)}", mend)
+        raise ConfigError(what, f"it is {short_value(named)}", mend)
     try:
         return init_chat_model(named)
     except (ValueError, ImportError) as error:
@@ -174,6 +155,6 @@ def as_chat_model(named: object, what: str) -> BaseChatModel | None:
         raise ConfigError(what, problem, mend) from error
 
 
-def _told(given: object) -> str:
+def short_value(given: object) -> str:
     """Return a short value for an error message: itself, or its type if it is long."""
     return repr(given) if given is None or given == "" else f"of type {type(given).__name__}"

@@ -1,4 +1,4 @@
-"""MemoryMiddleware: files of notes in the prompt, within a budget, followed between runs."""
+"""MemoryFilesMiddleware: files of notes in the prompt, within a budget, followed between runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,9 +20,8 @@ from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.backends.protocol import FileDownloadResponse
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError, MemoryFileError
-from thalweg.middleware.memory.files import MemoryFiles
-from thalweg.middleware.memory.middleware import MemoryMiddleware
-from thalweg.middleware.memory.text import File, is_explained, share, write_memory
+from thalweg.middleware.memory_file_text import File, is_explained, share, write_memory
+from thalweg.middleware.memory_files import MemoryFilesMiddleware
 from thalweg.testing import ScriptedModel
 
 COUNT = exact_counter()
@@ -59,14 +58,14 @@ def backend(tmp_path: Path) -> Watched:
     return Watched(tmp_path)
 
 
-def begun(middleware: MemoryMiddleware, state: dict[str, Any] | None = None) -> dict[str, Any]:
+def begun(middleware: MemoryFilesMiddleware, state: dict[str, Any] | None = None) -> dict[str, Any]:
     """Begin a run, and give the state that the model call sees."""
     before: Any = {"messages": [], **(state or {})}
     return {**before, **(middleware.before_agent(before, Runtime()) or {})}
 
 
 def talk_with(
-    middleware: MemoryMiddleware, root: Path, *turns: AIMessage
+    middleware: MemoryFilesMiddleware, root: Path, *turns: AIMessage
 ) -> tuple[CompiledStateGraph[Any, Any, Any, Any], list[str]]:
     """Make an agent that edits files below `root`, and list the system prompts it sends."""
     left, systems = list(turns), list[str]()
@@ -101,10 +100,12 @@ def edits(old: str, new: str, path: str = USER) -> AIMessage:
 
 def test_files_stand_in_the_order_of_their_sources_behind_their_paths(backend: Watched) -> None:
     """One that does not exist is left out; all come in one download."""
-    middleware = MemoryMiddleware(backend=backend, sources=[TEAM, "/none/AGENTS.md", USER])
+    middleware = MemoryFilesMiddleware(backend=backend, sources=[TEAM, "/none/AGENTS.md", USER])
     state = begun(middleware)
 
-    text = MemoryFiles(backend, [TEAM, "/none/AGENTS.md", USER]).write(state["memory_contents"])
+    text = MemoryFilesMiddleware(backend=backend, sources=[TEAM, "/none/AGENTS.md", USER]).write(
+        state["memory_contents"]
+    )
     assert text.index(TEAM) < text.index("Use tabs.") < text.index(USER) < text.index("Be brief.")
     assert "/none/" not in text
     assert backend.downloads == 1
@@ -112,7 +113,7 @@ def test_files_stand_in_the_order_of_their_sources_behind_their_paths(backend: W
 
 def test_nothing_to_show_is_said(backend: Watched) -> None:
     """Without sources, and where only comments are in them."""
-    only = MemoryFiles(backend, [USER])
+    only = MemoryFilesMiddleware(backend=backend, sources=[USER])
 
     assert "(No memory loaded)" in only.write({})
     assert "(No memory loaded)" in only.write({USER: "<!-- x -->\n"})
@@ -207,7 +208,7 @@ def test_the_head_of_a_file_is_the_beginning_of_what_is_shown(raw: str, end: int
 
 def test_a_change_is_followed_when_the_next_run_begins(backend: Watched, tmp_path: Path) -> None:
     """And never inside one; where nothing changed, nothing is written."""
-    middleware = MemoryMiddleware(backend=backend, sources=[USER, TEAM])
+    middleware = MemoryFilesMiddleware(backend=backend, sources=[USER, TEAM])
     agent, systems = talk_with(middleware, tmp_path)
     say(agent)
     (tmp_path / USER[1:]).write_text("Be thorough.\n")
@@ -224,7 +225,7 @@ def test_a_change_is_followed_when_the_next_run_begins(backend: Watched, tmp_pat
 
 def test_an_edit_of_its_own_is_not_shown_twice(backend: Watched, tmp_path: Path) -> None:
     """As long as the conversation shows it, the prompt stays as the provider has cached it."""
-    middleware = MemoryMiddleware(backend=backend, sources=[USER])
+    middleware = MemoryFilesMiddleware(backend=backend, sources=[USER])
     agent, systems = talk_with(middleware, tmp_path, edits("brief", "kind"), edits("kind", "both"))
     say(agent)
     say(agent)
@@ -238,7 +239,7 @@ def test_an_edit_of_its_own_is_shown_when_the_conversation_lost_it(
     backend: Watched, tmp_path: Path
 ) -> None:
     """And when somebody else changed the file as well."""
-    middleware = MemoryMiddleware(backend=backend, sources=[USER])
+    middleware = MemoryFilesMiddleware(backend=backend, sources=[USER])
     agent, systems = talk_with(middleware, tmp_path, edits("brief", "kind"))
     say(agent)
     state = dict(agent.get_state(THREAD).values)
@@ -262,7 +263,7 @@ def test_edits_explain_a_text_only_if_they_lead_to_it() -> None:
 
 def test_contents_that_somebody_else_put_into_the_state_stay(backend: Watched) -> None:
     """They are not looked at again."""
-    middleware = MemoryMiddleware(backend=backend, sources=[USER])
+    middleware = MemoryFilesMiddleware(backend=backend, sources=[USER])
     state: Any = {"messages": [], "memory_contents": {USER: "Other"}}
 
     assert middleware.before_agent(state, Runtime()) is None
@@ -271,7 +272,7 @@ def test_contents_that_somebody_else_put_into_the_state_stay(backend: Watched) -
 
 def test_a_file_that_cannot_be_read_stops_a_thread_that_begins(backend: Watched) -> None:
     """Later it stays as it was."""
-    middleware = MemoryMiddleware(backend=backend, sources=[USER])
+    middleware = MemoryFilesMiddleware(backend=backend, sources=[USER])
     state = begun(middleware)
     backend.refused = USER
 
@@ -288,14 +289,14 @@ def test_text_that_is_not_utf8_is_shown_as_well_as_it_can_be(
     """A broken byte is no reason to stop."""
     (tmp_path / USER[1:]).write_bytes(b"caf\xe9")
 
-    state = begun(MemoryMiddleware(backend=backend, sources=[USER]))
+    state = begun(MemoryFilesMiddleware(backend=backend, sources=[USER]))
 
     assert state["memory_contents"] == {USER: "caf\ufffd"}
 
 
 def test_both_ways_to_run_find_the_same(backend: Watched) -> None:
     """One flow, driven twice."""
-    middleware = MemoryMiddleware(backend=backend, sources=[USER, TEAM])
+    middleware = MemoryFilesMiddleware(backend=backend, sources=[USER, TEAM])
     state: Any = {"messages": []}
 
     async def awaited() -> dict[str, Any] | None:
@@ -306,7 +307,7 @@ def test_both_ways_to_run_find_the_same(backend: Watched) -> None:
 
 def test_memory_is_no_part_of_what_a_run_gives_back(backend: Watched, tmp_path: Path) -> None:
     """It is the thread's own."""
-    agent, systems = talk_with(MemoryMiddleware(backend=backend, sources=[USER]), tmp_path)
+    agent, systems = talk_with(MemoryFilesMiddleware(backend=backend, sources=[USER]), tmp_path)
 
     assert set(say(agent)) == {"messages"}
     assert "<agent_memory>" in systems[0]
@@ -315,11 +316,11 @@ def test_memory_is_no_part_of_what_a_run_gives_back(backend: Watched, tmp_path: 
 def test_arguments_that_cannot_be_used_are_refused_at_once(backend: Watched) -> None:
     """With what to do."""
     with pytest.raises(TypeError, match="must be str or None"):
-        MemoryMiddleware(backend=backend, sources=[], system_prompt=0)  # type: ignore[arg-type]
+        MemoryFilesMiddleware(backend=backend, sources=[], system_prompt=0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="agent_memory"):
-        MemoryMiddleware(backend=backend, sources=[], system_prompt="memory")
+        MemoryFilesMiddleware(backend=backend, sources=[], system_prompt="memory")
     with pytest.raises(ConfigError, match="pass 300 or more"):
-        MemoryMiddleware(backend=backend, sources=[USER, TEAM], budget=299)
+        MemoryFilesMiddleware(backend=backend, sources=[USER, TEAM], budget=299)
 
 
 def test_the_mark_for_the_cache_is_anthropic_s_alone(backend: Watched, tmp_path: Path) -> None:
@@ -327,7 +328,7 @@ def test_the_mark_for_the_cache_is_anthropic_s_alone(backend: Watched, tmp_path:
     anthropic = pytest.importorskip("langchain_anthropic")
     from langchain.agents.middleware import ModelRequest  # noqa: PLC0415
 
-    middleware = MemoryMiddleware(backend=backend, sources=[USER], add_cache_control=True)
+    middleware = MemoryFilesMiddleware(backend=backend, sources=[USER], add_cache_control=True)
     claude = anthropic.ChatAnthropic(model="claude-sonnet-4-5", api_key="x")
     marks = [
         middleware.modify_request(

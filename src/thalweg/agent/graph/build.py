@@ -40,6 +40,7 @@ from thalweg.middleware.arguments import Owner
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
 from thalweg.middleware.loops import LoopMiddleware
+from thalweg.middleware.memory_files import MemoryFilesMiddleware
 from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from thalweg.middleware.permissions import interrupts
 from thalweg.middleware.run_context import RunContextMiddleware
@@ -62,7 +63,6 @@ from thalweg.profiles import (
 
 if TYPE_CHECKING:
     from thalweg.memory import Memory, MemoryStore
-    from thalweg.middleware.memory.middleware import MemoryMiddleware
 
 DEFAULT_MODEL = "anthropic:claude-sonnet-4-6"
 """The model where none is named, as in `deepagents`."""
@@ -142,8 +142,10 @@ def stack(recipe: Recipe) -> list[Middleware]:
         AnswerMiddleware(),
         recipe.context,
     ]
-    if recipe.memory is not None or recipe.user_memory is not None:
-        ours.append(_memory(recipe))
+    if recipe.memory is not None:
+        ours.append(MemoryFilesMiddleware(backend=backend, sources=recipe.memory))
+    if recipe.user_memory is not None:
+        ours.append(_memory(recipe.user_memory, recipe.owner))
     if recipe.skills is not None:
         ours.append(SkillsMiddleware(backend=backend, sources=recipe.skills))
     if recipe.subagents:
@@ -201,13 +203,11 @@ def _background(specs: Sequence[AsyncSubAgent]) -> Middleware:
     return AsyncSubAgentMiddleware(async_subagents=specs)
 
 
-def _memory(recipe: Recipe) -> "MemoryMiddleware":
+def _memory(memory: "MemoryStore | Memory", owner: Owner) -> Middleware:
     # This is a third of an agent's imports, and most agents have no memory.
     from thalweg.middleware.memory.middleware import MemoryMiddleware  # noqa: PLC0415
 
-    return MemoryMiddleware(
-        recipe.user_memory, backend=recipe.backend, sources=recipe.memory, owner=recipe.owner
-    )
+    return MemoryMiddleware(memory, owner=owner)
 
 
 def _subagents(recipe: Recipe) -> SubAgentMiddleware:

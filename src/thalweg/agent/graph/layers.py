@@ -23,10 +23,8 @@ class Layer:
 
 LAYERS = (
     Layer("TodoListMiddleware", "the first part of ours in the system prompt: never changes"),
-    Layer(
-        "MemoryMiddleware",
-        "memory files, and what memory stores about the user: change only between runs",
-    ),
+    Layer("MemoryFilesMiddleware", "memory files: change only between runs"),
+    Layer("MemoryMiddleware", "the memory of the user: changes only between runs"),
     Layer("SkillsMiddleware", "skills: change between runs at most"),
     Layer("FilesystemMiddleware", "files and the shell"),
     Layer("SubAgentMiddleware", "whom to delegate to"),

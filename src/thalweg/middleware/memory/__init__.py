@@ -1,4 +1,4 @@
-"""Memory in an agent's runs: files of notes, and the memory of its user.
+"""The memory of the user in an agent's runs.
 
 Begin with `middleware.py`; `of_user.py` shows memory when a run begins and updates it at its end.
 """
@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING
 from thalweg.engine.lazy import lazily
 
 if TYPE_CHECKING:
-    from thalweg.middleware.memory.middleware import (
-        MEMORY_SYSTEM_PROMPT,
-        MemoryMiddleware,
-        MemoryState,
-    )
+    from thalweg.middleware.memory.middleware import MemoryMiddleware, MemoryState
 
 __all__ = [
-    "MEMORY_SYSTEM_PROMPT",
     "MemoryMiddleware",
     "MemoryState",
 ]
@@ -23,7 +18,6 @@ __all__ = [
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "MEMORY_SYSTEM_PROMPT": "thalweg.middleware.memory.middleware",
         "MemoryMiddleware": "thalweg.middleware.memory.middleware",
         "MemoryState": "thalweg.middleware.memory.middleware",
     },

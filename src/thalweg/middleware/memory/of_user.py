@@ -15,7 +15,8 @@ from langgraph.types import Command
 
 from thalweg.engine.additions import MEMORY, Addition
 from thalweg.errors import ConfigError, ThalwegError
-from thalweg.middleware.arguments import AgentName, Owner, as_learner, as_memory_settings
+from thalweg.middleware.arguments import AgentName, Owner
+from thalweg.middleware.memory.arguments import as_learner, as_memory_settings
 from thalweg.middleware.memory.binding import BoundMemory, Given, MemoryBinding
 from thalweg.middleware.memory.capture import Kept, UnreadMessages, keep, pass_over, stretch
 from thalweg.middleware.memory.events import announce_review, tell_failure, tell_told
@@ -41,7 +42,6 @@ SHOWN, METER, KEPT = "_memory_shown", "_memory_meter", "_memory_kept"
 thread."""
 CHARS = 4
 """Of a token, about."""
-Asked = Callable[[ModelRequest[Any]], ModelRequest[Any]]
 Result = TypeVar("Result")
 
 
@@ -138,20 +138,16 @@ class UserMemory:
             update[SHOWN] = to_plain(begun.shown)
         return update
 
-    def compose(
-        self, request: ModelRequest[Any], told: Mapping[str, str] | None, asked: Asked
-    ) -> "Composed":
+    def compose(self, request: ModelRequest[Any], told: Mapping[str, str] | None) -> "Composed":
         """Add the recalled memory to a request.
 
         Args:
             request: The request.
             told: What `write` returned.
-            asked: The other changes of the request.
         """
         self._learning.hear(request.model)
         live, texts = shown_in(request), told or {}
         additions = [_addition(one, texts[one.uid]) for one in live if one.uid in texts]
-        request = asked(request)
         for one in additions:
             request = request if one.before else with_part(request, one)
         request, inserts = with_inserts(request, [one for one in additions if one.before])

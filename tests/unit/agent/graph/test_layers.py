@@ -69,6 +69,7 @@ def test_the_order_of_the_layers() -> None:
     print(printed)  # noqa: T201 (to be read: pytest -s)
     assert NAMES == [
         "TodoListMiddleware",
+        "MemoryFilesMiddleware",
         "MemoryMiddleware",
         "SkillsMiddleware",
         "FilesystemMiddleware",

@@ -192,7 +192,6 @@ class Agents:
         made: list[AgentMiddleware[Any, Any, Any]] = [
             MemoryMiddleware(
                 self._memories,
-                backend=backend,
                 owner=owner_of_run,
                 agent=agent_of_run,
                 settings=settings.memory.model_copy(update={"model_name": None}),

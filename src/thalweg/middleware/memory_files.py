@@ -1,11 +1,21 @@
-"""Files of notes (AGENTS.md) in the system prompt, within a budget, followed between runs."""
+"""`MemoryFilesMiddleware`: files of notes (AGENTS.md) in the system prompt, within a budget."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, NotRequired
 
-from langchain.agents.middleware.types import ModelRequest
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+    TracePolicy,
+    omit_payload,
+)
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
 
 from thalweg.agent.tools.asking import BackendRequest, Steps, arun, run
 from thalweg.backends.protocol import FILE_NOT_FOUND, BackendProtocol, FileDownloadResponse
@@ -13,7 +23,7 @@ from thalweg.engine.additions import Addition
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError, MemoryFileError
-from thalweg.middleware.memory.text import is_explained, write_memory
+from thalweg.middleware.memory_file_text import is_explained, write_memory
 from thalweg.middleware.system_prompt import with_part
 
 MEMORY_SYSTEM_PROMPT = prompt("memory_files").text
@@ -27,12 +37,30 @@ _SLOT = "{agent_memory}"
 _REMEMBERED = 8
 
 
-class MemoryFiles:
-    """The files of one agent.
+class MemoryFilesState(AgentState[Any]):
+    """State of the middleware in an agent's state."""
 
-    They are checked when a run begins, never during one: the prompt does not change between the
-    steps of a run. The new text of a changed file replaces the old one. The agent's own edit is not
-    repeated as long as the conversation shows it, which preserves the provider's cache.
+    memory_contents: NotRequired[Annotated[dict[str, str], PrivateStateAttr]]
+    """The files as the model sees them, by path; one that does not exist is missing."""
+
+    _memory_followed: NotRequired[Annotated[bool, PrivateStateAttr]]
+    """Whether they were read here; other code may have set them."""
+
+
+class MemoryFilesMiddleware(AgentMiddleware[MemoryFilesState, Any, Any]):
+    """Show an agent its files of notes, as `MemoryMiddleware` of deepagents does.
+
+    They are part of the system prompt, within a budget. They are checked when a run begins, never
+    during one: the prompt does not change between the steps of a run. The new text of a changed
+    file replaces the old one. The agent's own edit is not repeated as long as the conversation
+    shows it, which preserves the provider's cache.
+
+    Args:
+        backend: The backend of the files.
+        sources: Their paths. They are shown in this order; missing ones are skipped.
+        add_cache_control: Mark the end of the system prompt for the cache of `ChatAnthropic`.
+        system_prompt: Template of the files with `{agent_memory}`; `None` adds nothing.
+        budget: Most tokens of all files together. A truncated file ends with how to read the rest.
 
     Raises:
         TypeError: The template is no text.
@@ -40,46 +68,78 @@ class MemoryFiles:
         ConfigError: The budget is too small for that many files.
     """
 
+    trace_policy = TracePolicy(process_inputs=omit_payload)
+    state_schema = MemoryFilesState
+
     def __init__(
         self,
+        *,
         backend: BackendProtocol,
         sources: Sequence[str],
-        *,
-        template: str | None = MEMORY_SYSTEM_PROMPT,
+        add_cache_control: bool = False,
+        system_prompt: str | None = MEMORY_SYSTEM_PROMPT,
         budget: int = DEFAULT_BUDGET,
-        marks_cache: bool = False,
     ) -> None:
-        _check_template(template)
+        super().__init__()
+        _check_template(system_prompt)
         if budget < (least := LEAST_BUDGET * max(1, len(sources))):
             problem = f"{budget} tokens are too few for {len(sources)} files"
             raise ConfigError("budget", problem, f"pass {least} or more")
         self.backend = backend
         self.sources = sources
-        self._template = template
+        self.system_prompt = system_prompt
         self._budget = budget
-        self._marks_cache = marks_cache
+        self._marks_cache = add_cache_control
         self._written: dict[tuple[tuple[str, str], ...], str] = {}
 
-    def look(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
+    def before_agent(
+        self,
+        state: MemoryFilesState,
+        runtime: Runtime[Any],
+        config: RunnableConfig | None = None,
+    ) -> dict[str, Any] | None:
         """Read the files when a thread begins, and check for changes when a run does.
 
         Returns:
-            What changes in the state.
+            The changes of the state.
 
         Raises:
             MemoryFileError: An existing file cannot be read when a thread begins. Later, its last
                 text is used.
         """
-        return run(self._look(state), self.backend)
+        del runtime, config
+        return run(self._read(state), self.backend)
 
-    async def alook(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
+    async def abefore_agent(
+        self,
+        state: MemoryFilesState,
+        runtime: Runtime[Any],
+        config: RunnableConfig | None = None,
+    ) -> dict[str, Any] | None:
         """Read the files when a thread begins, and check for changes when a run does.
 
-        See `look`.
+        See `before_agent`.
         """
-        return await arun(self._look(state), self.backend)
+        del runtime, config
+        return await arun(self._read(state), self.backend)
 
-    def _look(self, state: Mapping[str, Any]) -> Steps[dict[str, Any] | None]:
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ModelResponse[Any]:
+        """Send the request with the files in its system prompt."""
+        return handler(self.modify_request(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """Send the request with the files in its system prompt."""
+        return await handler(self.modify_request(request))
+
+    def _read(self, state: Mapping[str, Any]) -> Steps[dict[str, Any] | None]:
         shown = state.get("memory_contents")
         if shown is not None and not state.get("_memory_followed"):
             return None
@@ -105,12 +165,12 @@ class MemoryFiles:
             self._written[key] = text
         return template.format(agent_memory=text or prompt("memory_none").render())
 
-    def put_into(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+    def modify_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Add the files to the system prompt, and the mark for the cache if it is wanted."""
         state: Mapping[str, Any] = request.state
-        if self._template is not None:
+        if self.system_prompt is not None:
             contents = state.get("memory_contents") or {}
-            text = self.write(contents, self._template)
+            text = self.write(contents, self.system_prompt)
             request = with_part(request, Addition("memory files", text, ", ".join(contents)))
         return _marked(request) if self._marks_cache else request
 
