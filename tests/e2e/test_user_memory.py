@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.archives import memory_in_memory
+from tests.memories import memory_in_memory
 from thalweg.archive import ThreadKey
 from thalweg.archive.threads.thread_history import history
 from thalweg.engine import ContextPolicy

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.archives import archive_in_memory, memory_in_memory
+from tests.archives import archive_in_memory
+from tests.memories import memory_in_memory
 from tests.unit.recorder.sessions import (
     KEY,
     call,
