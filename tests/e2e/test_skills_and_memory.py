@@ -22,7 +22,7 @@ from thalweg.engine.window.validity import check
 from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.filesystem import FilesystemMiddleware
-from thalweg.middleware.memory.middleware import MemoryFilesMiddleware
+from thalweg.middleware.memory_files import MemoryFilesMiddleware
 from thalweg.middleware.skills.middleware import SkillsMiddleware
 from thalweg.testing import ScriptedModel
 

@@ -74,7 +74,8 @@ def test_the_same_templates_are_refused(template: Any) -> None:  # noqa: ANN401
     said: list[str] = []
     for side in (MemoryFilesMiddleware, theirs.MemoryMiddleware):
         with pytest.raises((TypeError, ValueError)) as error:
-            side(backend=None, sources=[], system_prompt=template)
+            middleware: Any = side
+            middleware(backend=None, sources=[], system_prompt=template)
         said.append(f"{type(error.value).__name__}: {error.value}")
 
     assert said[0] == said[1]
