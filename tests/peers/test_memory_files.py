@@ -73,8 +73,8 @@ def test_the_same_templates_are_refused(template: Any) -> None:  # noqa: ANN401
     """With the same words."""
     said: list[str] = []
     for side in (MemoryFilesMiddleware, theirs.MemoryMiddleware):
+        middleware: Any = side
         with pytest.raises((TypeError, ValueError)) as error:
-            middleware: Any = side
             middleware(backend=None, sources=[], system_prompt=template)
         said.append(f"{type(error.value).__name__}: {error.value}")
 
