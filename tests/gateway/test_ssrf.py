@@ -18,8 +18,6 @@ FORMS = (
     "openai:x@http://169.254.169.254/latest/meta-data",
     "ollama:x@http://127.0.0.1:{port}",
     "anthropic:claude@http://127.0.0.1:{port}",
-    "local:http://127.0.0.1:{port}/model.gguf",
-    "local:/etc/passwd",
     "http://127.0.0.1:{port}/v1",
     "langchain_openai:ChatOpenAI",
     "ticking@http://127.0.0.1:{port}",

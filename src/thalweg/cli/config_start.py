@@ -30,7 +30,7 @@ def init(
         str,
         typer.Option(
             "--model",
-            help="The model that answers: provider:model, ollama:NAME, local:PATH.gguf or "
+            help="The model that answers: provider:model, ollama:NAME or "
             "openai:NAME@http://host/v1.",
         ),
     ] = "",
@@ -87,10 +87,9 @@ def _answered(model: str, sandbox: str, memory: bool | None) -> str:  # noqa: FB
 
 
 def _asked_model() -> str:
-    from thalweg.archive import home  # noqa: PLC0415 (only where it asks)
-    from thalweg.server.models import find_models  # noqa: PLC0415 (the same)
+    from thalweg.server.models import find_models  # noqa: PLC0415 (only where it asks)
 
-    found = [one for one in find_models(home=home()) if one.is_ready][:_MOST_SHOWN]
+    found = [one for one in find_models() if one.is_ready][:_MOST_SHOWN]
     print_lines(["1/3  Which model answers?"])
     print_lines(f"  {number}  {one.name}  ({one.what})" for number, one in enumerate(found, 1))
     if not found:

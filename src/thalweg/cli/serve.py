@@ -157,7 +157,7 @@ def _models(settings: "Settings") -> str:
     if default is None:
         return (
             "none: everything works but answers; name one in config.yaml, such as\n"
-            "agent: {model: ollama:NAME}, local:PATH.gguf or openai:NAME@http://host/v1"
+            "agent: {model: ollama:NAME} or openai:NAME@http://host/v1"
         )
     names.insert(0, default)
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""

@@ -6,7 +6,6 @@ COMMANDS: Final = {
     "chat": ("thalweg.cli.chat:chat", "Chat with an agent in the terminal."),
     "serve": ("thalweg.cli.serve:serve", "Serve the HTTP API."),
     "config": ("thalweg.cli.config:config", "Check, show or write a configuration."),
-    "model": ("thalweg.cli.model:model", "Download local models; list the models found."),
     "doctor": ("thalweg.cli.doctor:doctor", "Check this installation."),
 }
 """Where each command is, and its line of the help."""

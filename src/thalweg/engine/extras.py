@@ -11,7 +11,6 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "chat": ("prompt_toolkit",),
     "client": ("httpx2",),
     "documents": ("kreuzberg",),
-    "local": ("xllamacpp",),
     "mcp": ("mcp", "langchain_mcp_adapters"),
     "ollama": ("langchain_ollama",),
     "openai": ("langchain_openai", "openai"),

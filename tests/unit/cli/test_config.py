@@ -194,7 +194,7 @@ def test_a_file_to_start_with_is_written_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", ["anthropic:claude-sonnet-4-6", "openai:a b@http://h:1/v1", "local:#x.gguf"]
+    "model", ["anthropic:claude-sonnet-4-6", "openai:a b@http://h:1/v1", "ollama:#x"]
 )
 @pytest.mark.parametrize("sandbox", SANDBOXES)
 @pytest.mark.parametrize("memory", [True, False])

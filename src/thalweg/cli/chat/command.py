@@ -37,7 +37,7 @@ def chat(
         typer.Option(
             "--model",
             "-m",
-            help="The model: a name in the settings' models; in process also local:PATH.gguf, "
+            help="The model: a name in the settings' models; in process also "
             "ollama:NAME, provider:model or openai:NAME@http://host/v1.",
         ),
     ] = "",
@@ -117,12 +117,11 @@ def _default(client: "ThalwegClient") -> str:
 
 def _chosen() -> str:
     """Let a person choose a model where none is configured; empty where there is none."""
-    from thalweg.archive import home  # noqa: PLC0415 (see above)
-    from thalweg.cli.chat.setup import choose  # noqa: PLC0415
+    from thalweg.cli.chat.setup import choose  # noqa: PLC0415 (see above)
     from thalweg.server.models import find_models  # noqa: PLC0415
 
     try:
-        return choose(find_models(home=home()), typer.echo, input)
+        return choose(find_models(), typer.echo, input)
     except (EOFError, KeyboardInterrupt):
         return ""
 
@@ -145,7 +144,7 @@ def _look_up(client: "ThalwegClient", model: str) -> None:
     if model not in names:
         mend = f"name one of {', '.join(names)}, or" if names else "add it to models:, or name"
         problem = f"no model is called {model!r}"
-        raise ConfigError("--model", problem, f"{mend} provider:model, local:PATH.gguf")
+        raise ConfigError("--model", problem, f"{mend} provider:model, ollama:NAME")
 
 
 def _client(wanted: _Wanted) -> "ThalwegClient":

@@ -56,7 +56,7 @@ def _findings(config: Path | None) -> Iterator[Finding]:
     yield from storage.folder(home)
     if settings is not None:
         yield from configured(settings)
-    yield from machine.models(find_models(home=home))
+    yield from machine.models(find_models())
     if settings is None or not settings.sandbox.is_on:
         yield machine.sandbox()
     yield from machine.recorder(home_folder())

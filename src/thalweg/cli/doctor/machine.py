@@ -28,7 +28,6 @@ USES: Final = {
     "chat": "the terminal chat",
     "client": "ThalwegClient over HTTP",
     "documents": "text of PDF and Office files",
-    "local": "models from GGUF files on this machine",
     "mcp": "tools of MCP servers, `thalweg mcp`",
     "ollama": "models that Ollama serves",
     "openai": "models of OpenAI and of servers with its API",
@@ -87,7 +86,7 @@ def _is_there(module: str) -> bool:
 
 
 def models(offers: tuple[AvailableModel, ...]) -> Iterator[Finding]:
-    """Report keys, servers that listen and files that were pulled."""
+    """Report keys and servers that listen."""
     keys = {one.title: key for one in PROVIDERS if (key := key_of(one))}
     if keys:
         yield Finding("keys", ", ".join(f"{key} ({title})" for title, key in keys.items()))
@@ -98,8 +97,8 @@ def models(offers: tuple[AvailableModel, ...]) -> Iterator[Finding]:
         state: State = "ok" if offer.is_ready else "off"
         yield Finding("model found", f"{offer.name}: {offer.what}", offer.missing, state)
     if not offers:
-        seen = "no key, no server that listens, no model file"
-        yield Finding("models", seen, "thalweg model list --available", "off")
+        seen = "no key, no server that listens"
+        yield Finding("models", seen, "thalweg chat shows ways to a first answer", "off")
 
 
 def sandbox() -> Finding:

@@ -15,7 +15,7 @@ Models = Annotated[
         "--model",
         metavar="NAME",
         help="The model: scripted:searcher (the default), scripted:literal or "
-        "scripted:forgetful, which need no key; local:PATH.gguf, ollama:NAME, provider:model, "
+        "scripted:forgetful, which need no key; ollama:NAME, provider:model, "
         "openai:NAME@http://host/v1, or a name in the settings' models. May be repeated.",
     ),
 ]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from thalweg.archive import ThreadKey, open_archive
+from thalweg.archive import home as archive_home
 from thalweg.database.private_files import is_open_to_others, make_private_folder
 from thalweg.errors import ConfigError, ThalwegError
 from thalweg.memory import Scope, open_memory
@@ -31,7 +32,6 @@ from thalweg.server.app.threads import TenantThreads
 from thalweg.server.app.usage import TenantUsage
 from thalweg.server.checkpoints.erasure import Erasure
 from thalweg.server.liveness.opening import presence_at
-from thalweg.server.models.making import folder_of
 from thalweg.server.runs.base import RunRecord
 from thalweg.server.runs.opening import open_journal
 from thalweg.server.runs.running import ProcessRuns, RunOutcome
@@ -76,7 +76,7 @@ class App:
         self._source = source
         self._any_model = any_model
         self._is_eager = is_eager
-        self.home = folder_of(self.settings) if home is None else Path(home)
+        self.home = _folder_of(self.settings) if home is None else Path(home)
         """The folder of its own files."""
         self._storage = self.settings.storage
         self._stack = AsyncExitStack()
@@ -280,6 +280,12 @@ def _agents_class() -> "type[Agents]":
     from thalweg.server.app.agents.agents import Agents  # noqa: PLC0415 (the same)
 
     return Agents
+
+
+def _folder_of(settings: Settings) -> Path:
+    """Return Thalweg's folder: that of the settings, or the usual one."""
+    storage = settings.storage
+    return Path(storage.home) if "home" in storage.model_fields_set else archive_home()
 
 
 def _memory_settings(settings: Settings, home: Path) -> MemorySettings:

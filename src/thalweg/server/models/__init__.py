@@ -1,4 +1,4 @@
-"""Chat models by name: of a provider, at a URL, or in a process of ours.
+"""Chat models by name: of a provider, or at a URL.
 
 Two rules:
 

@@ -1,4 +1,4 @@
-"""What could answer here and now: keys, servers that listen, files that were pulled."""
+"""What could answer here and now: keys, and servers that listen."""
 
 import json
 import os
@@ -6,16 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from threading import Thread
 from time import monotonic
-from typing import Final, Literal
+from typing import Final
 from urllib.request import ProxyHandler, build_opener
 
-from thalweg.engine.extras import install_command
-from thalweg.errors import ConfigError
-from thalweg.server.models.local.folder import ModelFolder
-from thalweg.server.models.local.gguf import read_gguf
 from thalweg.server.models.providers import PROVIDERS, ModelProvider, key_of, provider
 
 WITHIN_S: Final = 0.3
@@ -31,8 +26,6 @@ _MOST_BYTES: Final = 1_000_000
 _MOST_MODELS: Final = 20
 """Models of one server that are offered."""
 
-Kind = Literal["file", "server", "key"]
-
 
 @dataclass(frozen=True, slots=True)
 class AvailableModel:
@@ -42,8 +35,6 @@ class AvailableModel:
     """What to type for it."""
     what: str
     """What it is, in a few words."""
-    kind: Kind
-    """A file that was pulled, a server on this machine, or a provider whose key is set."""
     missing: str = ""
     """What to do before it can be used; empty where it is ready."""
 
@@ -53,20 +44,17 @@ class AvailableModel:
         return not self.missing
 
 
-def find_models(
-    environ: Mapping[str, str] | None = None, home: Path | None = None
-) -> tuple[AvailableModel, ...]:
+def find_models(environ: Mapping[str, str] | None = None) -> tuple[AvailableModel, ...]:
     """Return available models; the only request sent is for a server's list of models.
 
     Args:
         environ: The variables to search for keys; the environment of this process by default.
-        home: Thalweg's folder; no search for files by default.
 
     Returns:
-        Ready ones first: keys, servers, files; then incomplete ones.
+        Ready ones first: keys, servers; then incomplete ones.
     """
     known = os.environ if environ is None else environ
-    offers = [*_keys(known), *_servers(known), *(_files(home) if home is not None else ())]
+    offers = [*_keys(known), *_servers(known)]
     return tuple(sorted(offers, key=lambda offer: not offer.is_ready))
 
 
@@ -75,25 +63,11 @@ def _keys(environ: Mapping[str, str]) -> Iterator[AvailableModel]:
         key = key_of(one, environ)
         if key and one.example:
             name = f"{one.name}:{one.example}"
-            yield AvailableModel(name, f"{one.title}, by {key}", "key", _lacks(one))
+            yield AvailableModel(name, f"{one.title}, by {key}", _lacks(one))
 
 
 def _lacks(one: ModelProvider) -> str:
     return "" if find_spec(one.module) else one.install
-
-
-def _files(home: Path) -> Iterator[AvailableModel]:
-    models = ModelFolder(home)
-    lacks = "" if find_spec("xllamacpp") else install_command("local")
-    for name in models.names():
-        try:
-            gguf = read_gguf(models.path(name))
-        except ConfigError:
-            remove = f"thalweg model remove {name}"
-            yield AvailableModel(f"local:{name}", "a file that cannot be read", "file", remove)
-            continue
-        said = ", ".join(filter(None, (gguf.name, gguf.abilities)))
-        yield AvailableModel(f"local:{name}", f"a local file: {said}", "file", lacks)
 
 
 def _servers(environ: Mapping[str, str]) -> list[AvailableModel]:
@@ -135,7 +109,7 @@ def _ollama(address: str) -> list[AvailableModel]:
     what = f"Ollama at {address}"
     if there == []:
         missing = "ollama pull qwen3:4b"
-        return [AvailableModel("ollama:qwen3:4b", f"{what}, without a model", "server", missing)]
+        return [AvailableModel("ollama:qwen3:4b", f"{what}, without a model", missing)]
     return _served("ollama", there or [], what)
 
 
@@ -148,7 +122,7 @@ def _compatible(title: str, address: str) -> list[AvailableModel]:
 def _served(provider_name: str, names: list[str], what: str) -> list[AvailableModel]:
     known = provider(provider_name)
     lacks = _lacks(known) if known else ""
-    return [AvailableModel(f"{provider_name}:{name}", what, "server", lacks) for name in names]
+    return [AvailableModel(f"{provider_name}:{name}", what, lacks) for name in names]
 
 
 def _names(url: str, key: str, name: str) -> list[str] | None:

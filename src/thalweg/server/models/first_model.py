@@ -16,17 +16,17 @@ def how_to_answer(offers: Sequence[AvailableModel] = ()) -> str:
         offers: The result of `find_models`.
 
     Example:
-        >>> found = AvailableModel("ollama:qwen3:4b", "Ollama at http://127.0.0.1:11434", "server")
+        >>> found = AvailableModel("ollama:qwen3:4b", "Ollama at http://127.0.0.1:11434")
         >>> print(how_to_answer([found]).splitlines()[-1])
           thalweg chat --model ollama:qwen3:4b  (Ollama at http://127.0.0.1:11434)
     """
     if not offers:
-        found = "Not found: a key in the environment, a server that listens, a model file."
+        found = "Not found: a key in the environment, a server that listens."
         return prompt("how_to_answer").render(found=found)
     lines = [f"  thalweg chat --model {offer.name}  ({_said(offer)})" for offer in offers[:_SHOWN]]
     more = len(offers) - _SHOWN
     if more > 0:
-        lines.append(f"  and {more} more: thalweg model list")
+        lines.append(f"  and {more} more: thalweg doctor")
     return prompt("how_to_answer").render(found="\n".join(["Found here:", *lines]))
 
 

@@ -3,52 +3,45 @@
 import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from thalweg.archive import home
-from thalweg.engine.extras import extra_of, install_command
+from thalweg.engine.extras import extra_of
 from thalweg.engine.sections import nearest
 from thalweg.errors import ConfigError, MissingExtraError
-from thalweg.server.models.local.folder import ModelFolder
 from thalweg.server.models.providers import PROVIDERS, ModelProvider, ask_for_key, provider
 from thalweg.server.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-LOCAL = "local"
-"""The provider of models in files."""
 COMPATIBLE = "openai"
 """The provider whose API others implement, and the default for an address alone."""
 SERVED_WINDOW = 8_192
-"""Default tokens of a window for a model that is loaded on demand (Ollama, a file). A larger one
-takes memory that may not be available, and on a CPU a full one takes minutes to process; a smaller
-one has little room in addition to the tools of an agent."""
+"""Default tokens of a window for a model that Ollama loads on demand. A larger one takes memory
+that may not be available, and on a CPU a full one takes minutes to process; a smaller one has
+little room in addition to the tools of an agent."""
 
 
-def chat_model(settings: ModelSettings, *, folder: Path | None = None) -> "BaseChatModel":
+def chat_model(settings: ModelSettings) -> "BaseChatModel":
     """Return one of the models of the settings.
 
     Args:
         settings: The settings of the model.
-        folder: Thalweg's own, where pulled models are; the usual one by default.
 
     Raises:
         ConfigError: Its package is not installed, its key is missing, or a setting is invalid.
     """
-    return make(settings, f"models.{settings.name}", folder or home())
+    return make(settings, f"models.{settings.name}")
 
 
 def model_by_name(name: str, settings: Settings) -> "BaseChatModel":
     """Return a model by its name, without any request.
 
     Args:
-        name: One of `models:` in the settings; `local:PATH.gguf`; `ollama:NAME`; `provider:model`
-            of `init_chat_model`; or `openai:NAME@http://host/v1` for any server with that API.
+        name: One of `models:` in the settings; `ollama:NAME`; `provider:model` of
+            `init_chat_model`; or `openai:NAME@http://host/v1` for any server with that API.
         settings: The settings to search for names first.
 
     Raises:
@@ -56,30 +49,21 @@ def model_by_name(name: str, settings: Settings) -> "BaseChatModel":
     """
     for one in settings.models:
         if one.name == name:
-            return chat_model(one, folder=folder_of(settings))
-    return make(_named(name, settings), name, folder_of(settings))
+            return chat_model(one)
+    return make(_named(name, settings), name)
 
 
-def folder_of(settings: Settings) -> Path:
-    """Return Thalweg's folder: that of the settings, or the usual one."""
-    storage = settings.storage
-    return Path(storage.home) if "home" in storage.model_fields_set else home()
-
-
-def make(wanted: ModelSettings, where: str, folder: Path) -> "BaseChatModel":
+def make(wanted: ModelSettings, where: str) -> "BaseChatModel":
     """Make a model that was asked for.
 
     Args:
         wanted: What was asked for.
         where: Where it was asked for, for errors: `models.fast`, or the name as it was typed.
-        folder: Thalweg's own.
 
     Raises:
         ConfigError: It cannot be made here; names what is missing.
     """
     wanted = _with_provider(wanted)
-    if wanted.provider == LOCAL:
-        return _local(wanted, where, folder)
     if wanted.use:
         model = _of_class(wanted, wanted.use, where)
     elif wanted.provider == COMPATIBLE and _is_elsewhere(wanted):
@@ -91,14 +75,14 @@ def make(wanted: ModelSettings, where: str, folder: Path) -> "BaseChatModel":
 
 
 def _named(name: str, settings: Settings) -> ModelSettings:
-    """Read a name as people type it: `local:PATH.gguf`, `provider:model`, or with `@http://host`.
+    """Read a name as people type it: `provider:model`, or with `@http://host`.
 
     Raises:
         ConfigError: The name is empty.
     """
     provider, model = _split(name)
     address = ""
-    if provider not in {"", LOCAL} and "@http" in model:
+    if provider and "@http" in model:
         model, _, address = model.rpartition("@")
     if not model:
         called = ", ".join(one.name for one in settings.models)
@@ -123,16 +107,6 @@ def _split(name: str) -> tuple[str, str]:
     if not colon or not provider.isidentifier():
         return "", name
     return provider.lower(), model
-
-
-def _local(wanted: ModelSettings, where: str, folder: Path) -> "BaseChatModel":
-    path = ModelFolder(folder).find(wanted.model, where=where)
-    if find_spec("langchain_openai") is None:
-        problem = "the package langchain_openai is not installed"
-        raise MissingExtraError(where, problem, install_command(LOCAL))
-    from thalweg.server.models.local.chat import LocalChat  # noqa: PLC0415 (needs an extra)
-
-    return LocalChat.of(wanted, where, path)
 
 
 def limit(model: "BaseChatModel", window: int | None, output: int | None) -> None:
@@ -296,5 +270,8 @@ def _made(
         raise ConfigError(where, problem, mend) from missing
     except (LangChainException, TypeError, ValueError) as problem:
         said = " ".join(str(problem).split())[:300]
-        mend = "write provider:model, and check the options next to it"
+        mend = (
+            "write provider:model, or openai:NAME@http://HOST:PORT/v1 for a server that you run, "
+            "and check the options next to it"
+        )
         raise ConfigError(where, said, mend) from problem

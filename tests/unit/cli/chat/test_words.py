@@ -161,8 +161,8 @@ def test_what_cannot_be_done_says_what_can(tmp_path: Path) -> None:
                 perform(typed, Desk(client))
 
 
-READY = AvailableModel("ollama:small", "Ollama here", "server")
-LACKING = AvailableModel("openai:x", "OpenAI, by a key", "key", missing="pip install x")
+READY = AvailableModel("ollama:small", "Ollama here")
+LACKING = AvailableModel("openai:x", "OpenAI, by a key", missing="pip install x")
 
 
 def test_of_what_is_there_one_can_be_taken() -> None:

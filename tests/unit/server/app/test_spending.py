@@ -20,7 +20,7 @@ def served(address: str) -> str:
     return model_name(CompatibleChat(model="gpt-5.1", api_key=SecretStr("x"), base_url=address))
 
 
-@pytest.mark.parametrize("model", ["local:smol", "ollama:qwen3:4b", "nobody:x", "openai:fake", ":"])
+@pytest.mark.parametrize("model", ["ollama:qwen3:4b", "nobody:x", "openai:fake", ":"])
 def test_a_model_without_a_published_price_costs_nothing_that_is_known(model: str) -> None:
     assert cost(model) is None
 
@@ -36,6 +36,6 @@ def test_a_server_on_this_machine_has_no_price_whatever_its_model_is_called() ->
 
 
 def test_prices_of_the_settings_are_used_for_any_model() -> None:
-    assert cost("local:smol", Pricing(models={"smol": ModelPricing(tariff="gpt-5.1")})) is not None
+    assert cost("ollama:smol", Pricing(models={"smol": ModelPricing(tariff="gpt-5.1")})) is not None
     assert cost("nobody:x", Pricing(base=2.0)) is not None
     assert cost("nobody:x", Pricing(read=0.5)) is None

@@ -2,14 +2,39 @@
 
 import json
 import socket
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
-from tests.unit.server.models.file_server import Files, serving
-from tests.unit.server.models.gguf_files import TINY
 
 from thalweg.server.models import find_models, finding, how_to_answer
 from thalweg.server.models.finding import AvailableModel, ollama_address
+
+
+@contextmanager
+def serving(content: bytes) -> Iterator[str]:
+    """Answer every request with the same bytes, and yield the address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *args: object) -> None:
+            del args
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @pytest.fixture(autouse=True)
@@ -41,15 +66,15 @@ def test_a_key_without_its_package_comes_last_and_says_what_to_install() -> None
 
 def test_ollama_is_asked_for_its_models_where_its_own_variable_says() -> None:
     tags = json.dumps({"models": [{"name": "qwen3:4b"}, {"name": "phi4"}, {"no": "name"}]})
-    with serving(Files(tags.encode())) as files:
-        found = find_models({"OLLAMA_HOST": files.url.removeprefix("http://")})
+    with serving(tags.encode()) as url:
+        found = find_models({"OLLAMA_HOST": url.removeprefix("http://")})
 
     assert [offer.name for offer in found] == ["ollama:qwen3:4b", "ollama:phi4"]
 
 
 def test_ollama_without_a_model_says_how_to_get_one() -> None:
-    with serving(Files(b'{"models": []}')) as files:
-        (offer,) = find_models({"OLLAMA_HOST": files.url})
+    with serving(b'{"models": []}') as url:
+        (offer,) = find_models({"OLLAMA_HOST": url})
 
     assert offer.missing == "ollama pull qwen3:4b"
 
@@ -57,12 +82,11 @@ def test_ollama_without_a_model_says_how_to_get_one() -> None:
 def test_a_server_that_speaks_the_api_of_openai_is_offered_with_its_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with serving(Files(b'{"data": [{"id": "qwen.gguf"}]}')) as files:
-        monkeypatch.setattr(finding, "SERVERS", (("llama.cpp", files.url),))
+    with serving(b'{"data": [{"id": "qwen.gguf"}]}') as url:
+        monkeypatch.setattr(finding, "SERVERS", (("llama.cpp", url),))
         (offer,) = find_models({})
 
-    assert offer.name == f"openai:qwen.gguf@{files.url}/v1"
-    assert offer.kind == "server"
+    assert offer.name == f"openai:qwen.gguf@{url}/v1"
 
 
 @pytest.mark.parametrize(
@@ -71,8 +95,8 @@ def test_a_server_that_speaks_the_api_of_openai_is_offered_with_its_address(
 def test_somebody_else_on_that_port_is_passed_over(
     monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
-    with serving(Files(said)) as files:
-        monkeypatch.setattr(finding, "SERVERS", (("vLLM", files.url),))
+    with serving(said) as url:
+        monkeypatch.setattr(finding, "SERVERS", (("vLLM", url),))
 
         assert find_models({}) == ()
 
@@ -83,19 +107,7 @@ def test_a_server_that_never_answers_hides_no_other(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(finding, "SERVERS", (("vLLM", f"http://127.0.0.1:{port}"),))
         found = find_models({"OPENAI_API_KEY": "x"})
 
-    assert [offer.kind for offer in found] == ["key"]
-
-
-def test_a_pulled_file_is_offered_and_a_broken_one_says_so(tmp_path: Path) -> None:
-    folder = tmp_path / "models"
-    folder.mkdir()
-    (folder / "tiny.gguf").write_bytes(TINY)
-    (folder / "broken.gguf").write_bytes(TINY[:50])
-    tiny, broken = find_models({}, tmp_path)
-
-    assert (tiny.name, tiny.kind) == ("local:tiny", "file")
-    assert tiny.what == "a local file: Tiny, does not call tools well"
-    assert broken.missing == "thalweg model remove broken"
+    assert [offer.what for offer in found] == ["OpenAI, by OPENAI_API_KEY"]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +125,7 @@ def test_the_address_of_ollama_is_read_as_people_write_it(given: str, address: s
 
 @pytest.mark.parametrize("count", [0, 1, 40])
 def test_the_way_to_an_answer_fits_a_screen(count: int) -> None:
-    said = how_to_answer([AvailableModel(f"ollama:m{n}", "Ollama", "server") for n in range(count)])
+    said = how_to_answer([AvailableModel(f"ollama:m{n}", "Ollama") for n in range(count)])
     lines = said.splitlines()
 
     assert len(lines) <= 32

@@ -1,6 +1,5 @@
 """Models by their names, and what is said where one cannot be made."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,13 +8,11 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.tools import tool
 from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
-from tests.unit.server.models.gguf_files import TINY
 
 from thalweg.errors import ConfigError
 from thalweg.middleware.request.model_limits import limits_of
 from thalweg.server.models import chat_model, model_by_name
 from thalweg.server.models.compatible import CompatibleChat
-from thalweg.server.models.local.chat import LocalChat
 from thalweg.server.models.making import make
 from thalweg.server.models.providers import PROVIDERS
 from thalweg.server.settings import ModelSettings, Settings
@@ -63,9 +60,7 @@ def test_a_model_of_ollama_keeps_the_colon_in_its_name() -> None:
 
 def test_a_class_is_named() -> None:
     options = {"temperature": 0.5, "api_key": "k"}
-    model = make(
-        settings(model="gpt-4o", use="langchain_openai:ChatOpenAI", options=options), "m", Path()
-    )
+    model = make(settings(model="gpt-4o", use="langchain_openai:ChatOpenAI", options=options), "m")
 
     assert isinstance(model, ChatOpenAI)
     assert (model.model_name, model.temperature) == ("gpt-4o", 0.5)
@@ -108,10 +103,8 @@ def test_a_window_alone_leaves_room_for_an_answer() -> None:
         ("gibberish", "Unable to infer model provider"),
         ("", "names no model"),
         ("openai:@http://127.0.0.1/v1", "names no model"),
-        (
-            "local:nowhere.gguf",
-            "there is no file nowhere.gguf and no downloaded model of that name",
-        ),
+        ("local:tiny.gguf", "Unsupported provider='local'"),
+        ("local:tiny.gguf", "or openai:NAME@http://HOST:PORT/v1 for a server that you run"),
     ],
 )
 def test_what_is_missing_is_told_before_any_request(name: str, problem: str) -> None:
@@ -163,44 +156,3 @@ def test_tokens_are_counted_here_where_the_server_is_not_openais() -> None:
     asked: list[BaseMessage] = [HumanMessage("hello world")]
     assert 2 < model.get_num_tokens_from_messages(asked) < 10
     assert model.get_num_tokens_from_messages(asked, tools=[ls]) > 20
-
-
-def test_a_pulled_file_is_found_in_the_folder_of_the_settings(tmp_path: Path) -> None:
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "tiny.gguf").write_bytes(TINY)
-    model = model_by_name(
-        "local:tiny", Settings.model_validate({"storage": {"home": f"{tmp_path}"}})
-    )
-    limits = limits_of(model)
-
-    assert (limits.model, limits.window, limits.output) == ("local:tiny", 2_048, 256)
-
-
-def test_a_window_beyond_what_the_model_was_trained_for_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "tiny.gguf"
-    path.write_bytes(TINY)
-    with pytest.raises(ConfigError, match="4096 tokens is more than the 2048 it was trained for"):
-        chat_model(settings(provider="local", model=str(path), window=4_096))
-
-
-def test_a_template_is_given_in_place_of_the_files_own(tmp_path: Path) -> None:
-    path, template = tmp_path / "tiny.gguf", tmp_path / "plain.jinja"
-    path.write_bytes(TINY)
-    template.write_text("{{ messages[0].content }}")
-    given = {"provider": "local", "model": str(path)}
-    model = chat_model(settings(**given, chat_template=str(template)))
-
-    assert isinstance(model, LocalChat)
-    assert model.host.load.template == "{{ messages[0].content }}"
-    with pytest.raises(ConfigError, match=r"m\.chat_template: /nowhere cannot be read"):
-        chat_model(settings(**given, chat_template="/nowhere"))
-
-
-def test_nobody_gives_up_on_a_model_in_a_file_that_reads_for_minutes(tmp_path: Path) -> None:
-    """After a fold a CPU reads the whole request anew, and says nothing meanwhile."""
-    path = tmp_path / "tiny.gguf"
-    path.write_bytes(TINY)
-    model = chat_model(settings(provider="local", model=str(path)))
-
-    assert isinstance(model, LocalChat)
-    assert (model.request_timeout, model.stream_chunk_timeout) == (None, None)

@@ -28,12 +28,11 @@ class ModelSettings(Open):
     description: str = ""
     """What it is good for, to people who choose."""
     provider: Name | None = None
-    """Of LangChain's `init_chat_model`: `anthropic`, `openai`, `ollama`, … `local` for a GGUF
-    file in this process."""
+    """Of LangChain's `init_chat_model`: `anthropic`, `openai`, `ollama`, …"""
     use: Import | None = None
     """The class itself, as `langchain_openai:ChatOpenAI`, in place of a provider."""
     model: Name = ""
-    """What the provider calls it, or the path of a GGUF file; the name by default."""
+    """What the provider calls it; the name by default."""
     api_key: Secret | None = None
     """The key; best as a variable: `$OPENAI_API_KEY`. The provider's own variable by
     default."""
