@@ -19,7 +19,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
-from langsmith.sandbox import Sandbox, SandboxClient
 
 from thalweg.engine import undocumented
 from thalweg.engine.undocumented import CHECKED
@@ -107,15 +106,6 @@ def test_openai_decides_its_endpoint_by_the_request(tools: list[dict[str, str]])
     found = undocumented.uses_responses_api(model, {"tools": tools})
     assert found == bool(tools), worked("langchain-openai")
     assert not undocumented.uses_responses_api(object(), {})
-
-
-def test_a_sandbox_has_an_asynchronous_client_of_the_same_address() -> None:
-    client = SandboxClient(api_endpoint="http://127.0.0.1:9", api_key="k")
-    other = undocumented.async_client(Sandbox.from_dict({"name": "box"}, client))
-
-    assert str(other._base_url) == str(client._base_url), worked("langsmith")  # noqa: SLF001
-    asyncio.run(other.aclose())
-    client.close()
 
 
 def test_no_other_file_names_an_undocumented_member() -> None:

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from thalweg.backends.bubblewrap import BubblewrapBackend
     from thalweg.backends.composite import CompositeBackend
     from thalweg.backends.container import ContainerBackend
-    from thalweg.backends.context_hub import ContextHubBackend
     from thalweg.backends.filesystem import FilesystemBackend
-    from thalweg.backends.langsmith import LangSmithSandbox
     from thalweg.backends.local.process_limits import ProcessLimits
     from thalweg.backends.local_shell import DEFAULT_EXECUTE_TIMEOUT, LocalShellBackend
     from thalweg.backends.protocol import BackendProtocol, SandboxBackendProtocol
@@ -29,9 +27,7 @@ __all__ = [
     "BubblewrapBackend",
     "CompositeBackend",
     "ContainerBackend",
-    "ContextHubBackend",
     "FilesystemBackend",
-    "LangSmithSandbox",
     "LocalShellBackend",
     "NamespaceFactory",
     "ProcessLimits",
@@ -48,10 +44,8 @@ __getattr__, __dir__ = lazily(
         "BubblewrapBackend": "thalweg.backends.bubblewrap",
         "CompositeBackend": "thalweg.backends.composite",
         "ContainerBackend": "thalweg.backends.container",
-        "ContextHubBackend": "thalweg.backends.context_hub",
         "DEFAULT_EXECUTE_TIMEOUT": "thalweg.backends.local_shell",
         "FilesystemBackend": "thalweg.backends.filesystem",
-        "LangSmithSandbox": "thalweg.backends.langsmith",
         "ProcessLimits": "thalweg.backends.local.process_limits",
         "LocalShellBackend": "thalweg.backends.local_shell",
         "NamespaceFactory": "thalweg.backends.store",

@@ -19,13 +19,11 @@ from langgraph._internal._constants import (
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
-    from langsmith.sandbox import AsyncSandboxClient, Sandbox
 
 CHECKED: Final = {
     "langchain-core": "1.7.2",
     "langchain-openai": "1.7.3",
     "langgraph": "1.2.22",
-    "langsmith": "0.15.0",
 }
 """The newest version of each package in which every member below was seen to work."""
 
@@ -90,11 +88,3 @@ def uses_responses_api(model: object, settings: Mapping[str, Any]) -> bool:
     with suppress(AttributeError, TypeError, ValueError):
         return bool(model._use_responses_api(dict(settings)))  # type: ignore[attr-defined]  # noqa: SLF001
     return False
-
-
-def async_client(sandbox: "Sandbox") -> "AsyncSandboxClient":
-    """Return a new asynchronous client with the address and key of a sandbox's own.
-
-    `Sandbox.to_async` makes one, too, and does not offer to close it.
-    """
-    return sandbox._client.to_async()  # noqa: SLF001
