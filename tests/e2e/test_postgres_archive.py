@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import psycopg
 import pytest
@@ -14,9 +15,10 @@ from thalweg.archive import Logged, Span, ThreadKey, TurnRow, open_archive
 from thalweg.archive.base import Archive
 from thalweg.archive.postgres import PostgresArchive
 from thalweg.archive.search.index import BATCH_PASSAGES
-from thalweg.database.postgres_connections import MOST
+from thalweg.archive.tables import closed
+from thalweg.database.postgres import MAX_CONNECTIONS, PostgresDatabase, PostgresRows
 from thalweg.engine.entries import Message, Text
-from thalweg.errors import ConfigError, ConflictError, StorageError
+from thalweg.errors import ConfigError, ConflictError, StorageError, ThalwegError
 
 KEY = ThreadKey("ada", "t1")
 
@@ -138,7 +140,7 @@ def test_threads_of_a_process_share_few_connections(postgres_url: str) -> None:
     with PostgresArchive(postgres_url) as archive:
         threads = [
             threading.Thread(target=archive.append, args=(KEY, [said(str(n))]))
-            for n in range(MOST * 4)
+            for n in range(MAX_CONNECTIONS * 4)
         ]
         for thread in threads:
             thread.start()
@@ -147,8 +149,56 @@ def test_threads_of_a_process_share_few_connections(postgres_url: str) -> None:
         with raw(postgres_url) as watcher:
             ours = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'thalweg'"
             (count,) = watcher.execute(ours).fetchone() or (0,)
-        assert 0 < count <= MOST
-        assert archive.length(KEY) == MOST * 4
+        assert 0 < count <= MAX_CONNECTIONS
+        assert archive.length(KEY) == MAX_CONNECTIONS * 4
+
+
+def test_a_call_while_all_connections_are_in_use_ends_in_an_error(postgres_url: str) -> None:
+    """It names the database, the limit and a fix; the next call works."""
+    database = PostgresDatabase(postgres_url, PostgresRows, closed, busy_timeout_s=0.05)
+    with ExitStack() as users:
+        for _ in range(MAX_CONNECTIONS):
+            users.enter_context(database.reading(None))
+        problem = f"all {MAX_CONNECTIONS} connections are in use for longer than 2.0 s; try again"
+        with pytest.raises(StorageError, match=problem) as refused, database.reading(None):
+            pass
+    assert refused.value.place == database.place
+    with database.reading(None) as rows:
+        assert rows.row("SELECT 1") == (1,)
+    database.close()
+    with pytest.raises(ThalwegError, match="closed"), database.reading(None):
+        pass
+
+
+def test_a_forked_process_has_its_own_connections(postgres_url: str) -> None:
+    """Neither process disturbs the other, and the parent's connections outlive the child."""
+    program = f"""
+import os
+from thalweg.database.postgres import PostgresDatabase, PostgresRows
+
+database = PostgresDatabase({postgres_url!r}, PostgresRows, ValueError)
+
+def server_process():
+    with database.reading(None) as rows:
+        return rows.row("SELECT pg_backend_pid()")[0]
+
+print(server_process(), flush=True)
+if child := os.fork():
+    os.waitpid(child, 0)
+    print(server_process())
+    database.close()
+else:
+    print(server_process(), server_process(), flush=True)
+    database.close()
+"""
+    warnings = ("-W", "error", "-W", "ignore:This process:DeprecationWarning")
+    done = subprocess.run(
+        [sys.executable, *warnings, "-c", program], check=True, capture_output=True, text=True
+    )
+    before, first, again, after = done.stdout.split()
+
+    assert (before, first, done.stderr) == (after, again, "")
+    assert before != first
 
 
 def test_two_writers_of_the_same_large_texts_do_not_stop_each_other(postgres_url: str) -> None:

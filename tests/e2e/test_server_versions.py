@@ -11,7 +11,7 @@ from tests.postgres import Server
 from tests.resetting import ResettingProxy
 from thalweg.archive import open_archive
 from thalweg.archive.tables import closed
-from thalweg.database.postgres_connections import PostgresConnections
+from thalweg.database.postgres import PostgresDatabase, PostgresRows
 from thalweg.database.postgres_server import OLDEST
 from thalweg.errors import ConfigError, StorageError
 from thalweg.memory import open_memory
@@ -57,11 +57,11 @@ def test_a_migration_that_the_server_rejects_names_server_and_versions(postgres_
 def test_only_a_missing_function_of_ours_means_other_tables(postgres_url: str) -> None:
     """A function that the server lacks has nothing to do with who migrated the tables."""
     with open_archive(postgres_url) as archive:
-        connections = PostgresConnections(postgres_url, 10, closed)
+        database = PostgresDatabase(postgres_url, PostgresRows, closed)
         lacking = pytest.raises(StorageError, match=r"the database failed \(function no_such")
-        with lacking, connections.transaction("BEGIN") as connection:
-            connection.execute("SELECT no_such(1)")
-        connections.close()
+        with lacking, database.reading(None) as rows:
+            rows.run("SELECT no_such(1)")
+        database.close()
         with psycopg.connect(postgres_url, autocommit=True) as raw:
             raw.execute("DROP FUNCTION archive_prune()")
         with pytest.raises(StorageError, match="another version migrated them"):

@@ -1,15 +1,26 @@
 """A PostgreSQL database, for any number of processes on any machines."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from thalweg.database.base import Database, Rows, Value, encode
-from thalweg.database.postgres_connections import PostgresConnections
-from thalweg.database.postgres_server import prepare
-from thalweg.errors import ThalwegError
+from thalweg.database.postgres_server import (
+    as_storage_error,
+    connect,
+    connection_options,
+    place_of,
+    prepare,
+)
+from thalweg.errors import StorageError, ThalwegError
+
+MAX_CONNECTIONS = 10
+"""Connections of one database; more threads than this wait for each other."""
 
 R = TypeVar("R", bound=Rows)
 
@@ -72,14 +83,17 @@ def marked(statement: str) -> bytes:
 class PostgresDatabase(Database[R]):
     """A database with the tables of all components. See `Database`; row-level security holds, too.
 
-    For PostgreSQL 15 and later, tested on 15 and 18. Threads of a process share some connections.
+    For PostgreSQL 15 and later, tested on 15 and 18. Threads of a process share at most
+    `MAX_CONNECTIONS`; a forked process opens its own. A connection that broke between two
+    transactions is replaced, one that breaks within a transaction is a `StorageError`.
     Who writes waits for a row that another writer holds up to `busy_timeout_s`.
 
     Args:
         url: `postgresql://user:password@host:port/database`.
         rows: Makes a transaction of a connection.
         closed: Makes the error, of the database's name, of a call after `close`.
-        busy_timeout_s: How long to wait for a connection, and for other writers.
+        busy_timeout_s: How long to wait for other writers, and, at least two seconds, for a
+            connection.
         as_owner: Writes the statement that makes a transaction an owner's.
 
     Raises:
@@ -100,8 +114,10 @@ class PostgresDatabase(Database[R]):
     ) -> None:
         self._rows = rows
         self._as_owner = as_owner
-        self._connections = PostgresConnections(url, busy_timeout_s, closed)
-        self.place = self._connections.place
+        self._url = url
+        self._closed = closed
+        self._timeout_s = busy_timeout_s
+        self.place = place_of(url)
         self.begin_read = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;{_BY_INDEX}"
         self.begin_write = (
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
@@ -110,16 +126,99 @@ class PostgresDatabase(Database[R]):
             " SET LOCAL idle_in_transaction_session_timeout = '5min';"
         )
         prepare(url, self.place, busy_timeout_s)
+        self._lock = Lock()
+        self._is_lost = False
+        self._process = os.getpid()
+        self._pools = [self._open_pool()]
 
     @contextmanager
     def _transaction(self, begin: str, owner: str | None) -> Iterator[R]:
-        whole = begin if owner is None else begin + self._as_owner(owner)
-        with self._connections.transaction(whole) as connection:
-            yield self._rows(connection)
+        pool = self._pool()
+        connection = self._take(pool, begin if owner is None else begin + self._as_owner(owner))
+        try:
+            try:
+                yield self._rows(connection)
+            except psycopg.Error as error:
+                raise as_storage_error(self.place, error) from error
+            self._commit(connection)
+        finally:
+            with suppress(psycopg.Error):
+                connection.rollback()  # nothing after a commit
+            pool.putconn(connection)
+
+    def _commit(self, connection: psycopg.Connection) -> None:
+        try:
+            connection.execute("COMMIT")
+        except psycopg.Error as error:
+            failure = as_storage_error(self.place, error)
+            if connection.closed:
+                fix = "the write may have succeeded: read the thread before you write again"
+                failure = StorageError(failure.place, failure.problem, fix)
+            raise failure from error
+
+    def _take(self, pool: ConnectionPool, begin: str) -> psycopg.Connection:
+        """Take a connection, and begin a transaction on it."""
+        if self._is_lost:
+            self._reach_server()
+        attempts = MAX_CONNECTIONS + 1  # all idle connections may be broken, a new one is not
+        while True:
+            connection = self._take_any(pool)
+            attempts -= 1
+            try:
+                connection.execute(begin.encode())
+            except psycopg.Error as error:
+                is_broken = connection.closed
+                pool.putconn(connection)
+                if not is_broken or not attempts:
+                    raise as_storage_error(self.place, error) from error
+                self._reach_server()
+            else:
+                return connection
+
+    def _take_any(self, pool: ConnectionPool) -> psycopg.Connection:
+        try:
+            return pool.getconn()
+        except PoolClosed:
+            raise self._closed(self.place) from None
+        except PoolTimeout:
+            self._reach_server()
+            problem = (
+                f"all {MAX_CONNECTIONS} connections are in use for longer than {pool.timeout} s"
+            )
+            fix = "try again later, or with fewer threads"
+            raise StorageError(self.place, problem, fix) from None
+
+    def _reach_server(self) -> None:
+        """Raise the reason if the server cannot be reached: the pool would time out without it."""
+        self._is_lost = True
+        connect(self._url, self.place, self._timeout_s).close()
+        self._is_lost = False
+
+    def _pool(self) -> ConnectionPool:
+        """Return this process's pool; a forked one opens its own, and never closes its parent's."""
+        if self._process != os.getpid():
+            with self._lock:
+                if self._process != os.getpid():
+                    self._pools.append(self._open_pool())
+                    self._process = os.getpid()
+        return self._pools[-1]
+
+    def _open_pool(self) -> ConnectionPool:
+        patience_s = max(2.0, self._timeout_s)  # a connection may have to be opened first
+        return ConnectionPool(
+            self._url,
+            kwargs=connection_options(self._timeout_s),
+            min_size=0,
+            max_size=MAX_CONNECTIONS,
+            open=True,
+            timeout=patience_s,
+            reconnect_timeout=patience_s,
+            num_workers=1,
+        )
 
     def close(self) -> None:
-        """See `Database.close`."""
-        self._connections.close()
+        """See `Database.close`. Connections in use are closed when their transaction ends."""
+        self._pool().close()
 
 
 # Every lookup has an index; a table that was not analyzed yet may seem too small to use it.

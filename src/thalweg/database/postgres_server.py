@@ -1,6 +1,7 @@
 """Reaching a PostgreSQL server, its tables brought up to date, and what its errors mean."""
 
 import re
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
@@ -41,6 +42,17 @@ def place_of(url: str) -> str:
     return f"postgresql://{user}{host}{port}/{name['dbname']}"
 
 
+def connection_options(timeout_s: float) -> dict[str, Any]:
+    """Return psycopg's options for a connection to the database."""
+    return {
+        "autocommit": True,
+        "prepare_threshold": None,  # a pooler may use another server for each transaction
+        "client_encoding": "UTF8",
+        "application_name": "thalweg",
+        "connect_timeout": max(2, round(timeout_s)),
+    }
+
+
 OLDEST = 15
 """The oldest major version that is tested, and the oldest that is accepted."""
 
@@ -53,14 +65,7 @@ def connect(url: str, place: str, timeout_s: float) -> psycopg.Connection:
         StorageError: The server cannot be reached, or refuses.
     """
     try:
-        connection = psycopg.connect(
-            url,
-            autocommit=True,
-            prepare_threshold=None,  # a pooler may use another server for each transaction
-            client_encoding="UTF8",
-            application_name="thalweg",
-            connect_timeout=max(2, round(timeout_s)),
-        )
+        connection = psycopg.connect(url, **connection_options(timeout_s))
     except psycopg.Error as error:
         problem = f"the server cannot be reached, or refuses connections ({_first_line(error)})"
         mend = "check the address, and that the server runs"
