@@ -5,7 +5,7 @@ from importlib.metadata import version
 from itertools import groupby
 
 from thalweg.cli.parsing import CommandParser
-from thalweg.cli.plugins import InstalledCommand, installed_commands
+from thalweg.cli.plugins import InstalledCommand, installed_commands, write_warning
 from thalweg.cli.printing import print_lines
 
 ABOUT = "Conversations and tasks of any length inside a model's window, with nothing lost."
@@ -22,6 +22,8 @@ def run(arguments: Sequence[str]) -> int:
         SystemExit: The help or the version was printed, or the command ends so.
     """
     commands = installed_commands()
+    if not commands:
+        write_warning("no commands are installed: reinstall thalweg; in a checkout, run uv sync")
     parser = _parser(commands)
     options = parser.parse_args(arguments)
     if options.version:

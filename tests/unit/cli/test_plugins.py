@@ -164,7 +164,7 @@ def test_what_is_no_command_is_one_sentence(
     assert (ended.code, ended.out, ended.err) == (2, "", f"thalweg: {error}\n")
 
 
-def test_without_any_package_the_help_is_printed(tmp_path: Path) -> None:
+def test_without_any_package_the_help_is_printed_with_a_remedy(tmp_path: Path) -> None:
     """As from a folder of sources that was never installed."""
     source = Path(main.__code__.co_filename).parents[2]
     code = f"import sys; sys.path.insert(0, {str(source)!r}); from thalweg.cli import main; main()"
@@ -175,7 +175,10 @@ def test_without_any_package_the_help_is_printed(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr == (
+        "thalweg: no commands are installed: reinstall thalweg; in a checkout, run uv sync\n"
+    )
     assert done.stdout.endswith("Commands:\n")
 
 
