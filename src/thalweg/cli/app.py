@@ -3,11 +3,19 @@
 from collections.abc import Sequence
 from importlib.metadata import version
 from itertools import groupby
+from typing import Final
 
 from thalweg.cli.parsing import CommandParser
 from thalweg.cli.plugins import InstalledCommand, installed_commands, write_warning
 from thalweg.cli.printing import print_lines
 
+COMMANDS: Final = {
+    "thread": ("thalweg.cli.thread:thread", "Inspect, undo, rewind or export a thread."),
+    "prices": ("thalweg.cli.prices:prices", "Show what tokens cost."),
+    "db": ("thalweg.cli.db:db", "Create and upgrade the tables in PostgreSQL."),
+}
+"""Where each command of the core is, and its line of the help; an entry point, as those of other
+packages."""
 ABOUT = "Conversations and tasks of any length inside a model's window, with nothing lost."
 
 
