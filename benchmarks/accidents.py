@@ -10,7 +10,8 @@ import warnings
 from rich.console import Console
 from rich.table import Table
 from tests.e2e.accidents import ACCIDENTS, AGENTS, table
-from tests.e2e.chat_models import EVERY_WIRE
+
+from strict_llm_tests.chat_models import EVERY_WIRE
 
 
 def main() -> int:

@@ -24,10 +24,10 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
+from strict_llm import Answer, Request, StrictProvider
 from thalweg import create_deep_agent
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import NAMED
-from thalweg.testing.strict import Answer, Request, StrictProvider
 
 MODEL = "claude-opus-5"
 _SUMMARIZES = ("[This is not the user speaking.]", "<transcript")
@@ -111,7 +111,7 @@ class Script:
 
     def __call__(self, request: Request) -> Answer:
         """Return the next answer."""
-        last = request.messages[-1].text
+        last = request.last_text
         if not request.tools or any(mark in last for mark in _SUMMARIZES):
             return Answer("## State of work\n" + "- It goes on as it was agreed. " * 60)
         seen = {tool.name for tool in request.tools}

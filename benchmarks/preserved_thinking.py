@@ -36,6 +36,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
+from strict_llm import Answer, Request, StrictProvider
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads import compact, pin, rewind, undo
 from thalweg.engine.additions import MEMORY, Addition
@@ -57,7 +58,6 @@ from thalweg.lab.replay.questions import Questions
 from thalweg.lab.replay.subject import subject_of, terms_of
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.turn.inserts import with_inserts
-from thalweg.testing.strict import Answer, Request, StrictProvider
 
 MODELS = ("claude-fable-5-2", "claude-opus-5-5", "claude-opus-4-8")
 """Two that bind reasoning, and one that does not."""

@@ -39,6 +39,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from tests.contract.suites import slots
 from tests.e2e.slot_hosts import INSTRUCTIONS, MODEL, PydanticHost, SdkHost, fetch
 
+from strict_llm import StrictProvider
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.threads.journal import read_pages
 from thalweg.engine.entries import Message
@@ -52,7 +53,6 @@ from thalweg.integrations.pydantic_messages import read_messages, write_messages
 from thalweg.integrations.slot import EngineSlot, HostCall
 from thalweg.lab.recordings.files import read_recording
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing.strict import StrictProvider
 
 OK = 200
 View = Callable[[Sequence[Message]], None]

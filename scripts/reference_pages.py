@@ -33,7 +33,7 @@ PACKAGES = (
     "thalweg.server.app",
     "thalweg.server.settings",
     "thalweg.testing",
-    "thalweg.testing.strict",
+    "strict_llm",
 )
 """Packages whose public names are in the reference of the Python API, one page each."""
 

@@ -15,11 +15,12 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.e2e.chat_models import chat_model
+from strict_llm import Answer, Model, Request, StrictProvider
+from strict_llm_tests.chat_models import chat_model
 from tests.e2e.soak_world import PICTURE
+from tests.strict_requests import messages_of
 from thalweg import create_deep_agent
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing.strict import Answer, Model, Request, StrictProvider
 
 CUT_OFF = '{"path": "unfinis'
 HALF = "\ud83d"
@@ -198,7 +199,7 @@ def _script(accident: Accident, wire: str) -> Callable[[Request], Answer]:
     by_model = accident.calls if wire in TEXTUAL or not accident.said else ()
 
     def answer(request: Request) -> Answer:
-        newest = request.messages[-1]
+        newest = messages_of(request)[-1]
         if by_model and newest.role == "user" and "message 0" in newest.text:
             return Answer(calls=by_model)
         return Answer(f"That was request {request.number}.")

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from strict_llm import Answer, Request
 from tests.e2e.shop import PARTS
-from thalweg.testing.strict import Answer, Request
+from tests.strict_requests import messages_of
 
 CONSTRAINTS = (
     "Never change anything under /tests or /vendor.",
@@ -73,24 +74,24 @@ class Sight:
 
 def see(request: Request) -> Sight:
     """Read a request."""
-    results = {m.answers: m.text for m in request.messages if m.role == "tool"}
+    results = {m.answers: m.text for m in messages_of(request) if m.role == "tool"}
     steps = [
         Step(at, call.name, json.loads(call.arguments or "{}"), results.get(call.id, ""))
-        for at, message in enumerate(request.messages)
+        for at, message in enumerate(messages_of(request))
         for call in message.calls
     ]
-    users = "\n".join(m.text for m in request.messages if m.role == "user")
-    return Sight(users, "\n".join(m.text for m in request.messages), steps)
+    users = "\n".join(m.text for m in messages_of(request) if m.role == "user")
+    return Sight(users, "\n".join(m.text for m in messages_of(request)), steps)
 
 
 def is_menders(request: Request) -> bool:
     """Tell whether a request is the subagent's."""
-    return any(m.role == "system" and MENDER in m.text for m in request.messages)
+    return any(m.role == "system" and MENDER in m.text for m in messages_of(request))
 
 
 def is_summary(request: Request) -> bool:
     """Tell whether a summary is asked for, not a next step."""
-    return not request.tools or "[This is not the user speaking.]" in request.messages[-1].text
+    return not request.tools or "[This is not the user speaking.]" in messages_of(request)[-1].text
 
 
 def answer(request: Request) -> Answer:

@@ -20,9 +20,10 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
 
+from strict_llm import Answer, Request
+from tests.strict_requests import messages_of
 from thalweg.engine.entries import Media, Message, Text
 from thalweg.middleware.request.message_writer import read_state
-from thalweg.testing.strict import Answer, Request
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n and a pixel").decode()
 PICTURE = {"type": "image", "base64": PIXEL, "mime_type": "image/png"}
@@ -112,7 +113,7 @@ class World:
                 self.rng.choice(("", "OK.", "- the release is 9.9.9", "## Goal\n- go on"))
             )
         self._look(request)
-        if "[This is not the user speaking.]" in request.messages[-1].text:
+        if "[This is not the user speaking.]" in messages_of(request)[-1].text:
             self.summaries += 1
             return Answer(SUMMARY)
         self.turns += 1
@@ -126,7 +127,7 @@ class World:
         return Answer(self.rng.choice(("", "Let me look.")), calls, thinking=thinking)
 
     def _look(self, request: Request) -> None:
-        users = [message for message in request.messages if message.role == "user"]
+        users = [message for message in messages_of(request) if message.role == "user"]
         text = "\n".join(message.text for message in users)
         said, rules = heard(request)
         words = (self.said[said - 1], *self.rules[:rules])
@@ -136,7 +137,7 @@ class World:
         rng = self.rng
         choice = rng.random()
         if choice < 0.1:
-            shown = [h for m in request.messages for h in HANDLE.findall(m.text)]
+            shown = [h for m in messages_of(request) for h in HANDLE.findall(m.text)]
             if shown:
                 return "recall", self._recalled(shown)
         if choice < 0.12:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from strict_llm_tests.chat_models import EVERY_WIRE
 from tests.e2e.accidents import ACCIDENTS, play
-from tests.e2e.chat_models import EVERY_WIRE
 
 NAMES = sorted(ACCIDENTS)
 

@@ -17,7 +17,8 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from tests.e2e.chat_models import chat_model
+from strict_llm import StrictProvider
+from strict_llm_tests.chat_models import chat_model
 from tests.e2e.test_summaries import (
     CONFIG,
     DRAWER,
@@ -37,7 +38,6 @@ from thalweg.archive import open_archive
 from thalweg.archive.threads import summaries
 from thalweg.engine.settings import ContextPolicy
 from thalweg.testing import ScriptedModel
-from thalweg.testing.strict import StrictProvider
 
 BESIDE = POLICY.model_copy(update={"background": True})
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from strict_llm import Answer, StrictProvider
 from tests.e2e.forked_command import run
-from thalweg.testing.strict import Answer, StrictProvider
 
 
 def environment(folder: Path) -> dict[str, str]:

@@ -12,13 +12,13 @@ from langchain_core.messages import HumanMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.e2e.chat_models import EVERY_WIRE, chat_model
+from strict_llm import Answer, Request, StrictProvider
+from strict_llm_tests.chat_models import EVERY_WIRE, chat_model
 from thalweg.archive import Archive, open_archive
 from thalweg.engine.entries import Message
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.wires.registry import WIRES
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing.strict import Answer, Request, StrictProvider
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 LONG = "This sentence stands for the details that a schema of a real server has. " * 20

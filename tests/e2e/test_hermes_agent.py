@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from strict_llm import Answer, Request, StrictProvider
 from thalweg.archive import ThreadKey, open_archive
-from thalweg.testing.strict import Answer, Request, StrictProvider
 
 PYTHON = os.environ.get("THALWEG_HERMES", "")
 WINDOW = 65_536

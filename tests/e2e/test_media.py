@@ -13,12 +13,13 @@ from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.e2e.chat_models import EVERY_WIRE, chat_model
+from strict_llm import Answer, Request, StrictProvider
+from strict_llm_tests.chat_models import EVERY_WIRE, chat_model
+from tests.strict_requests import messages_of
 from tests.unit.engine.media.test_facts import PDFS
 from tests.unit.test_images import png
 from thalweg import ContextMiddleware, create_deep_agent
 from thalweg.engine.media import facts
-from thalweg.testing.strict import Answer, Request, StrictProvider
 
 NOTICE = "not sent: "
 
@@ -130,7 +131,7 @@ def test_twenty_images_of_one_result_are_sent(
         return [{"type": "text", "text": "here"}, *[shown] * number]
 
     def render(request: Request) -> Answer:
-        calls = (("pages", {"number": 20}),) if len(request.messages) < 2 else ()
+        calls = (("pages", {"number": 20}),) if len(messages_of(request)) < 2 else ()
         return Answer("" if calls else "I see.", calls=calls)
 
     provider.answer = render
@@ -147,7 +148,7 @@ def test_a_deep_agent_sees_the_document_that_it_reads(
     provider: StrictProvider, stack: ExitStack, more: int
 ) -> None:
     def read(request: Request) -> Answer:
-        if any(message.role == "tool" for message in request.messages):
+        if any(message.role == "tool" for message in messages_of(request)):
             return Answer("It has three pages.")
         return Answer(calls=(("read_file", {"file_path": "/a.pdf"}),))
 

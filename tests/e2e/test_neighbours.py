@@ -20,13 +20,14 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
-from tests.e2e.chat_models import chat_model
+from strict_llm import Answer, Request, StrictProvider
+from strict_llm_tests.chat_models import chat_model
 from tests.e2e.scripted import RuledModel, calls, says
+from tests.strict_requests import messages_of
 from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import RefusedError, WindowExceededError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.testing import Script, ScriptedModel
-from thalweg.testing.strict import Answer, Request, StrictProvider
 
 POLICY = ContextPolicy(window=200_000, summarize=False)
 TOO_LARGE = "413 request entity too large"
@@ -324,7 +325,7 @@ def test_an_interrupt_in_a_summary_passes() -> None:
 
 def answers(request: Request) -> Answer:
     """Read a file after every request, and then answer."""
-    if request.messages[-1].role == "user" and request.tools:
+    if messages_of(request)[-1].role == "user" and request.tools:
         return Answer(calls=(("read", {"path": f"{request.number}.md"}),))
     return Answer("I read it.")
 

@@ -12,12 +12,13 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool, StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.e2e.chat_models import WIRES, chat_model
+from strict_llm import Answer, Model, Request, Seen, StrictProvider
+from strict_llm_tests.chat_models import WIRES, chat_model
 from tests.e2e.soak_world import PICTURE
+from tests.strict_requests import messages_of
 from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import WindowExceededError
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing.strict import Answer, Model, Request, Seen, StrictProvider
 
 WINDOW = 24_000
 NUMBERED = ("openai-chat", "anthropic")
@@ -38,7 +39,7 @@ def look(n: int) -> list[dict[str, Any]]:
 
 def working(request: Request) -> Answer:
     """Read three files after every request, and then answer."""
-    if request.messages[-1].role == "user" and request.tools:
+    if messages_of(request)[-1].role == "user" and request.tools:
         files = [f"{request.number}-{n}.md" for n in range(3)]
         return Answer(calls=tuple(("read", {"path": path}) for path in files))
     return Answer("I read it.")

@@ -15,10 +15,10 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
+from strict_llm import Answer, Model, Request, StrictProvider
 from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.answer_retry import AnswerMiddleware
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing.strict import Answer, Model, Request, StrictProvider
 
 BETA = "thinking-binding-controls-2026-08-01"
 

@@ -16,12 +16,13 @@ from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.e2e.chat_models import KEY, chat_model, run_async
+from strict_llm import Answer, Request, Seen, StrictProvider
+from strict_llm_tests.chat_models import KEY, chat_model, run_async
+from tests.strict_requests import messages_of
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.request.checked_model import with_last_look
-from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 MARK = "cache_control"
@@ -44,7 +45,7 @@ def look(drawer: str) -> str:
 
 def script(request: Request) -> Answer:
     """Look into one drawer, or into thirty at once where so many are asked for; then answer."""
-    last = request.messages[-1]
+    last = messages_of(request)[-1]
     if "[This is not the user speaking.]" in last.text or "<transcript" in last.text:
         return Answer("## State of work\n- The shelf is in order.")
     if last.role == "user" and "thirty" in last.text:

@@ -13,12 +13,12 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
+from strict_llm import Answer, Request, StrictProvider
+from strict_llm.rules.anthropic_editing import PLACEHOLDER
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads.journal import read_pages
 from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing.strict import Answer, Request, StrictProvider
-from thalweg.testing.strict.rules.anthropic_editing import PLACEHOLDER
 
 KEY = ThreadKey("local", "t")
 WINDOW = 24_000

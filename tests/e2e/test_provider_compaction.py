@@ -15,6 +15,9 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
+from strict_llm import Answer, Request, StrictProvider
+from strict_llm.exchange import RequestProblem
+from strict_llm.rules import anthropic_blocks, responses_compaction
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads.journal import read_pages
 from thalweg.engine.compaction.provider_edits import COMPACTED
@@ -22,9 +25,6 @@ from thalweg.engine.edits import Fold
 from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import ConfigError
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing.strict import Answer, Request, StrictProvider
-from thalweg.testing.strict.exchange import RequestProblem
-from thalweg.testing.strict.rules import anthropic_blocks, responses_compaction
 
 INVALID = RequestProblem("messages.1.content.0: compaction_signature_invalid: compaction")
 KEY = ThreadKey("local", "t")

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.e2e.chat_models import chat_model
+from strict_llm import Answer, Request, StrictProvider
+from strict_llm_tests.chat_models import chat_model
 from tests.e2e.maintainer import (
     CONSTRAINTS,
     MAINTAINER,
@@ -28,7 +29,6 @@ from thalweg import create_deep_agent
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.threads.journal import page_from_json
 from thalweg.backends import LocalShellBackend
-from thalweg.testing.strict import Answer, Request, StrictProvider
 
 WINDOW = 12_000
 SEED = int(os.environ.get("THALWEG_TASK_SEED", "7"))

@@ -11,12 +11,13 @@ from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.e2e.chat_models import EVERY_WIRE, chat_model, run_async
+from strict_llm import Answer, Request, Script, StrictProvider
+from strict_llm_tests.chat_models import EVERY_WIRE, chat_model, run_async
 from tests.media_blocks import BLOCKS, BY_CLIENT, PDF, Block, media_in
+from tests.strict_requests import messages_of
 from thalweg import ContextMiddleware, ContextPolicy, create_deep_agent
 from thalweg.archive import Archive, open_archive
 from thalweg.engine.prompts import prompt
-from thalweg.testing.strict import Answer, Request, Script, StrictProvider
 
 Kind = Literal["create_agent", "create_deep_agent"]
 LAST, AGAIN, COMPACTED = "Look again.", "And once more.", prompt("compact_answer").text
@@ -49,11 +50,11 @@ def reads_back(*positions: str) -> Script:
     """Return a model that compacts its context in the last turn, and then recalls positions."""
 
     def answer(request: Request) -> Answer:
-        newest = request.messages[-1].text
+        newest = messages_of(request)[-1].text
         if newest == LAST:
             return Answer(calls=(("compact_conversation", {}),))
         if newest in {COMPACTED, AGAIN} and positions:
-            text = "\n".join(message.text for message in request.messages)
+            text = "\n".join(message.text for message in messages_of(request))
             handle = re.findall(r'recall\(handle="(\w+)#POSITION', text)[-1]
             return Answer(calls=tuple(("recall", {"handle": f"{handle}#{p}"}) for p in positions))
         return Answer(f"ok {FILLER}")
@@ -175,18 +176,18 @@ def test_a_subagent_reads_its_own_media_back(provider: StrictProvider) -> None:
     """Its thread is its own; what it read back is in its own requests alone."""
 
     def answer(request: Request) -> Answer:
-        newest, number = request.messages[-1].text, len(request.messages)
+        newest, number = messages_of(request)[-1].text, len(messages_of(request))
         if not any(tool.name == "shown_plan" for tool in request.tools):
-            called = any(message.calls for message in request.messages)
+            called = any(message.calls for message in messages_of(request))
             task = ("task", {"description": LOOK, "subagent_type": "viewer"})
             return Answer("done") if called else Answer(calls=(task,))
         if newest == COMPACTED:
-            text = "\n".join(message.text for message in request.messages)
+            text = "\n".join(message.text for message in messages_of(request))
             handle = re.findall(r'recall\(handle="(\w+)#POSITION', text)[-1]
             return Answer(calls=(("recall", {"handle": f"{handle}#2"}),))
-        if request.messages[-1].role == "user":
+        if messages_of(request)[-1].role == "user":
             return Answer(calls=(("shown_plan", {}),))
-        if any(call.name == "recall" for m in request.messages for call in m.calls):
+        if any(call.name == "recall" for m in messages_of(request) for call in m.calls):
             return Answer("I see it.")
         step = "ls" if number < FEW else "compact_conversation"
         return Answer(FILLER, calls=((step, {"path": "/"}),))

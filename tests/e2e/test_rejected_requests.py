@@ -15,14 +15,15 @@ from langchain_core.messages import BaseMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.e2e.chat_models import WIRES, chat_model
+from strict_llm import Answer, Request, Seen, StrictProvider
+from strict_llm_tests.chat_models import WIRES, chat_model
+from tests.strict_requests import messages_of
 from thalweg.archive import ThreadKey
 from thalweg.archive.threads.thread_history import turns
 from thalweg.errors import RejectedRequestError
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.turn.events import REJECTED
 from thalweg.testing import ScriptedModel
-from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
 
 
 @tool
@@ -33,7 +34,7 @@ def look(path: str) -> str:
 
 def looking(request: Request) -> Answer:
     """Look at a file where the user asks for one, then answer."""
-    newest = request.messages[-1]
+    newest = messages_of(request)[-1]
     if newest.role == "user" and "look" in newest.text.splitlines()[-1]:
         return Answer(calls=(("look", {"path": f"{request.number}.md"}),))
     return Answer(f"That was request {request.number}.")

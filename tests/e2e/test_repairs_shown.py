@@ -7,13 +7,13 @@ from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.e2e.chat_models import chat_model
+from strict_llm import Answer, Request, StrictProvider
+from strict_llm_tests.chat_models import chat_model
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads.thread_history import history, turns
 from thalweg.cli.thread.text import tell_turns
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.turn.events import REPAIRED
-from thalweg.testing.strict import Answer, Request, StrictProvider
 
 KEY = ThreadKey("local", "t")
 

@@ -17,15 +17,16 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.e2e.chat_models import chat_model
+from strict_llm import FaultName, Model, Seen, StrictProvider, WireName
+from strict_llm_tests.chat_models import chat_model
 from tests.e2e.soak_world import HANDLE, Witness, World, signed
+from tests.strict_requests import messages_of
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.engine.entries import Text
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.transcript import as_text
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.turn.sending import ATTEMPTS
-from thalweg.testing.strict import FaultName, Model, Seen, StrictProvider, WireName
 
 TURNS = int(os.environ.get("THALWEG_SOAK_TURNS", "200"))
 SEED = int(os.environ.get("THALWEG_SOAK_SEED", "7"))
@@ -298,7 +299,7 @@ def test_nothing_that_was_said_is_lost(soak: Soak) -> None:
 def test_the_last_request_leads_to_everything(soak: Soak) -> None:
     """What it does not show, it names a handle for, and the handle reads back byte for byte."""
     assert soak.world.last is not None
-    shown = "\n".join(message.text for message in soak.world.last.messages)
+    shown = "\n".join(message.text for message in messages_of(soak.world.last))
     log = soak.archive.messages(KEY)
     reached: set[int] = set()
     for handle in dict.fromkeys(HANDLE.findall(shown)):

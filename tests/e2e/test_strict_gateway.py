@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from strict_llm import Answer, Request, Seen, StrictProvider
 from tests.e2e.test_cli import environment, here, thalweg
+from tests.strict_requests import messages_of
 from thalweg.client import ThalwegClient
 from thalweg.server.api.events import ContextChanged, MessageDelta, RunCompleted, ToolCompleted
-from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
 
 WINDOW = 12_000
 GOAL = "Never name a heron after a mill."
@@ -23,12 +24,12 @@ QUESTIONS = [f"Write page {number} of the log. {GOAL if not number else ''}" for
 
 def keeps_a_log(request: Request) -> Answer:
     """Write a page and read it again where one is asked for; else answer."""
-    newest = request.messages[-1]
+    newest = messages_of(request)[-1]
     if newest.role == "user" and "Write page" in newest.text and request.tools:
         path = f"/log-{request.number}.txt"
         return Answer("I write.", (("write_file", {"file_path": path, "content": PAGE}),))
     if newest.role == "tool" and "heron" not in newest.text:
-        written = json.loads(request.messages[-2].calls[0].arguments)
+        written = json.loads(messages_of(request)[-2].calls[0].arguments)
         return Answer(calls=(("read_file", {"file_path": written["file_path"]}),))
     return Answer(f"That was request {request.number}.")
 

@@ -13,13 +13,14 @@ from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models import _client_utils as openai_clients
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.e2e.chat_models import WIRES, chat_model
+from strict_llm import Answer, Request, Seen, StrictProvider
+from strict_llm_tests.chat_models import WIRES, chat_model
+from tests.strict_requests import messages_of
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.threads.journal import TurnRecord, page_from_json
 from thalweg.engine.edits import Fold
 from thalweg.engine.settings import ContextPolicy
 from thalweg.middleware.context import ContextMiddleware
-from thalweg.testing.strict import Answer, Request, Seen, StrictProvider
 
 BLOCK = 128
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
@@ -42,7 +43,7 @@ def look(drawer: str) -> str:
 
 def script(request: Request) -> Answer:
     """Summarize when asked to; else look once for every request, then answer."""
-    last = request.messages[-1]
+    last = messages_of(request)[-1]
     if "[This is not the user speaking.]" in last.text or "<transcript" in last.text:
         return Answer(SUMMARY)
     if last.role == "user":

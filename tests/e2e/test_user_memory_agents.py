@@ -11,8 +11,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from tests.e2e.chat_models import WIRES, chat_model
+from strict_llm import Answer, Request, StrictProvider
+from strict_llm_tests.chat_models import WIRES, chat_model
 from tests.e2e.test_user_memory import ADA, BOB, Talk, fact, forget, known, learn, look
+from tests.strict_requests import messages_of
 from thalweg import create_deep_agent
 from thalweg.backends.filesystem import FilesystemBackend
 from thalweg.errors import ConfigError
@@ -20,7 +22,6 @@ from thalweg.memory import Memory, open_memory
 from thalweg.middleware.context import ContextMiddleware
 from thalweg.middleware.memory.middleware import MemoryMiddleware
 from thalweg.testing import ScriptedModel
-from thalweg.testing.strict import Answer, Request, StrictProvider
 
 AT: Any = {"configurable": {"thread_id": "t", "user": "ada"}}
 
@@ -196,7 +197,7 @@ def test_providers_take_every_request(wire: str, has_context: bool) -> None:  # 
     store = known(tea="Ada drinks green tea", city="Ada lives in Oslo")
 
     def answers(request: Request) -> Answer:
-        if request.messages[-1].role == "tool":
+        if messages_of(request)[-1].role == "tool":
             return Answer("All is well.")
         return Answer("I look.", calls=(("look", {"what": "tea"}),))
 

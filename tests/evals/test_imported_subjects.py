@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from langchain_core.tools import tool
 
+from strict_llm import Answer, StrictProvider
 from tests.evals.asking import Asked
 from thalweg.errors import ConfigError
 from thalweg.lab.evals.base import Setting, Subject
@@ -17,7 +18,6 @@ from thalweg.lab.evals.subjects.imported import CompiledSubject
 from thalweg.lab.evals.subjects.named import subject_named
 from thalweg.lab.evals.talk import Talk
 from thalweg.lab.evals.trace import Trace
-from thalweg.testing.strict import Answer, StrictProvider
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "strangers_agent.py"
 HEAD = """

@@ -2,18 +2,19 @@
 
 import pytest
 
+from strict_llm import Answer, Request, StrictProvider
 from tests.evals.tiny import parrot
+from tests.strict_requests import messages_of
 from thalweg.errors import ConfigError
 from thalweg.lab.evals import Evaluation, evaluate
 from thalweg.lab.evals.evaluating import prepare
 from thalweg.lab.evals.plan import OWN_MODEL
-from thalweg.testing.strict import Answer, Request, StrictProvider
 
 pytest.importorskip("langchain_openai")
 
 
 def _repeat(request: Request) -> Answer:
-    return Answer(request.messages[-1].text.removeprefix("Please repeat: "))
+    return Answer(messages_of(request)[-1].text.removeprefix("Please repeat: "))
 
 
 def test_a_model_at_an_address_is_evaluated_in_several_agents() -> None:

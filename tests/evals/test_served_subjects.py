@@ -10,10 +10,11 @@ from threading import Thread
 import pytest
 from langchain_core.tools import tool
 
+from strict_llm import Answer, Request, StrictProvider
 from tests.evals.asking import Asked
+from tests.strict_requests import messages_of
 from thalweg.errors import ConfigError
 from thalweg.lab.evals.subjects.named import subject_named
-from thalweg.testing.strict import Answer, Request, StrictProvider
 
 pytest.importorskip("langchain_openai")
 
@@ -25,9 +26,9 @@ def weigh(crate: int) -> str:
 
 
 def _clerk(request: Request) -> Answer:
-    said = " ".join(one.text for one in request.messages if one.role == "user")
-    if request.messages[-1].role == "tool":
-        return Answer(f"{request.model}: {request.messages[-1].text}. You said: {said}")
+    said = " ".join(one.text for one in messages_of(request) if one.role == "user")
+    if messages_of(request)[-1].role == "tool":
+        return Answer(f"{request.model}: {messages_of(request)[-1].text}. You said: {said}")
     return Answer("", calls=(("weigh", {"crate": 7}),))
 
 

@@ -7,12 +7,12 @@ from itertools import accumulate
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from strict_llm.cache import PromptCache
+from strict_llm.counting import Measured
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.items import WindowItem
 from thalweg.lab.replay.cache import PrefixCache
-from thalweg.testing.strict.cache import PromptCache
-from thalweg.testing.strict.counting import Measured
 
 MARKED = Tariff(
     name="marked", read=0.1, write=1.25, minimum=1_024, breakpoints=4, lookback=20, lifetime_s=300

@@ -6,14 +6,14 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from strict_llm.anthropic import AnthropicDialect
+from strict_llm.cache import PromptCache
+from strict_llm.counting import TokenCounter
+from strict_llm.rules.anthropic import problems
+from strict_llm.sealing import signature
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.breakpoints import MOST_MARKS
 from thalweg.middleware.request.cache_marks import CacheMarker
-from thalweg.testing.strict.anthropic import AnthropicDialect
-from thalweg.testing.strict.cache import PromptCache
-from thalweg.testing.strict.counting import TokenCounter
-from thalweg.testing.strict.rules.anthropic import problems
-from thalweg.testing.strict.sealing import signature
 
 Object = dict[str, Any]
 

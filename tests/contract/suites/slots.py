@@ -11,9 +11,10 @@ from typing import IO, Any, Protocol
 
 import pytest
 
+from strict_llm import Answer, Request, StrictProvider
+from tests.strict_requests import messages_of
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.engine.entries import Message, ToolCall
-from thalweg.testing.strict import Answer, Request, StrictProvider
 
 WINDOW = 16_000
 ASKED, FETCHED = 7, 4
@@ -215,7 +216,7 @@ class EngineSlotContract:
         """Every request is valid, and the log has all messages of both, once."""
 
         def answer(request: Request) -> Answer:  # requests of both come in any order
-            since = takewhile(lambda m: not m.is_request, reversed(request.messages))
+            since = takewhile(lambda m: not m.is_request, reversed(messages_of(request)))
             if sum(m.role == "tool" for m in since) == FETCHED:
                 return Answer(_ANSWER)
             return Answer("I look there.", calls=(("fetch", {"page": request.number}),))
@@ -287,7 +288,7 @@ def _log(path: Path, thread: str) -> list[Message]:
 
 def reader(request: Request) -> Answer:
     """Answer as a model that fetches pages in their order, or recalls where it is asked to."""
-    asked = next(m for m in reversed(request.messages) if m.is_request).text
+    asked = next(m for m in reversed(messages_of(request)) if m.is_request).text
     if asked.startswith("recall: "):
         has_called = any(call.name == "recall" for call in _calls(request))
         words = asked.removeprefix("recall: ")
@@ -299,4 +300,4 @@ def reader(request: Request) -> Answer:
 
 
 def _calls(request: Request) -> list[ToolCall]:
-    return [call for message in request.messages for call in message.calls]
+    return [call for message in messages_of(request) for call in message.calls]

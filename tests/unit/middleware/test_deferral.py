@@ -5,11 +5,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from strict_llm.rules.anthropic_deferral import deferral_problems
+from strict_llm.rules.responses_items import item_problems
 from thalweg.engine.deferral import ToolCard, find_cards, plan_deferral, saving
 from thalweg.engine.pricing.table import NAMED
 from thalweg.middleware.deferral.bodies import with_items, with_references
-from thalweg.testing.strict.rules.anthropic_deferral import deferral_problems
-from thalweg.testing.strict.rules.responses_items import item_problems
 
 PRICES = NAMED["anthropic"]
 NAMES = [f"tool_{n}" for n in range(6)]

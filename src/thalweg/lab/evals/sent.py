@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.window.validity import check
 from thalweg.engine.wires.registry import WIRES, split_system
 from thalweg.lab.evals.trace import TracedMessage
-from thalweg.testing.strict.rules import anthropic as anthropic_rules
-from thalweg.testing.strict.rules import chat as chat_rules
+
+
+def has_provider_rules() -> bool:
+    """Return whether `strict_llm`, whose rules `refusals` applies, is installed."""
+    return find_spec("strict_llm") is not None
 
 
 def as_message(said: TracedMessage) -> Message:
@@ -34,6 +38,9 @@ def refusals(messages: Iterable[TracedMessage]) -> Iterator[str]:
     The checks are the common rules of all providers, and those of OpenAI and of Anthropic in their
     own words.
 
+    Raises:
+        ModuleNotFoundError: `strict_llm` is not installed.
+
     Example:
         >>> next(
         ...     refusals(
@@ -42,6 +49,9 @@ def refusals(messages: Iterable[TracedMessage]) -> Iterator[str]:
         ... )
         'message 2 is a result that no call right before it waits for'
     """
+    from strict_llm.rules import anthropic as anthropic_rules  # noqa: PLC0415 (not with us)
+    from strict_llm.rules import chat as chat_rules  # noqa: PLC0415
+
     sent = [as_message(one) for one in messages]
     yield from check(sent)
     chat = {"model": "any", "messages": WIRES["openai-chat"].write(sent)}

@@ -9,6 +9,7 @@ from langchain_core.tools import tool
 from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
+from strict_llm import Answer, StrictProvider
 from thalweg.errors import ConfigError
 from thalweg.middleware.request.model_limits import limits_of
 from thalweg.server.models import chat_model, model_by_name
@@ -16,7 +17,6 @@ from thalweg.server.models.compatible import CompatibleChat
 from thalweg.server.models.making import make
 from thalweg.server.models.providers import PROVIDERS
 from thalweg.server.settings import ModelSettings, Settings
-from thalweg.testing.strict import Answer, StrictProvider
 
 NONE = Settings()
 

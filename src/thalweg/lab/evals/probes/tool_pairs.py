@@ -17,7 +17,7 @@ from thalweg.lab.evals.base import Probe, Score, Speaks
 from thalweg.lab.evals.grading import failed, passed, untested
 from thalweg.lab.evals.material.case import ScriptedCase
 from thalweg.lab.evals.scripted.moves import Move, Say, Use, View
-from thalweg.lab.evals.sent import refusals
+from thalweg.lab.evals.sent import has_provider_rules, refusals
 from thalweg.lab.evals.trace import Trace
 
 INSPECT, OPEN = "inspect_hold", "open_hatch"
@@ -104,6 +104,11 @@ class ToolPairs(ScriptedCase):
 
     def grade(self, trace: Trace) -> Score:
         """Check every request by the rules of strict providers."""
+        if not has_provider_rules():
+            return untested(
+                why="the rules of providers are not installed: uv pip install "
+                "PATH/TO/thalweg/packages/strict-llm"
+            )
         refused = [
             (one, why) for one in trace.requests for why in islice(refusals(one.messages), 1)
         ]

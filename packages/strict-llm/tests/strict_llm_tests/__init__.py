@@ -1,0 +1,1 @@
+"""Tests of the strict doubles, with the real clients of the providers."""
