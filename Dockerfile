@@ -4,7 +4,7 @@ WORKDIR /app
 COPY pyproject.toml README.md LICENSE requirements.lock ./
 RUN uv pip install --system --no-cache --require-hashes -r requirements.lock
 COPY src ./src
-RUN uv pip install --system --no-cache --no-deps .
+RUN uv pip install --system --no-cache --no-deps --no-sources .
 RUN useradd --create-home thalweg
 USER thalweg
 ENV THALWEG_HOME=/home/thalweg/.thalweg

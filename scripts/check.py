@@ -18,7 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[1]
-QUICK = ("tests/unit/", "tests/property/", "tests/contract/")
+FOLDERS = ("src", "tests", "packages")
+QUICK = ("tests/unit/", "tests/property/", "tests/contract/", "packages/")
 ENOUGH_S = 40
 """No further files are tested after so many seconds."""
 AT_ONCE = 24
@@ -59,8 +60,12 @@ def module_of(path: str) -> str:
     Example:
         >>> module_of("src/thalweg/archive/blobs.py"), module_of("tests/__init__.py")
         ('thalweg.archive.blobs', 'tests.__init__')
+        >>> module_of("packages/strict-llm/src/strict_llm/cache.py")
+        'strict_llm.cache'
     """
     parts = PurePosixPath(path).with_suffix("").parts
+    if parts[0] == "packages":
+        return ".".join(parts[3:])
     return ".".join(parts[1:] if parts[0] == "src" else parts)
 
 
@@ -86,7 +91,7 @@ def importers(root: Path = ROOT) -> Mapping[str, set[str]]:
     """
     imports = {
         path.relative_to(root).as_posix(): set(imported_names(path.read_text(encoding="utf-8")))
-        for folder in ("src", "tests")
+        for folder in FOLDERS
         for path in (root / folder).rglob("*.py")
     }
     homes = {
@@ -111,9 +116,7 @@ def importers(root: Path = ROOT) -> Mapping[str, set[str]]:
 
 def related_tests(changed: Collection[str], root: Path = ROOT) -> list[str]:
     """Return the related files with tests, nearest first: changed ones, then their importers."""
-    python = [
-        path for path in changed if path.endswith(".py") and path.startswith(("src", "tests"))
-    ]
+    python = [path for path in changed if path.endswith(".py") and path.startswith(FOLDERS)]
     users, distances = importers(root), dict.fromkeys(python, 0)
     ahead = python
     while ahead:
@@ -127,7 +130,7 @@ def related_tests(changed: Collection[str], root: Path = ROOT) -> list[str]:
 
 
 def _is_related(path: str, distance: int) -> bool:
-    if path.startswith("src"):
+    if "src" in PurePosixPath(path).parts:
         return distance == 0
     return PurePosixPath(path).match("test_*.py") and (distance <= 1 or path.startswith(QUICK))
 

@@ -65,3 +65,13 @@ def test_a_long_test_is_related_if_it_imports_the_changed_module_itself(tmp_path
 def test_a_changed_test_is_related_wherever_it_is(tmp_path: Path) -> None:
     changed = ["tests/e2e/test_long.py", "tests/e2e/killed.py", "docs/a.md", "src/thalweg/py.typed"]
     assert related_tests(changed, tmp_path) == ["tests/e2e/test_long.py"]
+
+
+def test_tests_of_a_package_of_the_workspace_are_related(tmp_path: Path) -> None:
+    test = "packages/strict-llm/tests/strict_llm_tests/test_chat.py"
+    write(tmp_path, test, "from strict_llm.rules.chat import problems")
+    write(tmp_path, "tests/unit/test_strict.py", "import strict_llm.rules.chat")
+    changed = "packages/strict-llm/src/strict_llm/rules/chat.py"
+
+    assert related_tests([changed], tmp_path) == [changed, test, "tests/unit/test_strict.py"]
+    assert related_tests([test], tmp_path) == [test]

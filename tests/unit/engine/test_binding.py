@@ -2,6 +2,7 @@
 
 import pytest
 
+from strict_llm.rules import anthropic_binding
 from tests.unit.engine.threads import call, result, steps, user
 from thalweg.engine import TARIFFS, Budget, Engine, RentOrBuy
 from thalweg.engine.compaction.offers import Costs
@@ -10,7 +11,7 @@ from thalweg.engine.edits import Fold, Strip
 from thalweg.engine.entries import Message, Text, Thinking, ToolCall
 from thalweg.engine.serialization import standing_from_bytes, standing_to_bytes
 from thalweg.engine.tokens import exact_counter
-from thalweg.engine.window.binding import ReasoningBinding, binds_thinking
+from thalweg.engine.window.binding import BINDING_MODELS, ReasoningBinding, binds_thinking
 
 
 def thinks(number: int, text: str = "") -> Message:
@@ -46,6 +47,10 @@ def shown(engine: Engine) -> list[str]:
     """List the signatures in the request."""
     parts = (part for item in engine.window.items for part in item.message.parts)
     return [part.signature for part in parts if isinstance(part, Thinking)]
+
+
+def test_the_strict_provider_binds_for_the_same_models() -> None:
+    assert anthropic_binding.BINDING_MODELS == BINDING_MODELS
 
 
 @pytest.mark.parametrize(

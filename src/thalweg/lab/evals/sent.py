@@ -49,8 +49,8 @@ def refusals(messages: Iterable[TracedMessage]) -> Iterator[str]:
         ... )
         'message 2 is a result that no call right before it waits for'
     """
-    from strict_llm.rules import anthropic as anthropic_rules  # noqa: PLC0415 (not with us)
-    from strict_llm.rules import chat as chat_rules  # noqa: PLC0415
+    from strict_llm.rules import anthropic as anthropic_rules  # noqa: PLC0415 (for this check alone)
+    from strict_llm.rules import chat as chat_rules  # noqa: PLC0415 (the same)
 
     sent = [as_message(one) for one in messages]
     yield from check(sent)
