@@ -330,7 +330,8 @@ def page_sentences(root: Path) -> dict[str, list[str]]:
     The changelog is a history and keeps its words.
     """
     pages = [root / f"{name}.md" for name in ("ARCHITECTURE", "CONTRIBUTING", "README")]
-    texts = {page: page.read_text("utf-8") for page in [*pages, *(root / "docs").rglob("*.md")]}
+    pages += [*(root / "docs").rglob("*.md"), *root.glob("packages/*/README.md")]
+    texts = {page: page.read_text("utf-8") for page in pages}
     return {
         str(page.relative_to(root)): _SENTENCE_END.split(_CODE.sub(" ", text))
         for page, text in sorted(texts.items())
@@ -393,8 +394,10 @@ def _is_prose(text: str) -> bool:
 
 def print_texts(folder: Path, *, sentences: bool) -> set[str]:
     """Print the rates of pages and messages; return the names of the limits exceeded."""
-    over = set()
-    pages, messages = page_sentences(folder.parents[1]), package_messages(read_package(folder))
+    over, root = set(), folder.parents[1]
+    folders = [folder, *root.glob("packages/*/src/*/")]
+    sources = [source for each in folders for source in read_package(each)]
+    pages, messages = page_sentences(root), package_messages(sources)
     for title, texts in (("documentation", pages), ("messages", messages)):
         every = [text for part in texts.values() for text in part]
         for name, part in {**texts, f"{title}, all": every}.items():
