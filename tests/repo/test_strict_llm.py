@@ -43,8 +43,11 @@ def test_it_serves_a_client_where_nothing_of_ours_is_installed(tmp_path: Path) -
         pytest.skip("uv, which makes the environment, is not installed")
     python = tmp_path / "env/bin/python"
     subprocess.run([uv, "venv", "-q", tmp_path / "env"], check=True)
-    install = [uv, "pip", "install", "-q", "--python", python, PACKAGE, "openai>=3,<4"]
-    subprocess.run(install, cwd=tmp_path, check=True)
+    subprocess.run(
+        [uv, "pip", "install", "-q", "--python", python, PACKAGE, "openai>=3,<4"],
+        cwd=tmp_path,
+        check=True,
+    )
     done = subprocess.run(
         [python, "-W", "error::ResourceWarning", "-c", SERVES],
         cwd=tmp_path,
