@@ -13,7 +13,7 @@ from tests.unit.archive.threads.driver import KEY, Driver
 from thalweg.archive import open_archive
 
 TERMINAL = ("prompt_toolkit", "rich", "typer", "wcmatch")
-OTHERS = (*TERMINAL, "yaml", "zstandard")
+OTHERS = (*TERMINAL, "yaml")
 BLOCKED = """
 import sys
 class Blocked:

@@ -405,8 +405,8 @@ def thread_name(recording: Recording, source: str) -> str:
     Where the log does not state an id, the name of the file and a digest of its path do.
 
     Example:
-        >>> thread_name(Recording("run-7", "swe-agent", ()), "/runs/run-7.traj")
-        'swe-agent:run-7-b328f3aa'
+        >>> thread_name(Recording("run-7", "chat-document", ()), "/runs/run-7.json")
+        'chat-document:run-7-86379b90'
     """
     if recording.session.id:
         return f"{recording.format}:{recording.session.id}"
