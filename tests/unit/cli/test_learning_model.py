@@ -1,12 +1,10 @@
 """The model of `thalweg memory learn`, by its name."""
 
-import sys
-
 import pytest
 from langchain_openai import ChatOpenAI
 
 from thalweg.cli.memory.learning import learning_model
-from thalweg.errors import ConfigError, MissingExtraError
+from thalweg.errors import ConfigError
 
 
 @pytest.mark.parametrize("key", ["", "k1"])
@@ -16,12 +14,6 @@ def test_a_server_at_an_address_needs_no_key(monkeypatch: pytest.MonkeyPatch, ke
     assert isinstance(model, ChatOpenAI)
     assert (model.model_name, model.openai_api_base) == ("qwen3:4b", "http://127.0.0.1:8080/v1")
     assert model.openai_api_key.get_secret_value() == (key or "none")  # type: ignore[union-attr]
-
-
-def test_a_missing_package_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "langchain_anthropic", None)
-    with pytest.raises(MissingExtraError, match=r"^anthropic:x: the package langchain_anthropic"):
-        learning_model("anthropic:x")
 
 
 @pytest.mark.parametrize(
