@@ -9,8 +9,8 @@ import warnings
 
 from rich.console import Console
 from rich.table import Table
-from tests.e2e.accidents import ACCIDENTS, AGENTS, table
 
+from agent_tests.e2e.accidents import ACCIDENTS, AGENTS, table
 from strict_llm_tests.chat_models import EVERY_WIRE
 
 

@@ -16,17 +16,17 @@ from typing import Any
 from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from tests.e2e.test_memory_taken_out import SAID, Ada
-from tests.learning import Clock, learner, say
 
+from memory_tests.e2e.test_memory_taken_out import SAID, Ada
+from memory_tests.learning import Clock, learner, say
 from thalweg.archive import Archive, ThreadKey, open_archive
+from thalweg.context.middleware import ContextMiddleware
 from thalweg.engine import ContextPolicy
-from thalweg.memory import open_memory
-from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Scope
-from thalweg.memory.jobs.worker import Worker
-from thalweg.middleware.context import ContextMiddleware
 from thalweg.testing import ScriptedModel
+from thalweg_memory import open_memory
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Scope
+from thalweg_memory.jobs.worker import Worker
 
 TURNS, WORDS, TRIGGER, KEEP = 84, 250, 32_000, 10
 USERS, MINUTES, STEP_S, DEBOUNCE_S = 16, 10, 25, 30

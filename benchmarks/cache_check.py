@@ -33,7 +33,7 @@ from thalweg.engine.tokens import exact_counter, measure
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.registry import WIRES
-from thalweg.lab.replay.cache import PrefixCache
+from thalweg_recorder.replay.cache import PrefixCache
 
 KINDS = {"cc": "Claude Code", "pi": "pi", "gemini": "Gemini CLI"}
 """Logs that say what was cached, by the beginning of their names."""

@@ -15,8 +15,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from benchmarks.arena.sources import read_thread
-from tests.recorded import RECORDED, WHY_SKIPPED
-
+from core_tests.recorded import RECORDED, WHY_SKIPPED
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import LIFE_1H, NAMED, WRITE_1H
 from thalweg.engine.pricing.tariff import Tariff

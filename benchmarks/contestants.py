@@ -14,16 +14,16 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
-from benchmarks.scripted import WINDOW, Script, ScriptedModel, look_tool, request_of, turns
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from thalweg import ThreadState
+from benchmarks.scripted import WINDOW, Script, ScriptedModel, look_tool, request_of, turns
+from thalweg.context.middleware import ContextMiddleware
+from thalweg.context.request.guard import RequestGuard
+from thalweg.context.request.last_check import LastCheck
 from thalweg.engine.settings import ContextPolicy
-from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.request.guard import RequestGuard
-from thalweg.middleware.request.last_check import LastCheck
+from thalweg_agent import ThreadState
 
 Params = ParamSpec("Params")
 Done = TypeVar("Done")

@@ -12,6 +12,7 @@ from typing import get_args
 
 from rich.console import Console
 from rich.table import Table
+
 from tests.defects.scenes import SCENES
 from tests.defects.talks import Side
 

@@ -3,7 +3,7 @@
     uv run python -m benchmarks.deferred_tools CATALOGUE.json SESSION.jsonl… [--window 128000]
 
 CATALOGUE.json is a list of tools (`name`, `description`, `parameters`), of which the session uses
-none; its own tools are added to it. Real agents (`thalweg.create_deep_agent`, with and without
+none; its own tools are added to it. Real agents (`thalweg_agent.create_deep_agent`, with and without
 `defer_tools`, and `deepagents.create_deep_agent`) repeat the session against the strict double of
 Anthropic's API, which counts, caches and refuses as documented. A model that does not see a tool
 calls `find_tools` for it first. Costs are in uncached input tokens, output included.
@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import Any
 
 import deepagents
-from benchmarks.arena.sources import read_thread
 from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
+from benchmarks.arena.sources import read_thread
 from strict_llm import Answer, Request, StrictProvider
-from thalweg import create_deep_agent
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import NAMED
+from thalweg_agent import create_deep_agent
 
 MODEL = "claude-opus-5"
 _SUMMARIZES = ("[This is not the user speaking.]", "<transcript")

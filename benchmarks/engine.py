@@ -19,7 +19,6 @@ from itertools import accumulate
 from statistics import median
 
 from benchmarks.threads import made_up_thread
-
 from thalweg.archive import Archive, Logged, Span, ThreadKey, open_archive
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine

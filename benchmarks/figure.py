@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-from benchmarks.contestants import BARE, DEEP, OURS, SUMMARIZING
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+
+from benchmarks.contestants import BARE, DEEP, OURS, SUMMARIZING
 
 MEASURED = Path(__file__).parent / "measured" / "beside.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "growth.png"

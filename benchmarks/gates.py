@@ -15,18 +15,18 @@ import sys
 import time
 from collections.abc import Callable
 
-from thalweg.memory.facts.gates import moods
-from thalweg.memory.facts.gates.blocks import find_blocks
-from thalweg.memory.facts.gates.clauses import clauses, sentences
-from thalweg.memory.facts.gates.letters import disguised, folded, hiding, visible
-from thalweg.memory.facts.gates.numbers import new_number
-from thalweg.memory.facts.gates.orders import dangerous_order, is_about_answers, is_standing
-from thalweg.memory.facts.gates.own_words import own_words
-from thalweg.memory.facts.gates.pasted import find_pasted
-from thalweg.memory.facts.gates.quotations import find_quotations
-from thalweg.memory.facts.gates.quoting import find_quote
-from thalweg.memory.facts.gates.secrets import redact
-from thalweg.memory.facts.gates.support import brings, telling_words
+from thalweg.redaction.secrets import redact
+from thalweg_memory.facts.gates import moods
+from thalweg_memory.facts.gates.blocks import find_blocks
+from thalweg_memory.facts.gates.clauses import clauses, sentences
+from thalweg_memory.facts.gates.letters import disguised, folded, hiding, visible
+from thalweg_memory.facts.gates.numbers import new_number
+from thalweg_memory.facts.gates.orders import dangerous_order, is_about_answers, is_standing
+from thalweg_memory.facts.gates.own_words import own_words
+from thalweg_memory.facts.gates.pasted import find_pasted
+from thalweg_memory.facts.gates.quotations import find_quotations
+from thalweg_memory.facts.gates.quoting import find_quote
+from thalweg_memory.facts.gates.support import brings, telling_words
 
 MOST_RATIO = 3.0
 MOST_MS = 50.0

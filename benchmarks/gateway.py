@@ -29,11 +29,11 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from thalweg.server.api.memory import NewFact
-from thalweg.server.app import open_app
-from thalweg.server.gateway import create_app
-from thalweg.server.gateway.serving import GatewayServer, address_of, bound, pauses_less
-from thalweg.server.settings import Settings
+from thalweg_server.api.memory import NewFact
+from thalweg_server.app import open_app
+from thalweg_server.gateway import create_app
+from thalweg_server.gateway.serving import GatewayServer, address_of, bound, pauses_less
+from thalweg_server.settings import Settings
 
 FACTS = 100
 READS = 2_000
@@ -74,7 +74,12 @@ async def _ticks(rate: float) -> AsyncIterator[bytes]:
 
 async def serve(home: str, rate: float, ticks: int) -> None:
     """Serve both in this process until standard input ends."""
-    model = {"name": "ticking", "use": "tests.ticking:TickingModel", "rate": rate, "ticks": ticks}
+    model = {
+        "name": "ticking",
+        "use": "core_tests.ticking:TickingModel",
+        "rate": rate,
+        "ticks": ticks,
+    }
     settings = Settings.from_mapping(
         {
             "models": [{**model, "window": 32_000}],

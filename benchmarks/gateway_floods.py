@@ -29,7 +29,7 @@ FLOOD_S = 12.0
 KEYS = {"ada": "ada-key-0123456789abcdef", "bob": "bob-key-0123456789abcdef"}
 CONFIG = """\
 models:
-  - {name: ticking, use: "tests.ticking:TickingModel", rate: 20.0, ticks: 40, window: 32000}
+  - {name: ticking, use: "core_tests.ticking:TickingModel", rate: 20.0, ticks: 40, window: 32000}
 gateway:
   keys:
     - {key: ada-key-0123456789abcdef, owner: ada}

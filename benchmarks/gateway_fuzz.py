@@ -24,12 +24,12 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 
 from starlette.types import ASGIApp, Message
 
-from thalweg.server.api.memory import NewFact
-from thalweg.server.api.runs import NewRun
-from thalweg.server.api.threads import NewThread
-from thalweg.server.app import App, Tenant, open_app
-from thalweg.server.gateway import create_app
-from thalweg.server.settings import Settings
+from thalweg_server.api.memory import NewFact
+from thalweg_server.api.runs import NewRun
+from thalweg_server.api.threads import NewThread
+from thalweg_server.app import App, Tenant, open_app
+from thalweg_server.gateway import create_app
+from thalweg_server.settings import Settings
 
 TRIES = 10_000
 OUTSIDE = f"outside-{secrets.token_hex(12)}"
@@ -86,7 +86,12 @@ class World:
 
     def settings(self) -> Settings:
         """Keys for both, a model that ticks, and files on the disk: there a path could climb."""
-        model = {"name": "ticking", "use": "tests.ticking:TickingModel", "rate": 1_000, "ticks": 2}
+        model = {
+            "name": "ticking",
+            "use": "core_tests.ticking:TickingModel",
+            "rate": 1_000,
+            "ticks": 2,
+        }
         files = self.home / "files"
         return Settings.from_mapping(
             {

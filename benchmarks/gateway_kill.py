@@ -4,7 +4,7 @@
     python -m benchmarks.gateway_kill --sqlite --runs 24 --kills 3
 
 Two gateways over one PostgreSQL server, as a role that row-level security holds, or one over a
-SQLite file. What is looked at is told in `tests/e2e/gateways_findings.py`. The exit code is 1
+SQLite file. What is looked at is told in `packages/thalweg-server/tests/server_tests/e2e/gateways_findings.py`. The exit code is 1
 where anything is wrong.
 """
 
@@ -14,9 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.e2e.gateways_findings import Findings
-from tests.e2e.gateways_world import World, found, roles, world
-from tests.postgres import fresh_database, running_server
+from core_tests.postgres import fresh_database, running_server
+from server_tests.e2e.gateways_findings import Findings
+from server_tests.e2e.gateways_world import World, found, roles, world
 
 RUNS_A_THREAD = 2
 

@@ -14,14 +14,13 @@ from random import Random
 
 from benchmarks.arena.policies import check_policies, contestant_named
 from benchmarks.arena.sources import find_threads, read_thread
-
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ThalwegError
-from thalweg.lab.replay.harm import KINDS, LOST, Miss, harm_of
-from thalweg.lab.replay.questions import Questions
-from thalweg.lab.replay.subject import ReplaySubject, subject_of, terms_of
+from thalweg_recorder.replay.harm import KINDS, LOST, Miss, harm_of
+from thalweg_recorder.replay.questions import Questions
+from thalweg_recorder.replay.subject import ReplaySubject, subject_of, terms_of
 
 POLICIES = (
     "thalweg",

@@ -38,7 +38,7 @@ def _ms(act: Callable[[], object]) -> float:
 
 def _maker(name: str) -> Callable[..., Any]:
     if name == OURS:
-        from thalweg import create_deep_agent as ours  # noqa: PLC0415 (what is measured)
+        from thalweg_agent import create_deep_agent as ours  # noqa: PLC0415 (what is measured)
 
         return ours
     if name == DEEP:

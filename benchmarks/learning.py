@@ -22,17 +22,17 @@ from pydantic import BaseModel, SecretStr
 
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter
-from thalweg.memory.base import MemoryStore
-from thalweg.memory.facts.learning.asking import LearnerRequest
-from thalweg.memory.facts.learning.capture import captured_turns
-from thalweg.memory.facts.learning.extraction import Item, Kind
-from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Scope
-from thalweg.memory.jobs.events import JobReport
-from thalweg.memory.jobs.learner import Learner
-from thalweg.memory.jobs.structured import Respondent, StructuredAnswer
-from thalweg.memory.jobs.worker import Worker
-from thalweg.memory.opening import open_memory
+from thalweg_memory.base import MemoryStore
+from thalweg_memory.facts.learning.asking import LearnerRequest
+from thalweg_memory.facts.learning.capture import captured_turns
+from thalweg_memory.facts.learning.extraction import Item, Kind
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Scope
+from thalweg_memory.jobs.events import JobReport
+from thalweg_memory.jobs.learner import Learner
+from thalweg_memory.jobs.structured import Respondent, StructuredAnswer
+from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.opening import open_memory
 
 CONVERSATIONS = Path(__file__).parent / "conversations.json"
 SHORT = Path(__file__).parent / "short_conversations.json"

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from itertools import accumulate
 
-from thalweg.memory.facts.values import Statement, Trust
+from thalweg_memory.facts.values import Statement, Trust
 
 STOP_WORDS = 100
 """The most frequent words, which a question about a turn is not made of."""

@@ -15,19 +15,20 @@ from pathlib import Path
 from typing import TypeVar
 
 import psycopg
-from benchmarks.memories import Chat
 from pydantic import BaseModel
-from tests.learning import Clock, answer, learner, say
-from tests.postgres import fresh_database, running_server
 
+from benchmarks.memories import Chat
+from core_tests.postgres import fresh_database, running_server
+from memory_tests.learning import Clock, answer, learner, say
 from thalweg.engine.tokens import exact_counter
-from thalweg.memory import Memory, MemoryStore, open_memory
-from thalweg.memory.base import Job
-from thalweg.memory.facts.changes import PutFact
-from thalweg.memory.facts.learning.asking import LearnerRequest
-from thalweg.memory.facts.learning.extraction import Kind
-from thalweg.memory.facts.recall.question import ask
-from thalweg.memory.facts.recall.ranking import (
+from thalweg.testing import ScriptedModel
+from thalweg_memory import Memory, MemoryStore, open_memory
+from thalweg_memory.base import Job
+from thalweg_memory.facts.changes import PutFact
+from thalweg_memory.facts.learning.asking import LearnerRequest
+from thalweg_memory.facts.learning.extraction import Kind
+from thalweg_memory.facts.recall.question import ask
+from thalweg_memory.facts.recall.ranking import (
     REACH,
     ItemWeights,
     links,
@@ -35,11 +36,10 @@ from thalweg.memory.facts.recall.ranking import (
     shortlist,
     worth_reading,
 )
-from thalweg.memory.facts.recall.seeds import render_system, top_facts
-from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Fact, FactId, Profile, Scope, Statement
-from thalweg.memory.jobs.structured import Respondent, StructuredAnswer
-from thalweg.testing import ScriptedModel
+from thalweg_memory.facts.recall.seeds import render_system, top_facts
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Fact, FactId, Profile, Scope, Statement
+from thalweg_memory.jobs.structured import Respondent, StructuredAnswer
 
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 QUESTIONS = 200

@@ -28,14 +28,14 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from thalweg import ContextMiddleware, MemoryMiddleware
-from thalweg.memory import Memory, Scope, open_memory
-from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.jobs.events import JobReport
-from thalweg.memory.jobs.learner import Learner
-from thalweg.memory.jobs.structured import Respondent
-from thalweg.memory.jobs.worker import Worker
+from thalweg import ContextMiddleware
 from thalweg.testing import ScriptedModel
+from thalweg_memory import Memory, MemoryMiddleware, Scope, open_memory
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.jobs.events import JobReport
+from thalweg_memory.jobs.learner import Learner
+from thalweg_memory.jobs.structured import Respondent
+from thalweg_memory.jobs.worker import Worker
 
 Row = dict[str, Any]
 FIRST_DAY = date(2026, 1, 10)

@@ -20,28 +20,28 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.scripted import turns
 from langchain.agents import create_agent
 from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from benchmarks.scripted import turns
 from thalweg.archive import open_archive
+from thalweg.context.middleware import ContextMiddleware
+from thalweg.context.request.message_writer import read_state
+from thalweg.context.system_prompt import with_text
 from thalweg.engine import ContextPolicy
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.tokens import exact_counter, measure
 from thalweg.engine.window.items import WindowItem
-from thalweg.lab.replay.cache import PrefixCache
-from thalweg.memory import Memory, MemoryStore, open_memory
-from thalweg.memory.facts.changes import PutFact
-from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Evidence, Fact, FactId, Scope, Statement, Trust
-from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.memory.middleware import MemoryMiddleware
-from thalweg.middleware.request.message_writer import read_state
-from thalweg.middleware.system_prompt import with_text
 from thalweg.testing import ScriptedModel
+from thalweg_memory import Memory, MemoryStore, open_memory
+from thalweg_memory.facts.changes import PutFact
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Evidence, Fact, FactId, Scope, Statement, Trust
+from thalweg_memory.middleware.middleware import MemoryMiddleware
+from thalweg_recorder.replay.cache import PrefixCache
 
 MARK = 2.0
 """Points by which the cached share may fall."""

@@ -16,9 +16,9 @@ from contextlib import closing
 from pathlib import Path
 
 from thalweg.database.sqlite_files import connect
-from thalweg.server.runs.base import Claim, Draft, RunKey
-from thalweg.server.runs.journal import Journal
-from thalweg.server.runs.opening import open_journal
+from thalweg_server.runs.base import Claim, Draft, RunKey
+from thalweg_server.runs.journal import Journal
+from thalweg_server.runs.opening import open_journal
 
 STREAMS = 20
 PACE_S = 0.05

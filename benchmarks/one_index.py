@@ -17,7 +17,6 @@ from pathlib import Path
 
 from benchmarks.archive_recall import Thread, cases_of, read_thread
 from benchmarks.state import OF_THREAD, bytes_written
-
 from thalweg.archive import SqliteArchive, ThreadKey
 from thalweg.archive.search.passages import cut
 from thalweg.archive.sqlite import Transaction
@@ -25,11 +24,11 @@ from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
 from thalweg.engine.transcript import as_text
 from thalweg.engine.words import stem
-from thalweg.memory.facts.recall.found import index_words
-from thalweg.memory.facts.recall.question import ask
-from thalweg.memory.search.index import Index, IndexEntry
-from thalweg.memory.search.postings import BLOCK_BITS
-from thalweg.memory.search.word_rows import WordRows
+from thalweg_memory.facts.recall.found import index_words
+from thalweg_memory.facts.recall.question import ask
+from thalweg_memory.search.index import Index, IndexEntry
+from thalweg_memory.search.postings import BLOCK_BITS
+from thalweg_memory.search.word_rows import WordRows
 
 KEY = ThreadKey("bench", "t")
 NEWEST = 40

@@ -27,7 +27,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.arena.sources import read_thread
 from langchain.agents import create_agent
 from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_anthropic import ChatAnthropic
@@ -36,9 +35,12 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
+from benchmarks.arena.sources import read_thread
 from strict_llm import Answer, Request, StrictProvider
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads import compact, pin, rewind, undo
+from thalweg.context.middleware import ContextMiddleware
+from thalweg.context.turn.inserts import with_inserts
 from thalweg.engine.additions import MEMORY, Addition
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.policy import RentOrBuy
@@ -51,13 +53,11 @@ from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.window.binding import is_signed
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ArchiveError, PinError
-from thalweg.lab.replay.account import Account
-from thalweg.lab.replay.ours import ThalwegContestant
-from thalweg.lab.replay.policies import contestant_named
-from thalweg.lab.replay.questions import Questions
-from thalweg.lab.replay.subject import subject_of, terms_of
-from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.turn.inserts import with_inserts
+from thalweg_recorder.replay.account import Account
+from thalweg_recorder.replay.ours import ThalwegContestant
+from thalweg_recorder.replay.policies import contestant_named
+from thalweg_recorder.replay.questions import Questions
+from thalweg_recorder.replay.subject import subject_of, terms_of
 
 MODELS = ("claude-fable-5-2", "claude-opus-5-5", "claude-opus-4-8")
 """Two that bind reasoning, and one that does not."""

@@ -29,12 +29,12 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.engine.tokens import exact_counter
-from thalweg.memory import Memory, open_memory
-from thalweg.memory.facts.recall.found import RecallItem, index_words
-from thalweg.memory.facts.recall.seeds import MOST, render_system, top_facts
-from thalweg.memory.facts.values import Fact, FactId, Profile, Scope, Statement, Trust
-from thalweg.memory.search.embedding import SentenceEmbedder
-from thalweg.memory.search.embedding_function import Embed
+from thalweg_memory import Memory, open_memory
+from thalweg_memory.facts.recall.found import RecallItem, index_words
+from thalweg_memory.facts.recall.seeds import MOST, render_system, top_facts
+from thalweg_memory.facts.values import Fact, FactId, Profile, Scope, Statement, Trust
+from thalweg_memory.search.embedding import SentenceEmbedder
+from thalweg_memory.search.embedding_function import Embed
 
 FIRST = 15
 BUDGETS = (300, 500, 1_000, 2_000)

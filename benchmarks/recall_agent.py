@@ -28,6 +28,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
 from benchmarks.recall import (
     BUDGETS,
     FIRST,
@@ -39,18 +43,14 @@ from benchmarks.recall import (
     bm25,
     locomo,
 )
-from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langgraph.checkpoint.memory import InMemorySaver
-
-from thalweg import ContextMiddleware, MemoryMiddleware
+from thalweg import ContextMiddleware
 from thalweg.engine.entries import Message, Text
-from thalweg.memory import Memory, open_memory
-from thalweg.memory.facts.values import Scope, Statement, Trust
-from thalweg.memory.search.embedding import SentenceEmbedder
-from thalweg.memory.search.embedding_function import Embed
-from thalweg.middleware.memory.recall import MESSAGE_TOKENS, recent
 from thalweg.testing import ScriptedModel
+from thalweg_memory import Memory, MemoryMiddleware, open_memory
+from thalweg_memory.facts.values import Scope, Statement, Trust
+from thalweg_memory.middleware.recall import MESSAGE_TOKENS, recent
+from thalweg_memory.search.embedding import SentenceEmbedder
+from thalweg_memory.search.embedding_function import Embed
 
 BUDGET = BUDGETS[-1]
 ASKED_AT = "2024-06-01T10:00:00Z"

@@ -27,8 +27,8 @@ from thalweg.archive.search.passages import cut
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_text
 from thalweg.engine.words import STOP_WORDS
-from thalweg.lab.recordings import find_recordings
-from thalweg.recorder import hook, import_sessions
+from thalweg_recorder import hook, import_sessions
+from thalweg_recorder.recordings import find_recordings
 
 HOOKS = 100
 OWNER = "local"

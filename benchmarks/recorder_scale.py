@@ -26,13 +26,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.recorder import OWNER, Needle, read_needles
-
 from thalweg.archive import Archive, open_archive
 from thalweg.archive.search.index import BITS, words_of
 from thalweg.database.base import decode, encode
-from thalweg.lab.recordings import find_recordings
-from thalweg.recorder import import_sessions
-from thalweg.recorder.searching import SearchFilter, render_found, search_sessions
+from thalweg_recorder import import_sessions
+from thalweg_recorder.recordings import find_recordings
+from thalweg_recorder.searching import SearchFilter, render_found, search_sessions
 
 OTHER = "other"
 """Owner of what is imported at the end."""

@@ -30,12 +30,12 @@ from fastapi.responses import StreamingResponse
 from langchain.agents import create_agent
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from pydantic import BaseModel
-from tests.ticking import TickingModel
 
-from thalweg.server.app import open_app
-from thalweg.server.gateway import create_app
-from thalweg.server.gateway.serving import GatewayServer, address_of, bound, pauses_less
-from thalweg.server.settings import Settings
+from core_tests.ticking import TickingModel
+from thalweg_server.app import open_app
+from thalweg_server.gateway import create_app
+from thalweg_server.gateway.serving import GatewayServer, address_of, bound, pauses_less
+from thalweg_server.settings import Settings
 
 Kind = Literal["gateway", "no memory", "minimal"]
 KINDS: tuple[Kind, ...] = ("gateway", "no memory", "minimal")
@@ -103,7 +103,7 @@ async def _served(server: uvicorn.Server, taken: Any) -> None:  # noqa: ANN401 (
 
 def _settings(*, with_memory: bool) -> Settings:
     speed = {"rate": WORDS_PER_S, "ticks": WORDS}
-    model = {"name": "ticking", "use": "tests.ticking:TickingModel", "window": 32_000, **speed}
+    model = {"name": "ticking", "use": "core_tests.ticking:TickingModel", "window": 32_000, **speed}
     gateway = {"max_streams": 10_000, "limits": UNLIMITED}
     # What is learned from a run is learned later, and is not part of its start.
     memory = {"enabled": with_memory, "debounce_seconds": 3_600, "max_wait_seconds": 3_600}

@@ -2,7 +2,7 @@
 
     python -m benchmarks.runs_kill --runs 200 --kills 10
 
-What is looked at is told in `tests/e2e/runs_world.py`. The exit code is 1 where anything is wrong.
+What is looked at is told in `packages/thalweg-server/tests/server_tests/e2e/runs_world.py`. The exit code is 1 where anything is wrong.
 """
 
 import argparse
@@ -11,8 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.e2e.runs_world import world
-from tests.postgres import fresh_database, running_server
+from core_tests.postgres import fresh_database, running_server
+from server_tests.e2e.runs_world import world
 
 
 def main() -> int:

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from thalweg.backends.bubblewrap import PATH, BubblewrapBackend
-from thalweg.backends.local_shell import LocalShellBackend
+from thalweg_agent.backends.bubblewrap import PATH, BubblewrapBackend
+from thalweg_agent.backends.local_shell import LocalShellBackend
 
 COMMANDS = {
     "true": "true",

@@ -27,8 +27,6 @@ from agents import (
 )
 from agents.extensions import ToolOutputTrimmer
 from agents.run import CallModelData, ModelInputData
-from benchmarks.arena.contestants.agent import AgentContestant, PeerSetting
-from benchmarks.arena.contestants.layout import ThreadLayout
 from langchain.agents import create_agent
 from openai import AsyncOpenAI
 from pydantic_ai import Agent
@@ -36,23 +34,25 @@ from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
-from tests.contract.suites import slots
-from tests.e2e.slot_hosts import INSTRUCTIONS, MODEL, PydanticHost, SdkHost, fetch
 
+from benchmarks.arena.contestants.agent import AgentContestant, PeerSetting
+from benchmarks.arena.contestants.layout import ThreadLayout
+from integrations_tests.contract.suites import slots
+from integrations_tests.e2e.slot_hosts import INSTRUCTIONS, MODEL, PydanticHost, SdkHost, fetch
 from strict_llm import StrictProvider
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.threads.journal import read_pages
+from thalweg.context.middleware import ContextMiddleware
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import NAMED
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.wires import WIRES
-from thalweg.integrations.hermes import HermesThreads
-from thalweg.integrations.openai_agents import ThalwegSession
-from thalweg.integrations.pydantic_messages import read_messages, write_messages
-from thalweg.integrations.slot import EngineSlot, HostCall
-from thalweg.lab.recordings.files import read_recording
-from thalweg.middleware.context import ContextMiddleware
+from thalweg_integrations.hermes import HermesThreads
+from thalweg_integrations.openai_agents import ThalwegSession
+from thalweg_integrations.pydantic_messages import read_messages, write_messages
+from thalweg_integrations.slot import EngineSlot, HostCall
+from thalweg_recorder.recordings.files import read_recording
 
 OK = 200
 View = Callable[[Sequence[Message]], None]

@@ -27,11 +27,12 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from thalweg import ContextMiddleware, ContextPolicy, ThreadState
+from thalweg import ContextMiddleware, ContextPolicy
 from thalweg.archive.sqlite import SqliteArchive
 from thalweg.archive.table_rows import ArchiveRows
-from thalweg.middleware.arguments import KeptState
+from thalweg.context.arguments import KeptState
 from thalweg.testing import ScriptedModel
+from thalweg_agent import ThreadState
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 WORDS = "a thousand bytes of something that was said "

@@ -14,11 +14,10 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tests.postgres import fresh_database, running_server
-
-from thalweg.server.runs.base import Draft, RunKey
-from thalweg.server.runs.emitting import Emit
-from thalweg.server.runs.opening import open_journal
+from core_tests.postgres import fresh_database, running_server
+from thalweg_server.runs.base import Draft, RunKey
+from thalweg_server.runs.emitting import Emit
+from thalweg_server.runs.opening import open_journal
 
 Say = Callable[[int], Awaitable[None]]
 

@@ -16,9 +16,9 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.subagents.middleware import SubAgentMiddleware
+from thalweg.context.middleware import ContextMiddleware
 from thalweg.testing import Script, ScriptedModel
+from thalweg_agent.middleware.subagents.middleware import SubAgentMiddleware
 
 TURNS = 3
 

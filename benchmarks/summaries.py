@@ -22,7 +22,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.marked import WORKLOADS, Marked
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -32,14 +31,15 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from benchmarks.marked import WORKLOADS, Marked
 from thalweg.archive import Archive, ThreadKey, open_archive, recall
 from thalweg.archive.threads.journal import page_from_json
+from thalweg.context.middleware import ContextMiddleware
 from thalweg.engine.edits import Fold
 from thalweg.engine.entries import Message
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.wires.langchain import LangChainWire
-from thalweg.middleware.context import ContextMiddleware
 
 KEY = ThreadKey("local", "t")
 CONFIG: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": 10_000}

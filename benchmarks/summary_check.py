@@ -19,7 +19,7 @@ from thalweg.engine.summaries.check import SummarySource
 from thalweg.engine.summaries.summary import Summary
 from thalweg.engine.summaries.words import content_words, denies
 from thalweg.errors import SummaryError
-from thalweg.lab.recordings import find_recordings, read_recording
+from thalweg_recorder.recordings import find_recordings, read_recording
 
 SENTENCE = re.compile(r"(?<=[.!?。\uff01\uff1f])\s+|\n+")
 NUMBER = re.compile(r"(?<![\w.])\d{2,6}(?![\w.])")

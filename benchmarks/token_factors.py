@@ -27,8 +27,8 @@ from thalweg.engine.pricing.token_factors import kind_of
 from thalweg.engine.tokens import exact_counter, measure
 from thalweg.engine.transcript import as_text
 from thalweg.errors import RecordingError
-from thalweg.lab.recordings.base import Recording
-from thalweg.lab.recordings.files import read_recording
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.files import read_recording
 
 LEAST = 200
 """Tokens of ours between two requests from which a pair is counted."""

@@ -15,19 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.arena.sources import find_threads, read_thread
-
 from thalweg.archive import RECALL_TOOL, ThreadKey, open_archive
+from thalweg.context.request.guard import written
+from thalweg.context.turn.context_tools import compact_tool
 from thalweg.engine.pricing.table import NAMED
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.settings import ContextPolicy, ToolNames
 from thalweg.engine.tokens import exact_counter
-from thalweg.lab.replay.cache import PrefixCache
-from thalweg.lab.replay.ours import ThalwegContestant
-from thalweg.lab.replay.policies import contestant_named
-from thalweg.lab.replay.questions import Questions
-from thalweg.lab.replay.subject import ReplaySubject, subject_of, terms_of
-from thalweg.middleware.request.guard import written
-from thalweg.middleware.turn.context_tools import compact_tool
+from thalweg_recorder.replay.cache import PrefixCache
+from thalweg_recorder.replay.ours import ThalwegContestant
+from thalweg_recorder.replay.policies import contestant_named
+from thalweg_recorder.replay.questions import Questions
+from thalweg_recorder.replay.subject import ReplaySubject, subject_of, terms_of
 
 COUNT = exact_counter()
 BESIDE = {"without tools": 200, "with tools": 6_000}

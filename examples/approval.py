@@ -5,7 +5,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from scripted import calls, model, show
-from thalweg import create_deep_agent
+from thalweg_agent import create_deep_agent
 
 SENT = []
 

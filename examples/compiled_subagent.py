@@ -4,7 +4,7 @@ from langchain_core.messages import AIMessage
 from langgraph.graph import MessagesState, StateGraph
 
 from scripted import calls, model, show
-from thalweg import create_deep_agent
+from thalweg_agent import create_deep_agent
 
 
 def count_words(state: MessagesState) -> dict[str, list[AIMessage]]:

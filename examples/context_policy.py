@@ -5,7 +5,8 @@ share of the window. Every decision is an event.
 """
 
 from scripted import asks_for_summary, calls, model
-from thalweg import ContextPolicy, create_deep_agent
+from thalweg import ContextPolicy
+from thalweg_agent import create_deep_agent
 
 policy = ContextPolicy.from_mapping(
     {

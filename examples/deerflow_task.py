@@ -9,7 +9,7 @@ from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
 from scripted import REQUESTS, calls, model
-from thalweg import create_deep_agent
+from thalweg_agent import create_deep_agent
 
 
 @tool

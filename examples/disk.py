@@ -4,8 +4,8 @@ import tempfile
 from pathlib import Path
 
 from scripted import calls, model, show
-from thalweg import create_deep_agent
-from thalweg.backends import FilesystemBackend
+from thalweg_agent import create_deep_agent
+from thalweg_agent.backends import FilesystemBackend
 
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)

@@ -4,8 +4,8 @@ Nothing touches the disk. The files belong to the thread, as its messages do.
 """
 
 from scripted import calls, model, show
-from thalweg import create_deep_agent
-from thalweg.backends.utils import create_file_data
+from thalweg_agent import create_deep_agent
+from thalweg_agent.backends.utils import create_file_data
 
 agent = create_deep_agent(
     model=model(

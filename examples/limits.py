@@ -6,7 +6,7 @@ Only in Thalweg.
 import itertools
 
 from scripted import calls, model, show
-from thalweg import create_deep_agent
+from thalweg_agent import create_deep_agent
 
 
 def dig(metres: int) -> str:

@@ -10,8 +10,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from scripted import calls, model, show
-from thalweg import create_deep_agent
-from thalweg.backends import CompositeBackend, StateBackend, StoreBackend
+from thalweg_agent import create_deep_agent
+from thalweg_agent.backends import CompositeBackend, StateBackend, StoreBackend
 
 
 @dataclass

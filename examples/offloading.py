@@ -5,7 +5,7 @@ import re
 from langchain_core.messages import AIMessage
 
 from scripted import REQUESTS, calls, model, show
-from thalweg import create_deep_agent
+from thalweg_agent import create_deep_agent
 
 
 def read_log() -> str:

@@ -6,9 +6,9 @@ Here a backend writes down who changed what, and passes everything on to the one
 import tempfile
 
 from scripted import calls, model, show
-from thalweg import create_deep_agent
-from thalweg.backends import FilesystemBackend
-from thalweg.backends.protocol import EditResult, WriteResult
+from thalweg_agent import create_deep_agent
+from thalweg_agent.backends import FilesystemBackend
+from thalweg_agent.backends.protocol import EditResult, WriteResult
 
 
 class Journaled(FilesystemBackend):

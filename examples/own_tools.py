@@ -3,7 +3,7 @@
 from typing import Literal
 
 from scripted import REQUESTS, calls, model, show
-from thalweg import create_deep_agent
+from thalweg_agent import create_deep_agent
 
 RATES = {"EUR": 1.0, "USD": 1.16, "CHF": 0.93}
 

@@ -1,8 +1,8 @@
 """Three subagents at once, in the same files: what each of them wrote is there afterwards."""
 
 from scripted import calls, model, show, together
-from thalweg import create_deep_agent
-from thalweg.backends.utils import create_file_data
+from thalweg_agent import create_deep_agent
+from thalweg_agent.backends.utils import create_file_data
 
 LANGUAGES = {"german": "Guten Tag", "french": "Bonjour", "spanish": "Buenos días"}
 

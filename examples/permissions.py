@@ -5,8 +5,8 @@ not be read.
 """
 
 from scripted import calls, model, show
-from thalweg import FilesystemPermission, create_deep_agent
-from thalweg.backends.utils import create_file_data
+from thalweg_agent import FilesystemPermission, create_deep_agent
+from thalweg_agent.backends.utils import create_file_data
 
 agent = create_deep_agent(
     model=model(

@@ -4,7 +4,7 @@ Only in Thalweg. (With deepagents 0.7, pass LangChain's `TodoListMiddleware()` a
 """
 
 from scripted import calls, model
-from thalweg import create_deep_agent
+from thalweg_agent import create_deep_agent
 
 
 def todos(*states: str) -> list[dict[str, str]]:

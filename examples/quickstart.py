@@ -1,7 +1,7 @@
 """The smallest deep agent: files, planning and delegation are there without being asked for."""
 
 from scripted import REQUESTS, calls, model, show
-from thalweg import create_deep_agent
+from thalweg_agent import create_deep_agent
 
 agent = create_deep_agent(
     model=model(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from langchain.tools import ToolRuntime, tool
 
 from scripted import REQUESTS, calls, model, show
-from thalweg import create_deep_agent
+from thalweg_agent import create_deep_agent
 
 
 @dataclass

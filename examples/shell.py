@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 
 from scripted import calls, model, show
-from thalweg import create_deep_agent
-from thalweg.backends import LocalShellBackend
+from thalweg_agent import create_deep_agent
+from thalweg_agent.backends import LocalShellBackend
 
 TEST = f"{sys.executable} -m unittest -q"
 

@@ -1,8 +1,8 @@
 """Skills: the prompt names them in a line each; the instructions are read when they apply."""
 
 from scripted import REQUESTS, calls, model, show
-from thalweg import create_deep_agent
-from thalweg.backends.utils import create_file_data
+from thalweg_agent import create_deep_agent
+from thalweg_agent.backends.utils import create_file_data
 
 RELEASE = """\
 ---

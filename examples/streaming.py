@@ -1,7 +1,7 @@
 """Streaming: see what the agent and its subagents do while they do it."""
 
 from scripted import calls, model
-from thalweg import create_deep_agent
+from thalweg_agent import create_deep_agent
 
 agent = create_deep_agent(
     model=model(

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, Field
 
 from scripted import calls, model, show
-from thalweg import create_deep_agent
+from thalweg_agent import create_deep_agent
 
 
 class Reading(BaseModel):

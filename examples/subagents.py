@@ -1,7 +1,7 @@
 """Subagents: a task with a lot of reading is done elsewhere, and only its report comes back."""
 
 from scripted import REQUESTS, calls, model, show
-from thalweg import create_deep_agent
+from thalweg_agent import create_deep_agent
 
 
 def read_chapter(number: int) -> str:

@@ -3,7 +3,7 @@
 from langchain_core.messages import AIMessage
 
 from scripted import REQUESTS, asks_for_summary, calls, model
-from thalweg import create_deep_agent
+from thalweg_agent import create_deep_agent
 
 WINDOW = 16_000
 PAGES = 60

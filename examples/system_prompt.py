@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from langchain.agents.middleware import ModelRequest, dynamic_prompt
 
 from scripted import REQUESTS, model
-from thalweg import create_deep_agent
+from thalweg_agent import create_deep_agent
 
 
 @dataclass

@@ -10,9 +10,10 @@ from pathlib import Path
 from langgraph.checkpoint.memory import InMemorySaver
 
 from scripted import REQUESTS, asks_for_summary, calls, model, show
-from thalweg import ContextPolicy, create_deep_agent
+from thalweg import ContextPolicy
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads import history
+from thalweg_agent import create_deep_agent
 
 TALK = [
     "My passport number is C01X00T47. Do not write it into any file.",

@@ -58,7 +58,10 @@ def module_of(path: str) -> str:
     """Return the module of a file; a package is its `__init__`.
 
     Example:
-        >>> module_of("src/thalweg/archive/blobs.py"), module_of("tests/__init__.py")
+        >>> (
+        ...     module_of("packages/thalweg/src/thalweg/archive/blobs.py"),
+        ...     module_of("tests/__init__.py"),
+        ... )
         ('thalweg.archive.blobs', 'tests.__init__')
         >>> module_of("packages/strict-llm/src/strict_llm/cache.py")
         'strict_llm.cache'

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.engine.sections import SettingsSection
-from thalweg.server.settings.fields import Field, about, described
-from thalweg.server.settings.whole import Settings
-from thalweg.server.settings.writing import inline, plain
+from thalweg_server.settings.fields import Field, about, described
+from thalweg_server.settings.whole import Settings
+from thalweg_server.settings.writing import inline, plain
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
 BEGIN = "<!-- The tables from here to the end are written by scripts/configuration_page.py. -->\n"

@@ -18,8 +18,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from thalweg.cli.replay import replay
-from thalweg.lab.replay.sample import sample_path
+from thalweg_recorder.cli.replay import replay
+from thalweg_recorder.replay.sample import sample_path
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

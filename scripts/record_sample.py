@@ -1,6 +1,6 @@
 """Record the sample that ships with the package: a scripted session with real file tools.
 
-    python -m scripts.record_sample [--tree src] [--out src/thalweg/lab/replay/sample]
+    python -m scripts.record_sample [--tree src] [--out packages/thalweg-recorder/src/thalweg_recorder/replay/sample]
 
 No model takes part. A script plays both sides on a temporary copy of a source tree (see
 `chapters`); what the tools return is real. The committed sample was recorded once and is not
@@ -58,7 +58,11 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--tree", type=Path, default=Path("src"))
-    parser.add_argument("--out", type=Path, default=Path("src/thalweg/lab/replay/sample"))
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("packages/thalweg-recorder/src/thalweg_recorder/replay/sample"),
+    )
     options = parser.parse_args()
     thread = record(options.tree, options.out)
     turns = sum(message["role"] == "assistant" for message in thread.messages)

@@ -131,7 +131,7 @@ def locked(folder: Path, wheel: Path) -> Result:
     if ran("uv", "venv", "-q", "--no-python-downloads", "--python", python, at)[0] != "ok":
         return "--", f"not installed: uv has no Python {python} here"
     install = ("uv", "pip", "install", "-q", "--python", at / "bin/python")
-    imports = "import thalweg.server.gateway.serving"
+    imports = "import thalweg_server.gateway.serving"
     for command in (
         (*install, "--require-hashes", "-r", ROOT / "requirements.lock"),
         (*install, "--no-deps", wheel),

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import sync_playwright
 
-from thalweg.cli.replay import replay
-from thalweg.lab.replay.sample import sample_path
+from thalweg_recorder.cli.replay import replay
+from thalweg_recorder.replay.sample import sample_path
 
 SIZE = (1280, 1240)
 """Pixels: down to the end of the first chart."""

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import thalweg
-from tests.local_models import qwen, smol
-from tests.postgres import (
+from core_tests.local_models import qwen, smol
+from core_tests.postgres import (
     _emptied_again,
     _served_template,
     emptied,

@@ -5,6 +5,10 @@ from itertools import accumulate
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator, PercentFormatter
+
 from benchmarks.arena.policies import ORACLE
 from benchmarks.arena.rows import (
     DEEPAGENTS,
@@ -18,9 +22,6 @@ from benchmarks.arena.rows import (
 )
 from benchmarks.arena.totals import DEAR, LONG, Cell, Total, Totals, title
 from benchmarks.arena.verdicts import NEAR
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator, PercentFormatter
 
 DPI = 200
 WIDTH = 8.0

@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 
 from benchmarks.arena.contestants.installed import INSTALLED, PREFIX, PeerStorage, check_installed
-
 from thalweg.archive import Archive, ThreadKey
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.budget import Budget
-from thalweg.lab.replay import policies
-from thalweg.lab.replay.contestant import Contestant
+from thalweg_recorder.replay import policies
+from thalweg_recorder.replay.contestant import Contestant
 
 ORACLE = "oracle"
 """Our engine, which compacts as is best in hindsight."""

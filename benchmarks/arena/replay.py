@@ -19,26 +19,30 @@ from benchmarks.arena.oracle.bounds import Hindsight
 from benchmarks.arena.oracle.scheduled import Scheduled
 from benchmarks.arena.policies import ORACLE, POLICIES, check_policies, contestant_named
 from benchmarks.arena.sources import find_threads, questions_about, read_thread
-
 from thalweg.archive import Archive, ThreadKey
-from thalweg.cli.replay import USUAL_POLICIES, named_with_prices, print_outcome, tariffs_named
 from thalweg.cli.values import listed
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import RecordingError, ThalwegError
-from thalweg.lab.replay.contestant import Contestant
-from thalweg.lab.replay.fleet import (
+from thalweg_recorder.cli.replay import (
+    USUAL_POLICIES,
+    named_with_prices,
+    print_outcome,
+    tariffs_named,
+)
+from thalweg_recorder.replay.contestant import Contestant
+from thalweg_recorder.replay.fleet import (
     ReplayOrder,
     questions_of,
     replay_all,
     replay_subject,
     totals,
 )
-from thalweg.lab.replay.ours import ThalwegContestant
-from thalweg.lab.replay.report import write_report
-from thalweg.lab.replay.results import ReplayRun
-from thalweg.lab.replay.subject import ReplaySubject, subject_of, terms_of
+from thalweg_recorder.replay.ours import ThalwegContestant
+from thalweg_recorder.replay.report import write_report
+from thalweg_recorder.replay.results import ReplayRun
+from thalweg_recorder.replay.subject import ReplaySubject, subject_of, terms_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def replay_one(path: Path, order: ReplayOrder) -> tuple[list[ReplayRun], list[str]]:
-    """Replay one thread under every policy of the order; see `thalweg.lab.replay.fleet`."""
+    """Replay one thread under every policy of the order; see `thalweg_recorder.replay.fleet`."""
     try:
         recording = read_thread(path)
     except RecordingError as error:

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from benchmarks.arena.policies import ORACLE
 from pydantic import TypeAdapter, ValidationError
 
 import thalweg
+from benchmarks.arena.policies import ORACLE
 
 TARIFFS = ("anthropic", "openai", "deepseek", "gemini")
 WINDOWS = (32_000, 128_000, 200_000)

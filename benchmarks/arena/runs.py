@@ -14,13 +14,12 @@ from benchmarks.arena.policies import ORACLE, check_policies, contestant_named, 
 from benchmarks.arena.rows import RECORDED, Row, Shelf
 from benchmarks.arena.sources import find_threads, questions_about, read_thread, size_of
 from benchmarks.arena.workloads import is_scripted
-
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ThalwegError
-from thalweg.lab.replay.fleet import replay_under
-from thalweg.lab.replay.results import ReplayRun
-from thalweg.lab.replay.subject import ReplaySubject, TariffTerms, subject_of, terms_of
+from thalweg_recorder.replay.fleet import replay_under
+from thalweg_recorder.replay.results import ReplayRun
+from thalweg_recorder.replay.subject import ReplaySubject, TariffTerms, subject_of, terms_of
 
 
 @dataclass(frozen=True, slots=True)

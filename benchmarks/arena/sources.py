@@ -5,11 +5,10 @@ from pathlib import Path
 
 from benchmarks.arena.workloads import is_scripted, scripted, scripted_places
 from benchmarks.formats import FORMATS
-
-from thalweg.lab.recordings.base import Recording
-from thalweg.lab.recordings.files import find_recordings, read_recording
-from thalweg.lab.replay import fleet
-from thalweg.lab.replay.questions import Questions
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.files import find_recordings, read_recording
+from thalweg_recorder.replay import fleet
+from thalweg_recorder.replay.questions import Questions
 
 SCRIPTED_BYTES = 5_000_000
 """About what a script writes."""

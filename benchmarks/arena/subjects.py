@@ -7,7 +7,7 @@ from deepagents import create_deep_agent
 from deepagents.backends import FilesystemBackend
 from deepagents.middleware.summarization import SummarizationMiddleware
 
-from thalweg.lab.evals.subjects.sizes import KEPT
+from thalweg_evals.subjects.sizes import KEPT
 
 
 def deepagents(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from benchmarks.arena.rows import RECORDED, Row
 from benchmarks.arena.workloads import SCHEME, WORKLOADS
-
 from thalweg.engine.pricing.table import TARIFFS
 
 LONG = f"{RECORDED}, long"

@@ -29,16 +29,18 @@ ATTACKS = (
     Attack("forged OpenID tokens", owners.by_forged_tokens),
     Attack("every operation, with a key, on another owner's things", owners.by_requests),
     Attack(
-        "does it exist: another's and nobody's, compared", tests("tests/gateway/test_owners.py")
+        "does it exist: another's and nobody's, compared",
+        tests("packages/thalweg-server/tests/server_tests/gateway/test_owners.py"),
     ),
     Attack(
-        "rows of others past a forgotten condition (PostgreSQL)", tests("tests/e2e/test_walls.py")
+        "rows of others past a forgotten condition (PostgreSQL)",
+        tests("packages/thalweg-memory/tests/memory_tests/e2e/test_walls.py"),
     ),
     Attack(
         "handles of another thread",
         tests(
-            "tests/e2e/test_rights.py::test_a_handle_is_good_in_the_thread_it_was_shown_in_and_in_no_other",
-            "tests/contract/test_sqlite_archive.py",
+            "packages/thalweg-agent/tests/agent_tests/e2e/test_rights.py::test_a_handle_is_good_in_the_thread_it_was_shown_in_and_in_no_other",
+            "packages/thalweg-memory/tests/memory_tests/contract/test_sqlite_archive.py",
             "-k",
             "handle",
         ),
@@ -47,46 +49,69 @@ ATTACKS = (
     Attack("paths of file tools: links, climbs, hard links, /proc", files.by_paths),
     Attack(
         "subagents with wider rights, without approval",
-        tests("tests/property/test_rights.py", "tests/property/test_approvals.py"),
+        tests(
+            "packages/thalweg-agent/tests/agent_tests/property/test_rights.py",
+            "packages/thalweg-agent/tests/agent_tests/property/test_approvals.py",
+        ),
     ),
     Attack("two owners with a shell; more processes than allowed", owners.by_commands),
-    Attack("addresses in models, messages, documents (SSRF)", tests("tests/gateway/test_ssrf.py")),
+    Attack(
+        "addresses in models, messages, documents (SSRF)",
+        tests("packages/thalweg-server/tests/server_tests/gateway/test_ssrf.py"),
+    ),
     Attack("floods of one owner, another one waits", owners.by_floods),
-    Attack("headers that never end", tests("tests/unit/server/gateway/test_headers.py")),
-    Attack("5,000 tools, a tool's result of 20 MB", tests("tests/e2e/test_large_inputs.py")),
+    Attack(
+        "headers that never end",
+        tests("packages/thalweg-server/tests/server_tests/unit/server/gateway/test_headers.py"),
+    ),
+    Attack(
+        "5,000 tools, a tool's result of 20 MB",
+        tests("packages/thalweg-server/tests/server_tests/e2e/test_large_inputs.py"),
+    ),
     Attack("kill -9 over a SQLite file", kills.over_one_file),
     Attack("kill -9 over PostgreSQL", kills.over_postgres),
     Attack(
         "PostgreSQL is restarted, a process dies meanwhile",
-        tests("tests/e2e/test_runs_kill.py::test_the_server_restarts_and_a_process_dies_meanwhile"),
+        tests(
+            "packages/thalweg-server/tests/server_tests/e2e/test_runs_kill.py::test_the_server_restarts_and_a_process_dies_meanwhile"
+        ),
     ),
     Attack(
-        "connections cut in every request of a call", tests("tests/e2e/test_cut_connections.py")
+        "connections cut in every request of a call",
+        tests("packages/thalweg-server/tests/server_tests/e2e/test_cut_connections.py"),
     ),
-    Attack("behind PgBouncer", tests("tests/e2e/test_poolers.py")),
+    Attack(
+        "behind PgBouncer", tests("packages/thalweg-server/tests/server_tests/e2e/test_poolers.py")
+    ),
     Attack(
         "a full disk, damaged files, read-only files, files of other programs",
         tests(
-            "tests/e2e/test_archive_processes.py",
-            "tests/contract/test_sqlite_archive.py",
-            "tests/e2e/test_cli.py::test_a_full_disk_is_one_sentence",
+            "packages/thalweg/tests/core_tests/e2e/test_archive_processes.py",
+            "packages/thalweg-memory/tests/memory_tests/contract/test_sqlite_archive.py",
+            "packages/thalweg-recorder/tests/recorder_tests/e2e/test_cli.py::test_a_full_disk_is_one_sentence",
         ),
     ),
     Attack(
         "databases of older and newer versions, two versions at once",
         tests(
-            "tests/e2e/test_migrations.py",
-            "tests/e2e/test_two_versions.py",
-            "tests/unit/memory/test_upgrade.py",
+            "packages/thalweg-memory/tests/memory_tests/e2e/test_migrations.py",
+            "packages/thalweg-memory/tests/memory_tests/e2e/test_two_versions.py",
+            "packages/thalweg-memory/tests/memory_tests/unit/memory/test_upgrade.py",
         ),
     ),
     Attack("accidents of models and tools, by providers' rules", kills.by_histories),
     Attack(
         "results that imitate a person, a record, a system notice",
-        tests("tests/property/test_obligations.py"),
+        tests("packages/thalweg/tests/core_tests/property/test_obligations.py"),
     ),
-    Attack("a learner that lies", tests("tests/e2e/test_lying_learner.py")),
-    Attack("bytes of a deleted thread", tests("tests/e2e/test_erasure.py")),
+    Attack(
+        "a learner that lies",
+        tests("packages/thalweg-memory/tests/memory_tests/e2e/test_lying_learner.py"),
+    ),
+    Attack(
+        "bytes of a deleted thread",
+        tests("packages/thalweg-server/tests/server_tests/e2e/test_erasure.py"),
+    ),
 )
 
 

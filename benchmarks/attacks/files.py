@@ -9,11 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.attacks.outcome import Effort, Outcome
-
 from thalweg.errors import PathError, UploadRefusedError
-from thalweg.server.app.files.files import ThreadFiles
-from thalweg.server.uploads.base import ThreadBackend
-from thalweg.server.uploads.places import open_places
+from thalweg_server.app.files.files import ThreadFiles
+from thalweg_server.uploads.base import ThreadBackend
+from thalweg_server.uploads.places import open_places
 
 _SECRET = "swordfish-5d1f"  # noqa: S105 (to be looked for)
 _NAMES = (

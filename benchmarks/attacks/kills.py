@@ -9,9 +9,9 @@ from pathlib import Path
 
 from benchmarks import gateway_kill, rules
 from benchmarks.attacks.outcome import Effort, Outcome
-from tests.e2e.gateways_findings import Findings
-from tests.e2e.gateways_world import roles, world
-from tests.postgres import fresh_database, running_server
+from core_tests.postgres import fresh_database, running_server
+from server_tests.e2e.gateways_findings import Findings
+from server_tests.e2e.gateways_world import roles, world
 from tests.rules.players import KINDS
 from tests.rules.rule import PROVIDERS
 

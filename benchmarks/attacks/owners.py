@@ -12,17 +12,17 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import jwt
-from benchmarks import gateway_floods, gateway_fuzz, sandbox
-from benchmarks.attacks.outcome import Effort, Outcome
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import RSAAlgorithm
 
-from thalweg.backends.bubblewrap import BubblewrapBackend, check_bubblewrap
-from thalweg.backends.local.process_limits import ProcessLimits
+from benchmarks import gateway_floods, gateway_fuzz, sandbox
+from benchmarks.attacks.outcome import Effort, Outcome
 from thalweg.errors import ConfigError
-from thalweg.server.gateway.problems import GatewayRefusal
-from thalweg.server.gateway.tokens import OpenIdProvider, ProviderTokens
+from thalweg_agent.backends.bubblewrap import BubblewrapBackend, check_bubblewrap
+from thalweg_agent.backends.local.process_limits import ProcessLimits
+from thalweg_server.gateway.problems import GatewayRefusal
+from thalweg_server.gateway.tokens import OpenIdProvider, ProviderTokens
 
 _ISSUER = "https://id.example"
 _PROCESSES = 128

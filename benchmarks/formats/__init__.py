@@ -1,12 +1,11 @@
 """Formats of logs for research, in addition to those that Thalweg reads itself.
 
 `FORMATS` is an argument of `read_recording` and `find_recordings`. One file per format, as in
-`thalweg.lab.recordings.formats`.
+`thalweg_recorder.recordings.formats`.
 """
 
 from benchmarks.formats import aider, atif, dialogues, event_stream, inspect_log, swe_agent
-
-from thalweg.lab.recordings.files import FORMATS as SHIPPED
+from thalweg_recorder.recordings.files import FORMATS as SHIPPED
 
 *_SPECIFIC, _ANY_CHAT = SHIPPED
 FORMATS = (

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
-from thalweg.lab.recordings.base import Recording
-from thalweg.lab.recordings.rows import LogFormat, Recorded, SessionRows
-from thalweg.lab.recordings.source import RecordedFile
-from thalweg.lab.recordings.times import iso_time
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.rows import LogFormat, Recorded, SessionRows
+from thalweg_recorder.recordings.source import RecordedFile
+from thalweg_recorder.recordings.times import iso_time
 
 NAME = "aider"
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
-from thalweg.lab.recordings.base import Recording, SessionInfo
-from thalweg.lab.recordings.rows import (
+from thalweg_recorder.recordings.base import Recording, SessionInfo
+from thalweg_recorder.recordings.rows import (
     LogFormat,
     Recorded,
     SessionRows,
@@ -19,8 +19,8 @@ from thalweg.lab.recordings.rows import (
     as_str,
     chat_call,
 )
-from thalweg.lab.recordings.source import JsonObject, RecordedFile
-from thalweg.lab.recordings.times import iso_time
+from thalweg_recorder.recordings.source import JsonObject, RecordedFile
+from thalweg_recorder.recordings.times import iso_time
 
 NAME = "atif"
 _INNER = "subagent_trajectories"

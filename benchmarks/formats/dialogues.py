@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
-from thalweg.lab.recordings.base import Recording
-from thalweg.lab.recordings.rows import LogFormat, Recorded, SessionRows, as_objects, as_str
-from thalweg.lab.recordings.source import JsonObject, RecordedFile
-from thalweg.lab.recordings.times import iso_time
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.rows import LogFormat, Recorded, SessionRows, as_objects, as_str
+from thalweg_recorder.recordings.source import JsonObject, RecordedFile
+from thalweg_recorder.recordings.times import iso_time
 
 NAME = "dialogue"
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
-from thalweg.lab.recordings.base import Recording
-from thalweg.lab.recordings.rows import (
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.rows import (
     LogFormat,
     Recorded,
     SessionRows,
@@ -15,7 +15,7 @@ from thalweg.lab.recordings.rows import (
     as_str,
     chat_call,
 )
-from thalweg.lab.recordings.source import NOTED_CHARS, JsonObject, RecordedFile
+from thalweg_recorder.recordings.source import NOTED_CHARS, JsonObject, RecordedFile
 
 NAME = "event-stream"
 

@@ -18,9 +18,9 @@ from thalweg.engine.entries import Usage
 from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.errors import RecordingError
-from thalweg.lab.recordings.base import Recording, SessionInfo
-from thalweg.lab.recordings.formats.openai_chat_log import is_chat_message
-from thalweg.lab.recordings.rows import (
+from thalweg_recorder.recordings.base import Recording, SessionInfo
+from thalweg_recorder.recordings.formats.openai_chat_log import is_chat_message
+from thalweg_recorder.recordings.rows import (
     LogFormat,
     Recorded,
     SessionRows,
@@ -30,8 +30,8 @@ from thalweg.lab.recordings.rows import (
     as_text,
     chat_call,
 )
-from thalweg.lab.recordings.source import JsonObject, RecordedFile
-from thalweg.lab.recordings.times import iso_time
+from thalweg_recorder.recordings.source import JsonObject, RecordedFile
+from thalweg_recorder.recordings.times import iso_time
 
 NAME = "inspect"
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
-from thalweg.lab.recordings.base import Recording
-from thalweg.lab.recordings.rows import (
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.rows import (
     LogFormat,
     Recorded,
     SessionRows,
@@ -19,7 +19,7 @@ from thalweg.lab.recordings.rows import (
     as_objects,
     as_str,
 )
-from thalweg.lab.recordings.source import JsonObject, RecordedFile
+from thalweg_recorder.recordings.source import JsonObject, RecordedFile
 
 NAME = "swe-agent"
 

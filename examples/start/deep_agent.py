@@ -10,8 +10,8 @@ from itertools import count
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from thalweg import create_deep_agent
 from thalweg.testing import ScriptedModel
+from thalweg_agent import create_deep_agent
 
 SALES = {"north": [12, 15, 21], "south": [30, 22, 14]}
 IDS = count(1)

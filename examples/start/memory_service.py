@@ -20,10 +20,10 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
-from thalweg import ContextMiddleware, MemoryMiddleware
+from thalweg import ContextMiddleware
 from thalweg.archive import open_archive
-from thalweg.memory import Memory, Scope, open_memory
 from thalweg.testing import ScriptedModel
+from thalweg_memory import Memory, MemoryMiddleware, Scope, open_memory
 
 
 def script(messages: Sequence[BaseMessage]) -> str:

@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 
 from benchmarks.arena.contestants.installed import INSTALLED, PeerStorage
-
-from tests.archives import archive_in_memory
+from core_tests.archives import archive_in_memory
 from thalweg.archive import ThreadKey
 from thalweg.engine.entries import Message
-from thalweg.lab.replay.contestant import Contestant, PeerRequest
+from thalweg_recorder.replay.contestant import Contestant, PeerRequest
 
 MANY = 10_000_000
 """A window that nothing here fills."""

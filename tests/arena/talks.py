@@ -5,14 +5,13 @@ from contextlib import closing
 from functools import partial
 
 from benchmarks.arena.policies import contestant_named
-
-from tests.unit.lab.replay import threads
-from tests.unit.lab.replay.threads import answered, asked, said
+from recorder_tests.unit.lab.replay import threads
+from recorder_tests.unit.lab.replay.threads import answered, asked, said
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
-from thalweg.lab.replay.contestant import Contestant, PeerRequest
+from thalweg_recorder.replay.contestant import Contestant, PeerRequest
 
 replayed = partial(threads.replayed, begin=contestant_named)
 """Replays a thread under any policy of the arena."""

@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from benchmarks.arena.oracle.folds import CompactionRules, ScheduledCompaction, cheapest
-from benchmarks.arena.oracle.sets import LowestPrices, OracleMessage, least_cost
-from benchmarks.arena.oracle.trail import ToolResultUse, Trail, TrailCall, TrailCut, sums_of
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from benchmarks.arena.oracle.folds import CompactionRules, ScheduledCompaction, cheapest
+from benchmarks.arena.oracle.sets import LowestPrices, OracleMessage, least_cost
+from benchmarks.arena.oracle.trail import ToolResultUse, Trail, TrailCall, TrailCut, sums_of
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff, Tier
 from thalweg.engine.window.items import WindowItem
-from thalweg.lab.replay.cache import PrefixCache, RequestCharge
-from thalweg.lab.replay.questions import ASK_TOKENS, RECALL_TOKENS
+from thalweg_recorder.replay.cache import PrefixCache, RequestCharge
+from thalweg_recorder.replay.questions import ASK_TOKENS, RECALL_TOKENS
 
 NEAR = 1e-6
 """Costs are sums of floats in another order."""

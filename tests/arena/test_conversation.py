@@ -3,10 +3,10 @@
 from uuid import uuid4
 
 import pytest
-from benchmarks.arena.contestants.conversation import Conversation, blocks_of, without_chance
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.messages.utils import get_buffer_string
 
+from benchmarks.arena.contestants.conversation import Conversation, blocks_of, without_chance
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.items import WindowItem

@@ -2,11 +2,11 @@
 
 import pytest
 
+from recorder_tests.unit.lab.replay.threads import answered, asked, said
 from tests.arena.talks import driven, positions, replayed, turns
-from tests.unit.lab.replay.threads import answered, asked, said
 from thalweg.engine.entries import Message
-from thalweg.lab.replay.contestant import PeerRequest
-from thalweg.lab.replay.peers import SUMMARY_TOKENS
+from thalweg_recorder.replay.contestant import PeerRequest
+from thalweg_recorder.replay.peers import SUMMARY_TOKENS
 
 pytest.importorskip("deepagents", reason="deepagents is not installed (uv sync --group arena)")
 

@@ -1,17 +1,16 @@
 """What removed content costs an agent, under our policy and under an installed peer."""
 
 from benchmarks.arena.policies import contestant_named
-
-from tests.archives import archive_in_memory
-from tests.unit.lab.replay.test_harm import RUN, SHA
-from tests.unit.lab.replay.threads import answered, asked, said
+from core_tests.archives import archive_in_memory
+from recorder_tests.unit.lab.replay.test_harm import RUN, SHA
+from recorder_tests.unit.lab.replay.threads import answered, asked, said
 from thalweg.archive import ThreadKey
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
-from thalweg.lab.recordings.base import Recording
-from thalweg.lab.replay.harm import LOST, Miss, harm_of
-from thalweg.lab.replay.questions import Questions
-from thalweg.lab.replay.subject import subject_of
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.replay.harm import LOST, Miss, harm_of
+from thalweg_recorder.replay.questions import Questions
+from thalweg_recorder.replay.subject import subject_of
 
 
 def test_our_archive_loses_nothing_that_langchain_loses() -> None:

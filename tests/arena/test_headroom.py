@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from recorder_tests.unit.lab.replay.threads import answered, asked, said
 from tests.arena.peers import begun, requests, sent
 from tests.arena.talks import replayed
-from tests.unit.lab.replay.threads import answered, asked, said
 from thalweg.engine.entries import Media, Message, Text, Thinking
 
 pytest.importorskip("headroom", reason="headroom-ai is not installed: uv sync --group arena")

@@ -3,13 +3,13 @@
 import json
 
 import pytest
-from benchmarks.arena.contestants.agent import PeerError
 from langchain.agents.middleware import SummarizationMiddleware
 
+from benchmarks.arena.contestants.agent import PeerError
+from recorder_tests.unit.lab.replay.threads import answered, asked, said
 from tests.arena.talks import driven, positions, turns
-from tests.unit.lab.replay.threads import answered, asked, said
 from thalweg.engine.entries import Media, Message, Text, Thinking, ToolCall
-from thalweg.lab.replay.peers import SUMMARY_TOKENS
+from thalweg_recorder.replay.peers import SUMMARY_TOKENS
 
 PEERS = ("peer:langchain-summarization", "peer:langchain-editing")
 ODD = [

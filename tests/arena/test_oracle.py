@@ -5,20 +5,20 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from benchmarks.arena.oracle.base import Oracle
 from benchmarks.arena.oracle.bounds import Hindsight
 from benchmarks.arena.replay import HindsightRun, replay_one
-
-from tests.recorded import RECORDED, WHY_SKIPPED
-from tests.unit.lab.replay.threads import FLAT, answered, asked, said
+from core_tests.recorded import RECORDED, WHY_SKIPPED
+from recorder_tests.unit.lab.replay.threads import FLAT, answered, asked, said
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
-from thalweg.lab.recordings.base import Recording
-from thalweg.lab.replay.fleet import ReplayOrder
-from thalweg.lab.replay.questions import Questions
-from thalweg.lab.replay.sample import sample_path
-from thalweg.lab.replay.subject import ReplaySubject, subject_of, terms_of
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.replay.fleet import ReplayOrder
+from thalweg_recorder.replay.questions import Questions
+from thalweg_recorder.replay.sample import sample_path
+from thalweg_recorder.replay.subject import ReplaySubject, subject_of, terms_of
 
 POLICIES = ("thalweg-record", "deepagents", "langchain", "none", "oracle")
 NEAR = 0.02

@@ -5,6 +5,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+
 from benchmarks.arena import tables
 from benchmarks.arena.page import PAGE, fill, write_page
 from benchmarks.arena.policies import ORACLE

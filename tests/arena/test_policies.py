@@ -1,11 +1,11 @@
 """Policies of the arena by their names."""
 
 import pytest
+
 from benchmarks.arena.contestants.installed import INSTALLED, Installed
 from benchmarks.arena.policies import POLICIES, check_policies
-
 from thalweg.errors import ConfigError
-from thalweg.lab.replay import policies
+from thalweg_recorder.replay import policies
 
 
 def test_these_names_are_known_besides_those_of_thalweg_replay() -> None:

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.arena.replay import main
 
-from tests.e2e.test_cli import FIELDS, types_of
-from tests.unit.lab.replay.test_fleet import write
-from thalweg.lab.replay.sample import sample_path
+from benchmarks.arena.replay import main
+from recorder_tests.e2e.test_cli import FIELDS, types_of
+from recorder_tests.unit.lab.replay.test_fleet import write
+from thalweg_recorder.replay.sample import sample_path
 
 HINDSIGHT = {"regret": float, "oracle": {"one_cut": float, "sets": float, "folds": list}}
 SAMPLE = str(sample_path())

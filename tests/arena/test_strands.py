@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from recorder_tests.unit.lab.replay.threads import answered, asked, entries_of, said
 from tests.arena.peers import begun, requests, sent
 from tests.arena.talks import replayed
-from tests.unit.lab.replay.threads import answered, asked, entries_of, said
 from thalweg.engine.entries import Media, Message, Text, Thinking
 from thalweg.engine.tokens import exact_counter
-from thalweg.lab.replay.peers import SUMMARY_TOKENS
+from thalweg_recorder.replay.peers import SUMMARY_TOKENS
 
 pytest.importorskip("strands", reason="strands-agents is not installed: uv sync --group arena")
 

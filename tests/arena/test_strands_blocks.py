@@ -1,8 +1,7 @@
 """What managers of Strands do to messages is read back as items."""
 
 from benchmarks.arena.contestants.strands_blocks import BlockMap
-
-from tests.unit.lab.replay.threads import answered, asked, entries_of, said
+from recorder_tests.unit.lab.replay.threads import answered, asked, entries_of, said
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter, measure
 from thalweg.engine.window.items import WindowItem

@@ -11,20 +11,20 @@ from random import Random
 from statistics import median, quantiles
 
 import pytest
+
 from benchmarks.arena.replay import replay_one
 from benchmarks.arena.sources import find_threads, questions_about, read_thread
 from benchmarks.arena.workloads import TURNS, WORKLOADS, scripted
 from benchmarks.arena.workloads.phrases import phrases_of
 from benchmarks.arena.workloads.writing import Writer
-
 from thalweg.engine.entries import Message, message_to_json
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.transcript import as_text
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import RecordingError
-from thalweg.lab.recordings.base import Recording
-from thalweg.lab.replay.fleet import ReplayOrder, replay_all
-from thalweg.lab.replay.subject import ReplaySubject, subject_of, terms_of
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.replay.fleet import ReplayOrder, replay_all
+from thalweg_recorder.replay.subject import ReplaySubject, subject_of, terms_of
 
 NAMES = tuple(WORKLOADS)
 COSTS = {"mixed": 24.29e6, "small": 7.02e6, "chinese": 25.18e6}

@@ -12,18 +12,18 @@ from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, Syste
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from thalweg.agent.graph import create_deep_agent
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive
 from thalweg.archive.sqlite import SqliteArchive
+from thalweg.context.middleware import ContextMiddleware
+from thalweg.context.request.message_writer import read_state
 from thalweg.engine.entries import message_to_json
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import exact_counter, measure
 from thalweg.engine.transcript import as_text
 from thalweg.engine.window.budget import Cost
 from thalweg.errors import StorageError
-from thalweg.middleware.context import ContextMiddleware
-from thalweg.middleware.request.message_writer import read_state
 from thalweg.testing import ScriptedModel
+from thalweg_agent.graph import create_deep_agent
 
 Side = Literal["ours", "deepagents"]
 Script = Callable[[Sequence[BaseMessage]], AIMessage | str]

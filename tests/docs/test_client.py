@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from thalweg.cli.chat.commands import COMMANDS
-from thalweg.client import ThalwegClient
+from thalweg_server.cli.chat.commands import COMMANDS
+from thalweg_server.client import ThalwegClient
 
 DOCS = Path(__file__).parents[2] / "docs"
 CLIENT = (DOCS / "client.md").read_text(encoding="utf-8")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from server_tests.e2e.chat_gateway import Gateway
+from server_tests.e2e.test_chat_terminal import SETTINGS, served
 from strict_llm import StrictProvider
 from tests.docs.commands import command_lines, find_mistake
 from tests.docs.pages import Block, blocks
-from tests.e2e.chat_gateway import Gateway
-from tests.e2e.test_chat_terminal import SETTINGS, served
-from thalweg.server.settings.loading import examine_text
+from thalweg_server.settings.loading import examine_text
 
 LANGUAGES = {"python", "yaml", "json", "sh", "text", "sql"}
 GATEWAY = "http://127.0.0.1:8001"

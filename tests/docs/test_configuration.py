@@ -3,8 +3,7 @@
 import re
 
 from scripts.configuration_page import PAGE, written
-
-from thalweg.server.settings.loading import examine_text
+from thalweg_server.settings.loading import examine_text
 
 TEXT = PAGE.read_text(encoding="utf-8")
 

@@ -12,16 +12,16 @@ PAGE = (ROOT / "docs" / "deepagents.md").read_text(encoding="utf-8")
 
 def test_the_names_it_promises_are_where_they_are_promised() -> None:
     """A table of names is checked, or it rots."""
-    for home in ("thalweg", "thalweg.agent.graph"):
+    for home in ("thalweg", "thalweg_agent.graph"):
         for name in ("create_deep_agent", "DeepAgentState"):
             assert hasattr(import_module(home), name), (home, name)
-    backends = import_module("thalweg.backends")
-    protocol = import_module("thalweg.backends.protocol")
+    backends = import_module("thalweg_agent.backends")
+    protocol = import_module("thalweg_agent.backends.protocol")
     for name in re.findall(r"`(\w+Backend)`", PAGE.partition("## What is different")[0]):
         assert hasattr(backends, name) or hasattr(protocol, name), name
     for name in re.findall(r"`(\w+Middleware)`", PAGE.partition("## What is different")[0]):
         homes = ("filesystem", "subagents", "skills", "memory", "patch_tool_calls")
-        modules = [import_module(f"thalweg.middleware.{home}") for home in homes]
+        modules = [import_module(f"thalweg_agent.middleware.{home}") for home in homes]
         assert any(hasattr(module, name) for module in modules), name
 
 

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from thalweg.lab.evals import PROBES
-from thalweg.lab.evals.base import Probe
+from thalweg_evals import PROBES
+from thalweg_evals.base import Probe
 
 PAGE = (Path(__file__).parents[2] / "docs" / "evals.md").read_text(encoding="utf-8")
 

@@ -1,7 +1,6 @@
 """What the page of media says is what the table has."""
 
 from scripts.media_page import PAGE, written
-
 from thalweg.engine.media.table import UNREAD_PAGES, UNREAD_SECONDS
 from thalweg.engine.wires.media_blocks import LONG_RUN
 

@@ -8,10 +8,10 @@ from typing import get_args
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from thalweg.cli.memory.commands import memory
-from thalweg.memory.facts.document.reading import read_document
-from thalweg.memory.facts.settings import MemorySettings
-from thalweg.memory.facts.values import Status
+from thalweg_memory.cli.commands import memory
+from thalweg_memory.facts.document.reading import read_document
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Status
 
 PAGE = (Path(__file__).parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
 

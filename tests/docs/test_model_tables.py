@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from scripts.model_tables import PAGES, written
 
+from scripts.model_tables import PAGES, written
 from thalweg.engine.pricing.table import MODELS
 
 

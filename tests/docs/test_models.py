@@ -9,10 +9,10 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from thalweg.agent.graph import create_deep_agent, create_small_agent
 from thalweg.engine.tokens import exact_counter
-from thalweg.server.settings import load_settings
 from thalweg.testing import ScriptedModel
+from thalweg_agent.graph import create_deep_agent, create_small_agent
+from thalweg_server.settings import load_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
 

@@ -1,6 +1,7 @@
 """No picture is stale: each shows the figures of today, and a command draws it."""
 
 import pytest
+
 from scripts.pictures import DOCS, PICTURES, stored
 
 

@@ -5,7 +5,6 @@ import re
 from typing import Any
 
 from scripts.prices_page import PAGE, written
-
 from thalweg.engine import TARIFFS, ContextPolicy
 from thalweg.engine.pricing.matching import tariff_for
 

@@ -3,7 +3,6 @@
 from typing import get_args
 
 from scripts.providers_page import PAGE, written
-
 from tests.rules.rule import KeptBy
 from tests.rules.table import RULES
 

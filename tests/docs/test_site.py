@@ -16,8 +16,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from scripts.reference_pages import PACKAGES, public_names
 
+from scripts.reference_pages import PACKAGES, public_names
 from tests.docs.pages import ROOT, blocks
 
 EXAMPLES = "\n".join(path.read_text("utf-8") for path in (ROOT / "examples").rglob("*.py"))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from recorder_tests.e2e.test_cli import in_turn
 from tests.docs.pages import ROOT
-from tests.e2e.test_cli import in_turn
 
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 DOLLARS = r"\$(\d+\.\d+)"

@@ -13,49 +13,53 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 
-from thalweg.agent.graph.state import merge_messages
-from thalweg.agent.skills.format import (
-    SkillMetadata,
-    annotations,
-    as_metadata,
-    parse_skill,
-    validate_skill_name,
-)
-from thalweg.agent.skills.listing import write_warnings
-from thalweg.agent.tools.access import Access
-from thalweg.agent.tools.asking import Steps, arun, run
-from thalweg.agent.tools.filing import FILED, Result, as_stub, file_result, retold, text_of
-from thalweg.agent.tools.kit import FILE_TOOLS
-from thalweg.agent.tools.places import below_routes, keeps_in_state, real_path
-from thalweg.agent.tools.previews import (
-    PREVIEW_LINE_CHAR_LIMIT,
-    ContentPreview,
-    preview_of,
-    result_stub,
-)
-from thalweg.agent.tools.rights import FilesystemOperation, Mode, Permissions, rights
-from thalweg.agent.tools.video import VideoError, sample_frames
-from thalweg.backends import file_data, paths
-from thalweg.backends.concurrency.state_channel import merge_files
-from thalweg.backends.paths import sanitize_tool_call_id
-from thalweg.backends.protocol import (
+from thalweg_agent.backends import file_data, paths
+from thalweg_agent.backends.concurrency.state_channel import merge_files
+from thalweg_agent.backends.paths import sanitize_tool_call_id
+from thalweg_agent.backends.protocol import (
     BackendProtocol,
     FileData,
     FileDownloadResponse,
     FileInfo,
     supports_delete,
 )
-from thalweg.backends.remote.commands import errand, included
-from thalweg.backends.searches.matches import glob_matches_from_files
-from thalweg.backends.text import TRUNCATION_MARKER_TEMPLATE
-from thalweg.engine.prompts import prompt
-from thalweg.middleware.file_tools import shell_paths
-from thalweg.middleware.filesystem import FilesystemMiddleware
-from thalweg.middleware.memory_files import MEMORY_SYSTEM_PROMPT, MemoryFilesMiddleware
-from thalweg.middleware.permissions import When, interrupts, when_looked_in, when_touched
-from thalweg.middleware.skills.loading import find_skills_in, read_download
-from thalweg.middleware.skills.middleware import SkillsMiddleware
-from thalweg.middleware.subagents.middleware import CompiledSubAgent, SubAgent, SubAgentMiddleware
+from thalweg_agent.backends.remote.commands import errand, included
+from thalweg_agent.backends.searches.matches import glob_matches_from_files
+from thalweg_agent.backends.text import TRUNCATION_MARKER_TEMPLATE
+from thalweg_agent.graph.state import merge_messages
+from thalweg_agent.middleware.file_tools import shell_paths
+from thalweg_agent.middleware.filesystem import FilesystemMiddleware
+from thalweg_agent.middleware.memory import MEMORY_SYSTEM_PROMPT, MemoryFilesMiddleware
+from thalweg_agent.middleware.permissions import When, interrupts, when_looked_in, when_touched
+from thalweg_agent.middleware.skills.loading import find_skills_in, read_download
+from thalweg_agent.middleware.skills.middleware import SkillsMiddleware
+from thalweg_agent.middleware.subagents.middleware import (
+    CompiledSubAgent,
+    SubAgent,
+    SubAgentMiddleware,
+)
+from thalweg_agent.prompts import prompt
+from thalweg_agent.skills.format import (
+    SkillMetadata,
+    annotations,
+    as_metadata,
+    parse_skill,
+    validate_skill_name,
+)
+from thalweg_agent.skills.listing import write_warnings
+from thalweg_agent.tools.access import Access
+from thalweg_agent.tools.asking import Steps, arun, run
+from thalweg_agent.tools.filing import FILED, Result, as_stub, file_result, retold, text_of
+from thalweg_agent.tools.kit import FILE_TOOLS
+from thalweg_agent.tools.places import below_routes, keeps_in_state, real_path
+from thalweg_agent.tools.previews import (
+    PREVIEW_LINE_CHAR_LIMIT,
+    ContentPreview,
+    preview_of,
+    result_stub,
+)
+from thalweg_agent.tools.rights import FilesystemOperation, Mode, Permissions, rights
+from thalweg_agent.tools.video import VideoError, sample_frames
 
 _log = logging.getLogger("thalweg.skills")
 _NOWHERE = BackendProtocol()

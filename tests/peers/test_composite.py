@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from tests.peers.test_store import TEXTS, told
-from thalweg.backends.composite import CompositeBackend
-from thalweg.backends.store import StoreBackend
+from thalweg_agent.backends.composite import CompositeBackend
+from thalweg_agent.backends.store import StoreBackend
 
 pytest.importorskip("deepagents")
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from tests.unit.agent.tools.calls import Way, call
-from thalweg.backends.filesystem import FilesystemBackend
-from thalweg.backends.local_shell import LocalShellBackend
-from thalweg.middleware import filesystem
-from thalweg.middleware.filesystem import FilesystemMiddleware
-from thalweg.middleware.permissions import FilesystemPermission
+from agent_tests.unit.agent.tools.calls import Way, call
+from thalweg_agent.backends.filesystem import FilesystemBackend
+from thalweg_agent.backends.local_shell import LocalShellBackend
+from thalweg_agent.middleware import filesystem
+from thalweg_agent.middleware.filesystem import FilesystemMiddleware
+from thalweg_agent.middleware.permissions import FilesystemPermission
 
 pytest.importorskip("deepagents")
 

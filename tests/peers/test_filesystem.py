@@ -11,10 +11,10 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from tests.property.path_strategies import paths, patterns, trees
-from thalweg.backends import utils as ours
-from thalweg.backends.filesystem import FilesystemBackend
-from thalweg.backends.protocol import FileData
+from core_tests.property.path_strategies import paths, patterns, trees
+from thalweg_agent.backends import utils as ours
+from thalweg_agent.backends.filesystem import FilesystemBackend
+from thalweg_agent.backends.protocol import FileData
 
 peer = pytest.importorskip("deepagents.backends.filesystem", reason="deepagents is not installed")
 theirs = pytest.importorskip("deepagents.backends.utils")

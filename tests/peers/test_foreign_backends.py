@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from tests.sandboxes import FolderSandbox
-from thalweg import FilesystemPermission, create_deep_agent
-from thalweg.backends import BackendProtocol, CompositeBackend
+from agent_tests.sandboxes import FolderSandbox
 from thalweg.testing import ScriptedModel
+from thalweg_agent import FilesystemPermission, create_deep_agent
+from thalweg_agent.backends import BackendProtocol, CompositeBackend
 
 peer = pytest.importorskip("deepagents.backends")
 

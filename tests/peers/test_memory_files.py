@@ -15,9 +15,9 @@ pytest.importorskip("deepagents")
 from deepagents.backends.filesystem import FilesystemBackend as TheirFolder
 from deepagents.middleware import memory as theirs
 
-from thalweg.backends.filesystem import FilesystemBackend as OurFolder
-from thalweg.backends.protocol import BackendProtocol
-from thalweg.middleware.memory_files import MemoryFilesMiddleware
+from thalweg_agent.backends.filesystem import FilesystemBackend as OurFolder
+from thalweg_agent.backends.protocol import BackendProtocol
+from thalweg_agent.middleware.memory import MemoryFilesMiddleware
 
 TEMPLATE = "<<{agent_memory}>>"
 texts = st.one_of(

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveM
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
-from thalweg.middleware.patch_tool_calls import PatchToolCallsMiddleware
+from thalweg_agent.middleware.patch_tool_calls import PatchToolCallsMiddleware
 
 peer = pytest.importorskip("deepagents.middleware.patch_tool_calls")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.sandboxes import FolderSandbox
+from agent_tests.sandboxes import FolderSandbox
 
 pytest.importorskip("deepagents")
 

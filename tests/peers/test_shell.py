@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from thalweg.backends.local_shell import DEFAULT_EXECUTE_TIMEOUT, LocalShellBackend
+from thalweg_agent.backends.local_shell import DEFAULT_EXECUTE_TIMEOUT, LocalShellBackend
 
 pytest.importorskip("deepagents")
 

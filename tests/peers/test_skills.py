@@ -19,13 +19,13 @@ from deepagents.backends.filesystem import FilesystemBackend as TheirFolder
 from deepagents.middleware import _skill_tools as their_tools
 from deepagents.middleware import skills as theirs
 
-from thalweg.agent.skills.format import SkillMetadata, parse_skill, validate_skill_name
-from thalweg.agent.skills.sources import source_label
-from thalweg.agent.tools.ready import tool_name
-from thalweg.backends.filesystem import FilesystemBackend as OurFolder
-from thalweg.middleware.skills import middleware as ours
-from thalweg.middleware.skills import tools as our_tools
+from thalweg.context.ready_tools import tool_name
 from thalweg.testing import ScriptedModel
+from thalweg_agent.backends.filesystem import FilesystemBackend as OurFolder
+from thalweg_agent.middleware.skills import middleware as ours
+from thalweg_agent.middleware.skills import tools as our_tools
+from thalweg_agent.skills.format import SkillMetadata, parse_skill, validate_skill_name
+from thalweg_agent.skills.sources import source_label
 
 lines = st.one_of(
     st.sampled_from(

@@ -12,8 +12,8 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph._internal._constants import CONFIG_KEY_READ, CONFIG_KEY_SEND
 from langgraph.graph import END, START, StateGraph
 
-from thalweg.backends.concurrency.state_channel import FilesystemState, merge_files
-from thalweg.backends.state import StateBackend
+from thalweg_agent.backends.concurrency.state_channel import FilesystemState, merge_files
+from thalweg_agent.backends.state import StateBackend
 
 pytest.importorskip("deepagents", reason="the bench group is not installed")
 

@@ -16,8 +16,8 @@ from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 from pydantic import BaseModel, ValidationError
 
-from tests.e2e.scripted import RuledModel, calls, says
-from thalweg.middleware.subagents import middleware as ours
+from core_tests.e2e.scripted import RuledModel, calls, says
+from thalweg_agent.middleware.subagents import middleware as ours
 
 theirs = pytest.importorskip("deepagents.middleware.subagents")
 SIDES = (theirs, ours)

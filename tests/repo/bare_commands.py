@@ -20,12 +20,12 @@ SHARED = (
     "langchain.agents",
     "langchain_core.language_models",
     "thalweg.cli.app",
-    "thalweg.cli.memory.commands",
-    "thalweg.lab.evals",
-    "thalweg.lab.replay.fleet",
-    "thalweg.memory.handle",
-    "thalweg.server.models",
-    "thalweg.server.settings",
+    "thalweg_memory.cli.commands",
+    "thalweg_evals",
+    "thalweg_recorder.replay.fleet",
+    "thalweg_memory.handle",
+    "thalweg_server.models",
+    "thalweg_server.settings",
 )
 
 

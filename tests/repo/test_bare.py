@@ -69,13 +69,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "thread delete": ("t1 --yes", ""),
 }
 CALLS = {
-    "from thalweg.client import ThalwegClient\nThalwegClient().list_threads()": "client,server",
-    "from thalweg.server.gateway import create_app": "server",
+    "from thalweg_server.client import ThalwegClient\nThalwegClient().list_threads()": "client,server",
+    "from thalweg_server.gateway import create_app": "server",
     f"from thalweg.archive import open_archive\nopen_archive({NOBODY!r})": "postgres",
-    f"from thalweg.memory import open_memory\nopen_memory({NOBODY!r})": "postgres",
-    "from thalweg.memory.search.embedding import SentenceEmbedder\nSentenceEmbedder()": "vectors",
-    "from thalweg.server.models import model_by_name\n"
-    "from thalweg.server.settings import Settings\nmodel_by_name('ollama:x', Settings())": "ollama",
+    f"from thalweg_memory import open_memory\nopen_memory({NOBODY!r})": "postgres",
+    "from thalweg_memory.search.embedding import SentenceEmbedder\nSentenceEmbedder()": "vectors",
+    "from thalweg_server.models import model_by_name\n"
+    "from thalweg_server.settings import Settings\nmodel_by_name('ollama:x', Settings())": "ollama",
 }
 
 

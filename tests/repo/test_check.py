@@ -13,7 +13,11 @@ def write(root: Path, path: str, text: str = "") -> None:
 def test_the_nearest_importers_come_first_and_other_modules_of_the_package_have_none(
     tmp_path: Path,
 ) -> None:
-    write(tmp_path, "src/thalweg/archive/__init__.py", "from thalweg.archive.opening import start")
+    write(
+        tmp_path,
+        "packages/thalweg/src/thalweg/archive/__init__.py",
+        "from thalweg.archive.opening import start",
+    )
     write(tmp_path, "src/thalweg/archive/opening.py", "from thalweg.archive.blobs import pack")
     write(tmp_path, "src/thalweg/archive/lines.py")
     write(tmp_path, "tests/unit/test_opening.py", "from thalweg.archive import start")
@@ -21,49 +25,62 @@ def test_the_nearest_importers_come_first_and_other_modules_of_the_package_have_
     write(tmp_path, "tests/property/test_module.py", "from thalweg.archive import blobs")
     write(tmp_path, "tests/unit/test_lines.py", "from thalweg.archive.lines import Line")
 
-    assert related_tests(["src/thalweg/archive/blobs.py"], tmp_path) == [
-        "src/thalweg/archive/blobs.py",
+    assert related_tests(["packages/thalweg/src/thalweg/archive/blobs.py"], tmp_path) == [
+        "packages/thalweg/src/thalweg/archive/blobs.py",
         "tests/property/test_module.py",
         "tests/unit/test_opening.py",
         "tests/unit/test_package.py",
     ]
-    of_package = related_tests(["src/thalweg/archive/__init__.py"], tmp_path)
+    of_package = related_tests(["packages/thalweg/src/thalweg/archive/__init__.py"], tmp_path)
     assert "tests/unit/test_opening.py" in of_package
     assert "tests/unit/test_lines.py" not in of_package
 
 
 def test_tests_that_use_a_changed_suite_are_related(tmp_path: Path) -> None:
-    suite = "tests/contract/suites/memory/jobs.py"
-    write(tmp_path, suite, "from thalweg.memory import open_memory")
+    suite = "packages/thalweg-memory/tests/memory_tests/contract/suites/memory/jobs.py"
+    write(tmp_path, suite, "from thalweg_memory import open_memory")
     write(
         tmp_path,
-        "tests/contract/suites/memory/__init__.py",
-        "from tests.contract.suites.memory.jobs import JobsContract",
+        "packages/thalweg-memory/tests/memory_tests/contract/suites/memory/__init__.py",
+        "from memory_tests.contract.suites.memory.jobs import JobsContract",
     )
     write(
         tmp_path,
         "tests/contract/test_sqlite.py",
-        "from tests.contract.suites.memory import JobsContract",
+        "from memory_tests.contract.suites.memory import JobsContract",
     )
 
     assert related_tests([suite], tmp_path) == ["tests/contract/test_sqlite.py"]
 
 
 def test_a_long_test_is_related_if_it_imports_the_changed_module_itself(tmp_path: Path) -> None:
-    write(tmp_path, "src/thalweg/server/app.py", "from thalweg.server.runs import start")
-    write(tmp_path, "tests/e2e/test_app.py", "from thalweg.server.app import App")
-    write(tmp_path, "tests/e2e/test_runs.py", "from thalweg.server.runs import start")
-    write(tmp_path, "tests/unit/test_runs.py", "from thalweg.server.runs import start")
+    write(tmp_path, "src/thalweg/server/app.py", "from thalweg_server.runs import start")
+    write(
+        tmp_path,
+        "packages/thalweg-server/tests/server_tests/e2e/test_app.py",
+        "from thalweg_server.app import App",
+    )
+    write(
+        tmp_path,
+        "packages/thalweg-server/tests/server_tests/e2e/test_runs.py",
+        "from thalweg_server.runs import start",
+    )
+    write(tmp_path, "tests/unit/test_runs.py", "from thalweg_server.runs import start")
 
     assert related_tests(["src/thalweg/server/runs.py"], tmp_path) == [
         "src/thalweg/server/runs.py",
         "tests/unit/test_runs.py",
-        "tests/e2e/test_runs.py",
+        "packages/thalweg-server/tests/server_tests/e2e/test_runs.py",
     ]
 
 
 def test_a_changed_test_is_related_wherever_it_is(tmp_path: Path) -> None:
-    changed = ["tests/e2e/test_long.py", "tests/e2e/killed.py", "docs/a.md", "src/thalweg/py.typed"]
+    changed = [
+        "tests/e2e/test_long.py",
+        "packages/thalweg/tests/core_tests/e2e/killed.py",
+        "docs/a.md",
+        "packages/thalweg/src/thalweg/py.typed",
+    ]
     assert related_tests(changed, tmp_path) == ["tests/e2e/test_long.py"]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
 from scripts.lock import EXTRAS, LOCK
 
 ROOT = Path(__file__).parents[2]

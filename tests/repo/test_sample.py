@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripts.record_sample import QUESTIONS, record
 
+from scripts.record_sample import QUESTIONS, record
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_text
 from thalweg.engine.window.reading import Reader
-from thalweg.lab.recordings.base import Recording
-from thalweg.lab.recordings.files import find_recordings, read_recording
-from thalweg.lab.replay.questions import Questions, questions_beside
-from thalweg.lab.replay.sample import sample_path
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.files import find_recordings, read_recording
+from thalweg_recorder.replay.questions import Questions, questions_beside
+from thalweg_recorder.replay.sample import sample_path
 
 FIRST_SHARE = 0.36
 """Where needles stand: early enough that a small window has folded them."""

@@ -14,14 +14,15 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
-from tests.archives import archive_in_memory
+from core_tests.archives import archive_in_memory
 from tests.rules.endpoint import Endpoint
 from tests.rules.rule import Provider
 from tests.rules.story import PNG, Author, Result, ResultKind, Story, Turn
-from thalweg import ContextMiddleware, ContextPolicy, create_deep_agent
+from thalweg import ContextMiddleware, ContextPolicy
 from thalweg.archive.base import Archive, ThreadKey
 from thalweg.engine.entries import Media
 from thalweg.engine.transcript import as_text
+from thalweg_agent import create_deep_agent
 
 AgentKind = Literal["create_agent", "create_deep_agent"]
 Variant = Literal["plain", "other-tools", "other-prompt"]

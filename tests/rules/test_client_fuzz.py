@@ -4,7 +4,6 @@ import warnings
 from itertools import islice
 
 from benchmarks.fuzz_clients import FAULTS
-
 from tests.rules.client_fuzz import Figures, threads
 from tests.rules.rule import PROVIDERS
 

@@ -4,6 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.checkpoint.memory import InMemorySaver
+
 from benchmarks.arena.contestants.conversation import Conversation, blocks_of, without_chance
 from benchmarks.arena.contestants.history_files import HistoryFiles
 from benchmarks.arena.contestants.layout import PeerContestant
@@ -14,15 +18,11 @@ from benchmarks.arena.contestants.loop import (
     Results,
     SentMessages,
 )
-from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
-from langchain_core.utils.function_calling import convert_to_openai_tool
-from langgraph.checkpoint.memory import InMemorySaver
-
 from thalweg.engine.tokens import count_json
 from thalweg.engine.window.items import NO_WORDS, WindowItem
 from thalweg.errors import ThalwegError
-from thalweg.lab.replay.contestant import PeerRequest, Summarizing
-from thalweg.lab.replay.peers import SUMMARY_TOKENS, stand_in
+from thalweg_recorder.replay.contestant import PeerRequest, Summarizing
+from thalweg_recorder.replay.peers import SUMMARY_TOKENS, stand_in
 
 STEPS = 10_000_000
 """Most steps of a graph in one run: a recording is as long as it is."""

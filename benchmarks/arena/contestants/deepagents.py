@@ -3,9 +3,6 @@
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from benchmarks.arena.contestants.agent import AgentContestant, PeerSetting
-from benchmarks.arena.contestants.history_files import HistoryFiles
-from benchmarks.arena.contestants.shelf import ReferenceArchive
 from deepagents import create_deep_agent
 from deepagents.backends import FilesystemBackend
 from deepagents.middleware.summarization import (
@@ -13,6 +10,10 @@ from deepagents.middleware.summarization import (
     TruncateArgsSettings,
     compute_summarization_defaults,
 )
+
+from benchmarks.arena.contestants.agent import AgentContestant, PeerSetting
+from benchmarks.arena.contestants.history_files import HistoryFiles
+from benchmarks.arena.contestants.shelf import ReferenceArchive
 
 
 def deep_agent(window: int, share: float | None, shelf: ReferenceArchive) -> AgentContestant:

@@ -16,12 +16,11 @@ from typing import Any, assert_never
 
 from benchmarks.arena.contestants.layout import PeerContestant
 from benchmarks.arena.contestants.shelf import ReferenceArchive
-
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.tokens import count_json, measure
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.wires.fields import arguments_object
-from thalweg.lab.replay.contestant import PeerRequest
+from thalweg_recorder.replay.contestant import PeerRequest
 
 SWITCHES: Mapping[str, str] = {
     "HEADROOM_OFFLINE": "1",

@@ -7,10 +7,9 @@ from importlib.util import find_spec
 from typing import Literal
 
 from benchmarks.arena.contestants.shelf import ReferenceArchive
-
 from thalweg.archive import Archive, ThreadKey
 from thalweg.errors import ConfigError
-from thalweg.lab.replay.contestant import Contestant
+from thalweg_recorder.replay.contestant import Contestant
 
 PREFIX = "peer:"
 INSTALL = "uv sync --group arena"

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from benchmarks.arena.contestants.agent import AgentContestant, PeerSetting
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
     ClearToolUsesEdit,
     ContextEditingMiddleware,
     SummarizationMiddleware,
 )
+
+from benchmarks.arena.contestants.agent import AgentContestant, PeerSetting
 
 SHARE = 0.85
 """Of the window: where its documentation has SummarizationMiddleware act."""

@@ -9,8 +9,8 @@ from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.reading import Reader
 from thalweg.engine.window.validity import Gate
 from thalweg.engine.window.window import Window
-from thalweg.lab.replay.contestant import Contestant, PeerRequest, Summarizing
-from thalweg.lab.replay.stopwatch import Stopwatch
+from thalweg_recorder.replay.contestant import Contestant, PeerRequest, Summarizing
+from thalweg_recorder.replay.stopwatch import Stopwatch
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey, render_passages
 from thalweg.engine.entries import Message, Text
-from thalweg.lab.replay.questions import RECALL_TOKENS
+from thalweg_recorder.replay.questions import RECALL_TOKENS
 
 
 @dataclass(slots=True)

@@ -14,9 +14,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from benchmarks.arena.contestants.layout import PeerContestant
-from benchmarks.arena.contestants.shelf import ReferenceArchive
-from benchmarks.arena.contestants.strands_blocks import BlockMap, StrandsMessage
 from strands import Agent
 from strands._context_manager.context_manager import ContextManager
 from strands.agent.conversation_manager import (
@@ -31,10 +28,13 @@ from strands.models import Model
 from strands.types.content import Message as AgentMessage
 from strands.types.exceptions import ContextWindowOverflowException
 
+from benchmarks.arena.contestants.layout import PeerContestant
+from benchmarks.arena.contestants.shelf import ReferenceArchive
+from benchmarks.arena.contestants.strands_blocks import BlockMap, StrandsMessage
 from thalweg.engine.tokens import Counter, count_json
 from thalweg.engine.window.items import WindowItem
-from thalweg.lab.replay.contestant import PeerRequest, Summarizing
-from thalweg.lab.replay.peers import SUMMARY_TOKENS, stand_in
+from thalweg_recorder.replay.contestant import PeerRequest, Summarizing
+from thalweg_recorder.replay.peers import SUMMARY_TOKENS, stand_in
 
 logging.getLogger("strands").addHandler(logging.NullHandler())
 

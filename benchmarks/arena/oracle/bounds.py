@@ -10,12 +10,11 @@ from benchmarks.arena.oracle.folds import CompactionRules, CompactionSchedule, c
 from benchmarks.arena.oracle.layout import OracleLayout, lay_out, records_of, trail_of
 from benchmarks.arena.oracle.sets import LowestPrices, OracleMessage, least_cost
 from benchmarks.arena.oracle.trail import Trail, TrailCut
-
 from thalweg.engine.entries import Entry
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import MESSAGE_OVERHEAD, exact_counter
 from thalweg.engine.window.budget import Budget
-from thalweg.lab.replay.uses import LaterUse
+from thalweg_recorder.replay.uses import LaterUse
 
 ARRIVES = 5_000
 """Tokens up to which the set bound takes a message to be sent whole when it arrives."""

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.arena.oracle.trail import ToolResultUse, Trail, TrailCall, TrailCut, sums_of
-
 from thalweg.engine.compaction.plan import plan_arrivals
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.structured_summary import absorb
@@ -16,8 +15,8 @@ from thalweg.engine.tokens import Counter, measure
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem, record_message
 from thalweg.engine.window.window import Window
-from thalweg.lab.replay.questions import RECALL_TOKENS
-from thalweg.lab.replay.uses import LaterUse
+from thalweg_recorder.replay.questions import RECALL_TOKENS
+from thalweg_recorder.replay.uses import LaterUse
 
 HANDLE = "a" * 16
 """Placeholder for the references in a structured summary."""

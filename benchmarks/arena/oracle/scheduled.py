@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.arena.oracle.base import Oracle
-
 from thalweg.engine.compaction.hard_limit import squeeze
 from thalweg.engine.compaction.plan import plan_arrivals, plan_fold
 from thalweg.engine.compaction.planning_context import PlanningContext

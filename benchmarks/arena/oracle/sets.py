@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from thalweg.engine.pricing.tariff import Tariff, Tier
-from thalweg.lab.replay.questions import ASK_TOKENS, RECALL_TOKENS
+from thalweg_recorder.replay.questions import ASK_TOKENS, RECALL_TOKENS
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,8 @@ from benchmarks.arena.workloads.phrases import phrases_of
 from benchmarks.arena.workloads.plot import Scenario
 from benchmarks.arena.workloads.tools import CompletedCall, Pages, Tools
 from benchmarks.arena.workloads.writing import Writer
-
 from thalweg.engine.entries import Message, Role, Text, ToolCall
-from thalweg.lab.replay.questions import Goal, NeedleQuestion
+from thalweg_recorder.replay.questions import Goal, NeedleQuestion
 
 ACTIONS = {"read": 27, "run": 33, "edit": 21, "search": 14, "write": 3, "list": 2}
 """What an agent does next, in percent."""

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from benchmarks.arena.workloads.script import Script
 from benchmarks.arena.workloads.tools import Pages
-
 from thalweg.errors import RecordingError
-from thalweg.lab.recordings.base import Recording
-from thalweg.lab.replay.questions import Questions
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.replay.questions import Questions
 
 SCHEME = "scripted:"
 """A place that begins with it is a workload, `scripted:all` every one."""

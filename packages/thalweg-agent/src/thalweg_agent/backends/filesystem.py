@@ -1,0 +1,400 @@
+"""Files of a folder on disk."""
+
+import errno
+import os
+import time
+from base64 import b64encode
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from thalweg.database.private_files import make_private_folder
+from thalweg.errors import InvalidGlobPatternError, PathError
+from thalweg_agent.backends.file_data import MAX_VIDEO_INPUT_BYTES, read_file_type
+from thalweg_agent.backends.local.disk import (
+    FolderEntry,
+    entries,
+    read_bytes,
+    remove,
+    target,
+    turn,
+    write_bytes,
+)
+from thalweg_agent.backends.local.places import (
+    CAN_WALK,
+    OUTSIDE,
+    FolderPath,
+    anywhere,
+    beneath,
+    resolved,
+)
+from thalweg_agent.backends.paths import ROOT_IS_KEPT, refuse_unwritable, validate_path
+from thalweg_agent.backends.protocol import (
+    DEFAULT_GREP_TIMEOUT,
+    FILE_NOT_FOUND,
+    INVALID_PATH,
+    IS_DIRECTORY,
+    PERMISSION_DENIED,
+    BackendProtocol,
+    DeleteResult,
+    EditResult,
+    FileData,
+    FileDownloadResponse,
+    FileInfo,
+    FileOperationError,
+    FileUploadResponse,
+    GlobResult,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    WriteResult,
+    search_twin,
+)
+from thalweg_agent.backends.searches.folder import FolderSearch, said
+from thalweg_agent.backends.searches.globs import compile_grep_include_glob
+from thalweg_agent.backends.searches.matches import capped
+from thalweg_agent.backends.text import check_empty_content, edit_text, slice_read_response
+
+_DEFAULT_GLOB_TIMEOUT: Final = 5
+"""Seconds that a walk for `glob` may take; it then returns what it has found."""
+
+_MIB = 1 << 20
+
+
+class FilesystemBackend(BackendProtocol):
+    """Files of a folder on disk.
+
+    In virtual mode the folder is `/`, and no path leads out of it: not by `..`, not by a link, even
+    if other processes change the disk concurrently. That confines the file tools, but not a shell
+    on the same machine (`LocalShellBackend`).
+
+    Without virtual mode a path is a path of this machine, relative to the folder if it is relative,
+    and nothing is refused: for a developer's own machine alone.
+
+    An edit reads, replaces and writes under a lock, so that of two edits in one process none is
+    lost. A write replaces the old file atomically.
+
+    Args:
+        root_dir: The folder; the current one when `None`.
+        virtual_mode: See above.
+        max_file_size_mb: Mebibytes of a file above which `grep` skips it.
+    """
+
+    is_private: bool = False
+    """Whether files and folders that are made are for the user of this process alone, and a file
+    with a second name (a hard link) is not read; holds in virtual mode."""
+
+    def __init__(
+        self,
+        root_dir: str | Path | None = None,
+        virtual_mode: bool = True,  # noqa: FBT001, FBT002  # the peers' signature
+        max_file_size_mb: int = 10,
+    ) -> None:
+        self.cwd = Path(root_dir).resolve() if root_dir else Path.cwd()
+        self.virtual_mode = virtual_mode
+        self.max_file_size_bytes = max_file_size_mb * _MIB
+
+    def real_path(self, path: str) -> str:
+        """Return the target of a path after links are resolved, for rules about paths.
+
+        Returns:
+            In virtual mode a virtual path, else one of this machine; always with `/`.
+
+        Raises:
+            PathError: In virtual mode, it leads out.
+        """
+        if not self.virtual_mode:
+            real = Path(os.path.realpath(self.cwd / path))
+            return "/" + "/".join(real.relative_to(real.anchor).parts)
+        real = Path(os.path.realpath(self.cwd / validate_path(path)[1:]))
+        if not real.is_relative_to(self.cwd):
+            raise PathError(path, OUTSIDE)
+        return "/" + "/".join(real.relative_to(self.cwd).parts)
+
+    _real_path = real_path  # the name by which the peers' permissions look for it
+
+    def ls(self, path: str) -> LsResult:
+        """See `BackendProtocol.ls`. Links are listed by their own names, with their targets."""
+        problems: list[str] = []
+        try:
+            with self._at(path) as place:
+                if not target(place).is_folder:
+                    return LsResult(error=f"Path '{path}': not_a_directory")
+                found = [self._listed(entry, problems) for entry in entries(place)]
+        except (FileNotFoundError, NotADirectoryError):
+            return LsResult(error=f"Path '{path}': path_not_found")
+        except (PathError, OSError) as problem:
+            return LsResult(error=f"Cannot list '{path}': {said(problem)}")
+        infos = sorted((info for info in found if info), key=lambda info: info["path"])
+        return LsResult(error="\n".join(sorted(problems)) or None, entries=infos)
+
+    def _listed(self, entry: FolderEntry, problems: list[str]) -> FileInfo | None:
+        try:
+            return _info(self._led(entry), entry.place.shown)
+        except (PathError, FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as problem:
+            problems.append(f"child error: cannot resolve '{entry.place.shown}': {said(problem)}")
+            return None
+
+    def _led(self, entry: FolderEntry) -> FolderEntry:
+        """What an entry is, or what it leads to."""
+        if not entry.is_link:
+            return entry
+        with self._at(entry.place.shown) as place:
+            return target(place)
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
+        kind = read_file_type(file_path)
+        try:
+            with self._at(file_path) as place:
+                raw = read_bytes(place, MAX_VIDEO_INPUT_BYTES if kind == "video" else None)
+            content = raw.decode() if kind == "text" else b64encode(raw).decode()
+        except _NO_FILE:
+            return ReadResult(error=f"File '{file_path}' not found")
+        except (PathError, OSError, UnicodeDecodeError) as problem:
+            if isinstance(problem, OSError) and problem.errno == errno.EFBIG:
+                return ReadResult(
+                    error=f"Video file exceeds maximum input size of {MAX_VIDEO_INPUT_BYTES} bytes"
+                )
+            return ReadResult(error=f"Error reading file '{file_path}': {said(problem)}")
+        if kind != "text":
+            return ReadResult(file_data=FileData(content=content, encoding="base64"))
+        if warning := check_empty_content(content):
+            return ReadResult(file_data=FileData(content=warning, encoding="utf-8"))
+        return slice_read_response(FileData(content=content, encoding="utf-8"), offset, limit)
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        """See `BackendProtocol.write`. The file keeps the rights it had."""
+        try:
+            raw = content.encode()
+            with self._at(file_path, make=True) as place, turn(place):
+                write_bytes(place, raw)
+        except (PathError, OSError, UnicodeEncodeError) as problem:
+            return WriteResult(error=f"Error writing file '{file_path}': {said(problem)}")
+        return WriteResult(path=file_path)
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
+    ) -> EditResult:
+        """Replace a text in a file and keep its line endings; see `BackendProtocol.edit`."""
+        try:
+            with self._at(file_path) as place, turn(place):
+                edited = edit_text(
+                    read_bytes(place).decode(), old_string, new_string, replace_all=replace_all
+                )
+                if isinstance(edited, str):
+                    return EditResult(error=edited)
+                write_bytes(place, edited[0].encode())
+        except _NO_FILE:
+            return EditResult(error=f"Error: File '{file_path}' not found")
+        except (PathError, OSError, UnicodeError) as problem:
+            return EditResult(error=f"Error editing file '{file_path}': {said(problem)}")
+        return EditResult(path=file_path, occurrences=edited[1])
+
+    def delete(self, file_path: str) -> DeleteResult:
+        """Delete a file or a link itself, not its target; see `BackendProtocol.delete`."""
+        try:
+            with self._at(file_path, follow=False) as place:
+                if self._holds_root(place):
+                    return DeleteResult(error=f"Error deleting '{file_path}': {ROOT_IS_KEPT}")
+                with turn(place):
+                    remove(place)
+        except (FileNotFoundError, NotADirectoryError):
+            return DeleteResult(error=f"Error: '{file_path}' not found")
+        except (PathError, OSError) as problem:
+            return DeleteResult(error=f"Error deleting '{file_path}': {said(problem)}")
+        return DeleteResult(path=file_path)
+
+    def _holds_root(self, place: FolderPath) -> bool:
+        if self.virtual_mode:
+            return place.shown == "/"
+        return self.cwd.is_relative_to(os.path.normpath(place.name))
+
+    def grep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+        context_lines: int = 0,
+    ) -> GrepResult:
+        """See `BackendProtocol.grep`. Hidden and ignored files are searched like all others.
+
+        Binary files are skipped, and so are links: their targets are found at their own paths.
+
+        Args:
+            pattern: The text.
+            path: Folder or file.
+            glob: Which files.
+            max_count: Matches at most.
+            context_lines: Lines before and after each match.
+
+        Raises:
+            ValueError: `context_lines` is negative.
+        """
+        _refuse_negative(context_lines)
+        where = path or "."
+        search = self._search(DEFAULT_GREP_TIMEOUT)
+        try:
+            included = compile_grep_include_glob(glob) if glob else None
+            with self._at(where) as place:
+                found = search.lines(target(place), pattern, included, context_lines)
+                result = capped(found, max_count)
+        except InvalidGlobPatternError as refused:
+            return GrepResult(error=str(refused), matches=[])
+        except (FileNotFoundError, NotADirectoryError):
+            return GrepResult(matches=[])
+        except (PathError, OSError) as problem:
+            return GrepResult(error=f"Error searching path '{where}': {said(problem)}", matches=[])
+        return GrepResult(search.error, result.matches, result.truncated or search.is_late)
+
+    agrep = search_twin(grep)
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """See `BackendProtocol.glob`. Links to files are found, links to folders not entered."""
+        where = "." if path in {None, "/"} else str(path)
+        search = self._search(_DEFAULT_GLOB_TIMEOUT)
+        try:
+            matches = compile_grep_include_glob(pattern)
+            with self._at(where) as place:
+                infos = [
+                    _info(entry, shown) for entry, shown in search.files(target(place), matches)
+                ]
+        except InvalidGlobPatternError as refused:
+            return GlobResult(error=str(refused))
+        except (FileNotFoundError, NotADirectoryError):
+            return GlobResult(matches=[])
+        except (PathError, OSError) as problem:
+            shown = path if path is not None else "<default>"
+            return GlobResult(error=f"Error globbing path '{shown}': {said(problem)}", matches=[])
+        found = sorted((info for info in infos if info), key=lambda info: info["path"])
+        if search.is_late:
+            return GlobResult(matches=found, truncated=True, truncation_reason="budget")
+        if search.problems:
+            return GlobResult(matches=found, truncated=True, truncation_reason="unreadable")
+        return GlobResult(matches=found)
+
+    def _search(self, seconds: float) -> FolderSearch:
+        return FolderSearch(
+            find=self._exactly,
+            led=self._led,
+            most_bytes=self.max_file_size_bytes,
+            disk=str(self.cwd) if self.virtual_mode else "",
+            deadline=time.monotonic() + seconds,
+        )
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """Write bytes to many paths; return one result for each, in their order.
+
+        See `BackendProtocol.upload_files`.
+        """
+        return [FileUploadResponse(path, self._uploaded(path, raw)) for path, raw in files]
+
+    def _uploaded(self, path: str, raw: bytes) -> str | None:
+        try:
+            with self._at(path, make=True) as place, turn(place):
+                write_bytes(place, raw)
+        except (PathError, OSError) as problem:
+            return file_operation_error(problem) or said(problem)
+        return None
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """Return the bytes of many files; one result for each, in their order.
+
+        See `BackendProtocol.download_files`.
+        """
+        return [self._downloaded(path) for path in paths]
+
+    def _downloaded(self, path: str) -> FileDownloadResponse:
+        try:
+            with self._at(path) as place:
+                return FileDownloadResponse(path, read_bytes(place))
+        except (PathError, OSError) as problem:
+            error = file_operation_error(problem) or said(problem)
+            return FileDownloadResponse(path, error=error)
+
+    def _at(
+        self, path: str, *, make: bool = False, follow: bool = True
+    ) -> AbstractContextManager[FolderPath]:
+        """Open the place of a path as it was asked for."""
+        if make:
+            self._make_root()
+        if not self.virtual_mode:
+            refuse_unwritable(path)
+            return anywhere(str(self.cwd), path, make=make, follow=follow)
+        return self._beneath(validate_path(path), make=make, follow=follow)
+
+    def _make_root(self) -> None:
+        if self.is_private:
+            make_private_folder(self.cwd)
+        else:
+            self.cwd.mkdir(parents=True, exist_ok=True)
+
+    def _exactly(self, shown: str) -> AbstractContextManager[FolderPath]:
+        """Open the place of a path from a walk; it may be longer than a model's paths."""
+        if self.virtual_mode:
+            return self._beneath(shown, make=False, follow=False)
+        return anywhere(str(self.cwd), shown, follow=False)
+
+    def _beneath(
+        self, path: str, *, make: bool, follow: bool
+    ) -> AbstractContextManager[FolderPath]:
+        find = beneath if CAN_WALK else resolved
+        return find(str(self.cwd), path, make=make, follow=follow, is_private=self.is_private)
+
+
+_NO_FILE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+
+
+def _info(entry: FolderEntry, shown: str) -> FileInfo | None:
+    if not (entry.is_folder or entry.is_file):
+        return None
+    changed = datetime.fromtimestamp(entry.status.st_mtime, UTC).isoformat()
+    size = 0 if entry.is_folder else entry.status.st_size
+    path = f"{shown}/" if entry.is_folder else shown
+    return FileInfo(path=path, is_dir=entry.is_folder, size=size, modified_at=changed)
+
+
+def _refuse_negative(context_lines: int) -> None:
+    if context_lines < 0:
+        problem = f"context_lines must be non-negative, not {context_lines}"
+        raise ValueError(problem)
+
+
+def file_operation_error(problem: Exception) -> FileOperationError | None:
+    """Name what went wrong with a file in the words that every backend has, if they have one.
+
+    Example:
+        >>> file_operation_error(FileNotFoundError())
+        'file_not_found'
+    """
+    if _names_no_file(problem):
+        return INVALID_PATH
+    for kinds, error in _ERRORS:
+        if isinstance(problem, kinds):
+            return error
+    return None
+
+
+_map_exception_to_standard_error = file_operation_error  # the name that the peers' tests know
+
+_ERRORS: tuple[tuple[tuple[type[Exception], ...], FileOperationError], ...] = (
+    ((FileNotFoundError,), FILE_NOT_FOUND),
+    ((PermissionError,), PERMISSION_DENIED),
+    ((IsADirectoryError,), IS_DIRECTORY),
+    ((NotADirectoryError, FileExistsError, ValueError), INVALID_PATH),
+)
+
+
+def _names_no_file(problem: BaseException | None) -> bool:
+    if isinstance(problem, RuntimeError):  # what Path.resolve makes of a circle before 3.13
+        return _names_no_file(problem.__cause__) or _names_no_file(problem.__context__)
+    return isinstance(problem, OSError) and problem.errno in {errno.ELOOP, errno.ENAMETOOLONG}

@@ -1,0 +1,112 @@
+"""A search through folders on disk: what it may cost, and what went wrong on its way."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from thalweg.errors import PathError
+from thalweg_agent.backends.local.disk import Find, FolderEntry, look, read_bytes, walk
+from thalweg_agent.backends.paths import relative_to
+from thalweg_agent.backends.protocol import GrepMatch
+from thalweg_agent.backends.searches.globs import Matcher
+from thalweg_agent.backends.searches.matches import matching_lines
+from thalweg_agent.backends.searches.ripgrep import files_with
+
+
+@dataclass(slots=True, kw_only=True)
+class FolderSearch:
+    """One search; it remembers what it could not do."""
+
+    find: Find
+    """Opens the place of a path from a walk."""
+    led: Callable[[FolderEntry], FolderEntry]
+    """Returns an entry, or the target of a link."""
+    most_bytes: int
+    """Of a file that is searched."""
+    disk: str
+    """Prefix that turns a shown path into the path on this machine."""
+    deadline: float
+    """On the monotonic clock."""
+    is_late: bool = False
+    problems: list[str] = field(default_factory=list)
+    """Files and folders that could not be read, one a line."""
+
+    @property
+    def error(self) -> str | None:
+        """Return what could not be searched."""
+        if not self.problems:
+            return None
+        return "\n".join(["One or more files could not be fully searched:", *sorted(self.problems)])
+
+    def files(self, base: FolderEntry, matches: Matcher) -> Iterator[tuple[FolderEntry, str]]:
+        """Yield the files whose paths match, each with its shown path.
+
+        A link to a file yields that file with the link's path.
+        """
+        if not base.is_folder:
+            return
+        for entry in self._walked(base.place.shown):
+            if not matches(relative_to(entry.place.shown, base.place.shown)):
+                continue
+            with suppress(OSError, PathError):
+                led = self.led(entry)
+                if led.is_file:
+                    yield led, entry.place.shown
+
+    def lines(
+        self, base: FolderEntry, text: str, included: Matcher | None, context_lines: int
+    ) -> Iterator[GrepMatch]:
+        """Yield the lines that contain a text, of a file or of the files below a folder."""
+        needle = text.encode(errors="surrogatepass")
+        for entry in self._candidates(base, text):
+            shown = entry.place.shown
+            if not entry.is_file or entry.status.st_size > self.most_bytes:
+                continue
+            if included and not included(relative_to(shown, base.place.shown)):
+                continue
+            try:
+                raw = read_bytes(entry.place)
+            except (OSError, PathError) as problem:
+                self.problems.append(f"- {shown}: {type(problem).__name__}: {said(problem)}")
+                continue
+            if needle in raw and b"\0" not in raw:
+                yield from matching_lines(shown, raw.decode(errors="replace"), text, context_lines)
+
+    def _candidates(self, base: FolderEntry, text: str) -> Iterator[FolderEntry]:
+        if not base.is_folder:
+            yield base
+            return
+        shown = base.place.shown.rstrip("/")
+        # Half of the time is reserved for a search without it, in case it does not end.
+        seconds = max(0.0, self.deadline - time.monotonic()) / 2
+        names = files_with(text, f"{self.disk}{shown}/", timeout_s=seconds)
+        if names is None:
+            yield from self._walked(shown or "/")
+            return
+        for name in names:
+            if self._is_out_of_time():
+                return
+            with suppress(OSError, PathError), self.find(f"{shown}/{name}") as place:
+                yield look(place)
+
+    def _walked(self, path: str) -> Iterator[FolderEntry]:
+        return walk(self.find, path, unread=self._unread, stop=self._is_out_of_time)
+
+    def _is_out_of_time(self) -> bool:
+        self.is_late = self.is_late or time.monotonic() > self.deadline
+        return self.is_late
+
+    def _unread(self, path: str) -> None:
+        self.problems.append(f"- {path}: folder could not be read")
+
+
+def said(problem: Exception) -> str:
+    """Return an error's text, without this machine's paths that the system adds."""
+    match problem:
+        case OSError():
+            return problem.strerror or type(problem).__name__
+        case PathError():
+            return f"{problem.problem}. {problem.mend}" if problem.mend else problem.problem
+        case _:
+            return str(problem)

@@ -1,0 +1,224 @@
+"""`AnswerMiddleware`: retries empty and malformed answers of a model.
+
+An empty answer (no text, no calls; thinking alone is empty) is requested once more. Calls whose
+arguments cannot be parsed get error results that name the problem and the tool's arguments, and the
+model is called again in the same step: LangChain would end the run there, the turn lost.
+
+Other components handle the related cases: LangGraph's tool node answers a call of a tool that does
+not exist and lists those that do; `PatchToolCallsMiddleware` answers calls that an earlier run did
+not; the engine (`engine.window.window`) keeps each request valid for any state of the thread.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+from uuid import uuid4
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+    ToolCallRequest,
+)
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, InvalidToolCall, ToolMessage
+from langchain_core.tools import BaseTool
+
+from thalweg.context.notes import last_words, note
+from thalweg.context.turn.effects import Flow, ModelCallFlow, Send, ToolCallFlow, ToolResult
+from thalweg.errors import ConfigError
+from thalweg_agent.middleware.tool_arguments import problems_of, takes
+from thalweg_agent.prompts import prompt
+
+_SILENT = {"thinking", "redacted_thinking", "reasoning", "reasoning_content"}
+"""Kinds of content that are no answer."""
+_CUT = {"length", "max_tokens", "MAX_TOKENS"}
+"""Finish reasons that providers report when an answer reached its limit."""
+_INVOCATION = "Error invoking tool "
+"""Prefix of LangGraph's error for wrong arguments of a tool."""
+
+
+class AnswerMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[AgentState[Any], Any, Any]):
+    """Call the model again if its answer is empty or cannot be parsed.
+
+    The model gets its broken calls back in the same turn, each with an error that names the problem
+    and the tool's arguments. An empty answer is replaced by a short note. After `tries` attempts
+    the run ends with an answer that reports it: `response_metadata["thalweg_ended"]` is then
+    `"empty"` or `"broken"`.
+
+    Args:
+        tries: How often in one turn a model may write calls that cannot be parsed.
+
+    Raises:
+        ConfigError: It is less than 1.
+
+    Example:
+        >>> from langchain.agents import create_agent
+        >>> from thalweg.testing import ScriptedModel
+        >>> answers = iter(["  ", "Here I am."])
+        >>> model = ScriptedModel(script=lambda messages: next(answers))
+        >>> agent = create_agent(model, middleware=[AnswerMiddleware()])
+        >>> agent.invoke({"messages": [("user", "hi")]})["messages"][-1].content
+        'Here I am.'
+    """
+
+    def __init__(self, *, tries: int = 3) -> None:
+        super().__init__()
+        if tries < 1:
+            raise ConfigError("tries", f"it is {tries}", "allow one at least")
+        self.tries = tries
+
+    def tool_call(self, request: ToolCallRequest) -> Flow[ToolResult]:
+        """Run a call, and list the tool's arguments in the result if they were invalid."""
+        result: ToolResult = yield Send(request)
+        return explained(result, request)
+
+    def call(self, request: ModelRequest[Any]) -> Flow[ModelResponse[Any]]:
+        """Ask until there is an answer that can be used."""
+        asked = _RetriedTurn(request, self.tries)
+        while True:
+            response: ModelResponse[Any] = yield Send(asked.request)
+            settled = asked.settle(response)
+            if settled is not None:
+                return settled
+
+
+@dataclass(slots=True)
+class _RetriedTurn:
+    request: ModelRequest[Any]
+    tries: int
+    added: list[BaseMessage] = field(default_factory=list)
+    """Messages added in this turn so far, after the request that it began with."""
+    broken: int = 0
+    is_nudged: bool = False
+
+    def settle(self, response: ModelResponse[Any]) -> ModelResponse[Any] | None:
+        """Return an answer as it is or repaired; `None` to call the model again."""
+        k = next((k for k, m in enumerate(response.result) if isinstance(m, AIMessage)), None)
+        if k is None or response.structured_response is not None:
+            return self._with(response, *response.result)
+        said = response.result[k]
+        assert isinstance(said, AIMessage)  # noqa: S101 (it was looked for)
+        if said.invalid_tool_calls or any(not call["id"] for call in said.tool_calls):
+            return self._mend(response, k, _identified(said, self._taken()))
+        if not is_empty(said):
+            return self._with(response, *response.result)
+        if self.is_nudged:
+            end = last_words(prompt("empty_end").render(), "empty")
+            return self._with(response, end)
+        self.is_nudged = True
+        self._go_on(note(prompt("empty_answer").render()))
+        return None
+
+    def _mend(
+        self, response: ModelResponse[Any], k: int, said: AIMessage
+    ) -> ModelResponse[Any] | None:
+        """Answer calls that cannot be parsed; return `None` to retry if no other call remains."""
+        errors = [_error(call, said, self.request.tools) for call in said.invalid_tool_calls]
+        before, after = response.result[:k], response.result[k + 1 :]
+        if said.tool_calls:
+            return self._with(response, *before, said, *errors, *after)
+        self.broken += 1
+        if self.broken >= self.tries:
+            end = last_words(prompt("broken_calls_end").render(tries=self.broken), "broken")
+            return self._with(response, *before, said, *errors, *after, end)
+        self._go_on(*before, said, *errors, *after)
+        return None
+
+    def _taken(self) -> set[str]:
+        """List the ids of calls that were made before: a server may count from 0 every time."""
+        said = [m for m in self.request.messages if isinstance(m, AIMessage)]
+        calls = [c for m in said for c in (*m.tool_calls, *m.invalid_tool_calls)]
+        return {call["id"] for call in calls if call["id"]}
+
+    def _go_on(self, *messages: BaseMessage) -> None:
+        self.added += messages
+        behind = cast("tuple[AnyMessage, ...]", messages)
+        self.request = self.request.override(messages=[*self.request.messages, *behind])
+
+    def _with(self, response: ModelResponse[Any], *messages: BaseMessage) -> ModelResponse[Any]:
+        if not self.added and len(messages) == len(response.result):
+            same = zip(messages, response.result, strict=True)
+            if all(a is b for a, b in same):
+                return response
+        return replace(response, result=[*self.added, *messages])
+
+
+def is_empty(message: AIMessage) -> bool:
+    """Return whether an answer has neither text nor calls.
+
+    Example:
+        >>> is_empty(AIMessage([{"type": "thinking", "thinking": "hm"}]))
+        True
+        >>> is_empty(AIMessage("no"))
+        False
+    """
+    if message.tool_calls or message.invalid_tool_calls or message.text.strip():
+        return False
+    if message.additional_kwargs.get("refusal"):
+        return False
+    blocks = message.content if isinstance(message.content, list) else ()
+    kinds = {block.get("type") for block in blocks if isinstance(block, dict)}
+    return kinds <= {"text", *_SILENT}
+
+
+def _identified(said: AIMessage, taken: set[str]) -> AIMessage:
+    """Return a message whose calls all have their own ids, without which none can be answered."""
+
+    def named(call: Any) -> Any:  # noqa: ANN401 (either kind of LangChain's calls)
+        if call["id"] and call["id"] not in taken:
+            taken.add(call["id"])
+            return call
+        return {**call, "id": f"call_{uuid4().hex}"}
+
+    return said.model_copy(
+        update={
+            "id": said.id or str(uuid4()),
+            "tool_calls": [named(call) for call in said.tool_calls],
+            "invalid_tool_calls": [named(call) for call in said.invalid_tool_calls],
+        }
+    )
+
+
+def _error(
+    call: InvalidToolCall, said: AIMessage, tools: Sequence[BaseTool | dict[str, Any]]
+) -> ToolMessage:
+    """Return the error result of a call: what is wrong with it, and the valid arguments."""
+    name = call["name"] or "unknown"
+    text = prompt("broken_call").render(
+        name=name, problem=_problem(call, said), takes=takes(name, tools)
+    )
+    return ToolMessage(
+        text, id=str(uuid4()), name=name, tool_call_id=call["id"] or "", status="error"
+    )
+
+
+def _problem(call: InvalidToolCall, said: AIMessage) -> str:
+    written = call["args"] or ""
+    told = said.response_metadata
+    if {told.get("finish_reason"), told.get("stop_reason")} & _CUT:
+        return (
+            f"the answer reached its limit and the arguments end after {len(written)} "
+            "characters, so write less in one call"
+        )
+    try:
+        read = json.loads(written)
+    except (ValueError, RecursionError) as error:
+        return f"its arguments are not valid JSON: {error}"
+    kind = type(read).__name__
+    return call["error"] or f"its arguments are {kind}, not an object"
+
+
+def explained(result: ToolResult, request: ToolCallRequest) -> ToolResult:
+    """Add the tool's arguments to a result in which LangGraph refused the given ones."""
+    if not isinstance(result, ToolMessage) or result.status != "error" or request.tool is None:
+        return result
+    if not isinstance(result.content, str) or not result.content.startswith(_INVOCATION):
+        return result
+    call = request.tool_call
+    problems = problems_of(request.tool, call["args"])
+    if not problems:  # the tool itself checked something else
+        return result
+    said = prompt("wrong_arguments").render(name=call["name"], problem="\n".join(problems))
+    return result.model_copy(update={"content": f"{said}\n{takes(call['name'], [request.tool])}"})

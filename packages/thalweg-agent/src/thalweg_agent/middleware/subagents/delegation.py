@@ -1,0 +1,344 @@
+"""One call of the tool `task`: the subagent's run, and its report."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Protocol
+from uuid import uuid4
+
+from langchain.tools import ToolRuntime
+from langchain_core.messages import AnyMessage, ToolMessage
+from langchain_core.runnables import Runnable
+from langgraph.errors import GraphBubbleUp, GraphRecursionError
+from langgraph.types import Command
+
+from thalweg.context.turn.effects import Either, Flow
+from thalweg.context.turn.thread_names import child_name
+from thalweg.engine.compaction.plan import REPORT_CHARS
+from thalweg_agent.backends.concurrency.child_files import RunningSubagent, child_of
+from thalweg_agent.backends.concurrency.state_channel import GONE
+from thalweg_agent.backends.protocol import BackendProtocol
+from thalweg_agent.prompts import prompt
+from thalweg_agent.subagents.child_writes import ChildWrites, Writes, shows_writes
+from thalweg_agent.subagents.events import Kind, tell
+from thalweg_agent.subagents.joining import (
+    by_key,
+    fork_task,
+    forked,
+    handed_down,
+    is_shared,
+    new_artifacts,
+)
+from thalweg_agent.subagents.ledger import Status, Task, brief, iso
+from thalweg_agent.subagents.parent_step import ParentStep
+from thalweg_agent.subagents.progress import Progress
+from thalweg_agent.subagents.report import SubagentReport, account, answer_of, footer
+from thalweg_agent.subagents.running import CONFIG, SubagentRun
+from thalweg_agent.subagents.specs import Spec
+
+_log = logging.getLogger("thalweg.subagents")
+TASK = "task"
+FOLDER = "/subagents"
+"""Folder in the parent's backend for reports that are too long for its context."""
+_FINISHED: dict[Status, Kind] = {
+    "completed": "task_completed",
+    "partial": "task_completed",
+    "timed_out": "task_timed_out",
+    "failed": "task_failed",
+    "cancelled": "task_cancelled",
+}
+_NO_MESSAGES = (
+    "CompiledSubAgent must return a state containing a 'messages' key. Custom StateGraphs used "
+    "with CompiledSubAgent should include 'messages' in their state schema to communicate results "
+    "back to the main agent."
+)
+
+
+class TaskOwner(Protocol):
+    """What the tool has to know of the middleware that it belongs to."""
+
+    specs: dict[str, Spec]
+    private_state_keys: frozenset[str]
+    max_delegations: int | None
+
+    @property
+    def writable(self) -> BackendProtocol | None:
+        """Where a long report can be kept."""
+
+    def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
+        """Return the runnable of a subagent."""
+
+    def sent_before(self, call_id: str) -> list[AnyMessage] | None:
+        """Return the messages sent to the model before it made a call, if sent by this process."""
+
+
+@dataclass(slots=True)
+class Delegation:
+    """One call of the tool: the child's run and what is made of it."""
+
+    house: TaskOwner
+    spec: Spec
+    runtime: ToolRuntime[Any, Any]
+    progress: Progress
+    child: Runnable[Any, Any]
+    description: str
+    instructions: str
+    inputs: dict[str, Any] = field(init=False)
+    thread: str | None = field(init=False)
+    files: RunningSubagent = field(init=False)
+    """Its part in the files of its parent's run."""
+    changes: dict[str, Any] = field(init=False)
+    """What the parent's state has to learn of them."""
+    step: ParentStep = field(init=False)
+    writes: ChildWrites = field(init=False)
+    written: dict[str, Any] = field(default_factory=dict)
+    """Its changes of other keys of the parent's state."""
+    failure: Exception | None = None
+    """The child's own failure, if it failed."""
+    _began: float = field(default_factory=time.monotonic)
+    _began_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def __post_init__(self) -> None:
+        state, private = self.runtime.state, self.house.private_state_keys
+        task = self.instructions or self.description
+        if not self.spec.is_fork:
+            self.inputs = handed_down(state, task, private)
+        else:
+            sent = self.house.sent_before(self.call_id)
+            is_ours = self.spec.runnable is None
+            self.inputs = forked(state, sent, task, None if is_ours else private)
+        self.progress.knows(self.inputs["messages"])
+        self.thread = child_name(self.runtime.config or {})
+        self.files = child_of(name=self.spec.name, call_id=self.call_id)
+        configurable = (self.runtime.config or {}).get("configurable", {})
+        self.step = ParentStep(configurable, self.call_id, state.get("messages", []))
+        written, values = self.step.note()
+        before = {**self.inputs, **values}
+        resumed = self.step.is_resumed
+        self.writes = ChildWrites(self.child, self._is_shared, before, resumed, written)
+
+    def _is_shared(self, key: str) -> bool:
+        if key == "files":  # live files are shared as they change
+            return not self.files.is_live
+        return is_shared(key, self.house.private_state_keys)
+
+    @property
+    def call_id(self) -> str:
+        """The id of the call, which names the task."""
+        return self.runtime.tool_call_id or ""
+
+    @property
+    def task(self) -> str:
+        """The last message of the child's input."""
+        task = self.instructions or self.description
+        return fork_task(task) if self.spec.is_fork else task
+
+    def inside(self, files: RunningSubagent) -> SubagentRun:
+        """Return the run of the child with its part of the files."""
+        config = files.config(CONFIG)
+        return SubagentRun(
+            self.child, self.inputs, config, self.progress, self.writes, self.tell_turn
+        )
+
+    def begin(self) -> None:
+        """Emit that it begins; after a crash or an interrupt, that it resumes."""
+        given = (self.runtime.config or {}).get("configurable", {})
+        self._tell("task_started", resumed=bool(given.get("__pregel_resuming")))
+
+    def tell_turn(self) -> None:
+        """Emit that the child has completed a turn."""
+        self._tell("task_running", tool=self.progress.last_tool, **self._figures())
+
+    def _figures(self) -> dict[str, Any]:
+        return {
+            "turn": self.progress.turns,
+            "tokens": self.progress.tokens,
+            "seconds": self._seconds(),
+        }
+
+    def _seconds(self) -> float:
+        return round(time.monotonic() - self._began, 3)
+
+    def _tell(self, kind: Kind, **more: Any) -> None:  # noqa: ANN401 (plain values)
+        write = self.runtime.stream_writer
+        tell(write, kind, self.call_id, self.spec.name, thread=self.thread, **more)
+
+    def write(self) -> None:
+        """Make the child's changes of the parent's state: those of the steps that it completed."""
+        writes: Writes = list(self.writes.applied)
+        if not shows_writes(self.child) and isinstance(self.progress.values, Mapping):
+            writes = self.writes.from_result(self.progress.values, self.step.channels or {})
+        self.written = self.step.write(by_key(writes, self.step.channels))
+        self.step.leave()
+
+    def others_ended(self) -> Flow[None]:
+        """Wait for tasks that run beside this one, if they could write a key that this one wrote.
+
+        The step does not end before them, and each report can name the value that is kept.
+        """
+        if running := self.step.running():
+            yield Either(partial(wait, running), partial(_all_done, running))
+
+    def report(self) -> SubagentReport:
+        """Return the report of a run that ended, failed or reached a limit.
+
+        Raises:
+            ValueError: A runnable returned something else than a state with messages.
+        """
+        if self.failure is not None:
+            return self._report_of_failure(self.failure)
+        limit, values = self.progress.stopped, self.progress.values
+        if limit is None and (not isinstance(values, Mapping) or "messages" not in values):
+            raise ValueError(_NO_MESSAGES)
+        values = values or {}
+        files = self._files(values.get("files"))
+        status: Status = "completed"
+        is_json = False
+        if limit is not None:
+            status = "timed_out" if limit == "seconds" else "partial"
+            body = account(self.progress, files)
+            told = {"subagent": self.spec.name, "limit": self._limit(limit), "body": body}
+            answer = prompt("task_partial").render(**told)
+        else:
+            answer, is_json = answer_of(values, self.task)
+            if not answer:
+                body = account(self.progress, files)
+                answer = prompt("task_silent").render(subagent=self.spec.name, body=body)
+            elif not is_json:
+                answer += footer(self.progress, files)
+        return self._made(status, answer, is_json=is_json, files=files, limit=limit)
+
+    def _made(
+        self,
+        status: Status,
+        answer: str,
+        *,
+        is_json: bool = False,
+        **more: Any,  # noqa: ANN401
+    ) -> SubagentReport:
+        had = self.runtime.state.get("artifacts")
+        conflicts = self.step.conflicts()
+        lines = "" if is_json or not conflicts else "\n\n" + "\n".join(conflicts)
+        return SubagentReport(
+            self.spec.name,
+            self.call_id,
+            status,
+            answer + lines + self.files.notices(),
+            denied=dict(self.progress.denied),
+            conflicts=tuple(conflicts),
+            artifacts=tuple(new_artifacts(self.progress.values or {}, had)),
+            turns=self.progress.turns,
+            tokens=self.progress.tokens,
+            seconds=self._seconds(),
+            thread=self.thread,
+            **more,
+        )
+
+    def _limit(self, name: str) -> str:
+        most = getattr(self.progress.limits, name, None)
+        return name if most is None else f"{most:g} {name[:-1] if most == 1 else name}"
+
+    def _gist(self, report: SubagentReport) -> str:
+        """Return the outcome for the ledger; for a stopped run, its position and the cause."""
+        if report.limit is None:
+            return report.answer
+        said = self.progress.texts[-1] if self.progress.texts else f"{report.turns} turns taken"
+        return f"stopped at {self._limit(report.limit)}: {said}"
+
+    def _files(self, files: object) -> tuple[str, ...]:
+        """Take over what it changed in the files, and name them: its tools may know of more.
+
+        Args:
+            files: Those of its last state, where it came to one.
+        """
+        given = self.inputs.get("files")
+        after = files if isinstance(files, Mapping) else None
+        self.changes = self.files.update(after, given=given)
+        changed = dict(self.changes.get("files", {}))
+        gone = changed.pop(GONE, {})
+        return tuple(dict.fromkeys([*self.progress.files, *changed, *gone]))
+
+    def shortened(self, report: SubagentReport) -> Flow[SubagentReport]:
+        """Return a report whose answer is the beginning of a long one, which is kept in a file.
+
+        A parent with a context engine gets the full answer: the engine shows an excerpt with a
+        reference. It is also returned in full where the file cannot be written.
+        """
+        backend = self.house.writable
+        has_engine = self.runtime.state.get("thalweg_turn") is not None
+        if backend is None or has_engine or len(report.answer) <= REPORT_CHARS:
+            return report
+        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in self.call_id)
+        path = f"{FOLDER}/{name}-{self._began_at:%Y%m%dT%H%M%S%f}.md"
+        asked = path, report.answer
+        written = yield Either(partial(backend.write, *asked), partial(backend.awrite, *asked))
+        if written.error is not None:
+            return report
+        where = prompt("task_cut").render(path=path)
+        return replace(report, answer=f"{report.answer[:REPORT_CHARS]}\n\n{where}")
+
+    def ended(self, report: SubagentReport) -> Command[Any]:
+        """Return the parent's update: the report, and the child's changes of the state."""
+        update = self.written | (self.changes if self.files.is_live else {})
+        if report.artifacts:
+            update["artifacts"] = [*report.artifacts]
+        figures = self._figures() | ({"denied": [*report.denied]} if report.denied else {})
+        self._tell(_FINISHED[report.status], status=report.status, **figures)
+        message = ToolMessage(
+            report.answer,
+            tool_call_id=self.call_id,
+            name=TASK,
+            id=str(uuid4()),
+            artifact=report.plain(),
+            status="error" if report.status == "failed" else "success",
+        )
+        entry: Task = {
+            "status": report.status,
+            "subagent": self.spec.name,
+            "description": brief(self.description or self.instructions),
+            "started_at": iso(self._began_at),
+            "ended_at": iso(datetime.now(UTC)),
+            "report": brief(self._gist(report)),
+            "report_id": str(message.id),
+        }
+        if self.thread is not None:
+            entry["thread"] = self.thread
+        tasks = {self.call_id: entry}
+        return Command(update={**update, "messages": [message], "tasks": tasks})
+
+    def failed(self, error: BaseException) -> None:
+        """Record what a child raised, if it is the child's own failure.
+
+        Raises:
+            BaseException: It is LangGraph's way out of a step, or the run's cancellation.
+        """
+        if isinstance(error, GraphRecursionError):
+            self.progress.stopped = "steps (recursion_limit)"
+            return
+        if isinstance(error, GraphBubbleUp) or not isinstance(error, Exception):
+            if isinstance(error, GraphBubbleUp):
+                self.step.leave_note(self.writes.applied, self.progress.values or {})
+            else:
+                with suppress(RuntimeError):  # the loop that streams may be closed
+                    self._tell("task_cancelled", **self._figures())
+            raise error
+        _log.warning("subagent %s, task %s failed", self.spec.name, self.call_id, exc_info=error)
+        self.failure = error
+
+    def _report_of_failure(self, error: Exception) -> SubagentReport:
+        kind = type(error).__name__
+        answer = prompt("task_failed").render(subagent=self.spec.name, kind=kind)
+        files = self._files(None)
+        answer += footer(self.progress, files)
+        return self._made("failed", answer, files=files, error=f"{kind}: {error}"[:500])
+
+
+async def _all_done(futures: Sequence["Future[None]"]) -> None:
+    # A cancelled wait cancels no future of another task.
+    await asyncio.gather(*(asyncio.shield(asyncio.wrap_future(each)) for each in futures))

@@ -1,0 +1,345 @@
+"""`SubAgentMiddleware`: an agent hands work to agents of its own, with the tool `task`."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from threading import Lock, RLock
+from typing import Annotated, Any, NotRequired, cast
+from uuid import UUID
+
+from langchain.agents import create_agent
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+)
+from langchain.agents.structured_output import ResponseFormat
+from langchain.chat_models import init_chat_model
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
+from langchain_core.runnables import Runnable
+from langgraph.types import Command
+
+from thalweg.context.notes import begins_run
+from thalweg.context.system_prompt import with_text
+from thalweg.context.turn.effects import Flow, ModelCallFlow, Response, Send
+from thalweg.errors import SpecError
+from thalweg_agent.backends.calls.foreign import as_backend
+from thalweg_agent.backends.protocol import BackendProtocol
+from thalweg_agent.middleware.approval import CheckedApprovalMiddleware
+from thalweg_agent.middleware.subagents.delegation import TASK
+from thalweg_agent.middleware.subagents.status import SubagentStatusTransformer
+from thalweg_agent.middleware.subagents.task_tool import (
+    DELEGATIONS,
+    SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY,
+    TaskToolSchema,
+    task_tool,
+)
+from thalweg_agent.prompts import prompt
+from thalweg_agent.subagents.joining import merge_artifacts
+from thalweg_agent.subagents.ledger import Task, abandoned_tasks, asked_tasks, merge_tasks, plain
+from thalweg_agent.subagents.limits import SubagentLimits
+from thalweg_agent.subagents.parent_step import LaterValue
+from thalweg_agent.subagents.specs import CompiledSubAgent, Spec, SubAgent, read_specs
+
+__all__ = [
+    "DEFAULT_GENERAL_PURPOSE_DESCRIPTION",
+    "DEFAULT_SUBAGENT_PROMPT",
+    "GENERAL_PURPOSE_SUBAGENT",
+    "SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY",
+    "TASK_TOOL_DESCRIPTION",
+    "CompiledSubAgent",
+    "LaterValue",
+    "SubAgent",
+    "SubAgentMiddleware",
+    "SubagentLimits",
+    "TaskToolSchema",
+    "create_sub_agent",
+]
+
+TASK_TOOL_DESCRIPTION = prompt("task_tool").text
+"""The tool's description for a model; `{available_agents}` is replaced by the list of subagents."""
+DEFAULT_SUBAGENT_PROMPT = prompt("subagent_prompt").render()
+"""Instructions of a subagent that works for another agent."""
+DEFAULT_GENERAL_PURPOSE_DESCRIPTION = prompt("general_purpose").render()
+"""What the general-purpose subagent is good for."""
+GENERAL_PURPOSE_SUBAGENT: SubAgent = {
+    "name": "general-purpose",
+    "description": DEFAULT_GENERAL_PURPOSE_DESCRIPTION,
+    "system_prompt": DEFAULT_SUBAGENT_PROMPT,
+}
+"""The subagent that every agent has; model, tools and middleware are its parent's."""
+_FORKS_KEPT = 64
+"""Most calls whose request is remembered for a fork that has not begun yet."""
+Create = Callable[[SubAgent], Runnable[Any, Any]]
+
+
+class SubAgentState(AgentState[Any]):
+    """What the middleware keeps in an agent's state."""
+
+    tasks: NotRequired[Annotated[dict[str, Task], merge_tasks]]
+    """The ledger: every task by the id of the call that handed it out."""
+    artifacts: NotRequired[Annotated[list[str], merge_artifacts]]
+    """Paths of what was made for the user, the children's too."""
+    thalweg_delegations: NotRequired[Annotated[int, PrivateStateAttr]]
+    """Delegations of the run under way, where they are limited."""
+
+
+def create_sub_agent(
+    spec: SubAgent,
+    *,
+    state_schema: type | None = None,
+    response_format: ResponseFormat[Any] | type | dict[str, Any] | None = None,
+) -> Runnable[Any, Any]:
+    """Make a subagent from its spec with `create_agent`, and nothing that the spec does not name.
+
+    Raises:
+        SpecError: The spec has no model or no tools.
+    """
+    model, tools = spec.get("model"), spec.get("tools")
+    if model is None or tools is None:
+        missing = "model" if model is None else "tools"
+        problem = f"SubAgent '{spec['name']}' must specify '{missing}'"
+        raise SpecError("subagents", problem, "add it")
+    stack = list(spec.get("middleware", []))
+    if interrupt_on := spec.get("interrupt_on"):
+        stack.append(CheckedApprovalMiddleware(interrupt_on=interrupt_on))
+    schema: dict[str, Any] = {} if state_schema is None else {"state_schema": state_schema}
+    form = response_format if response_format is not None else spec.get("response_format")
+    agent: Runnable[Any, Any] = create_agent(
+        init_chat_model(model) if isinstance(model, str) else model,
+        system_prompt=spec.get("system_prompt", ""),
+        tools=tools,
+        middleware=stack,
+        name=spec["name"],
+        response_format=form,
+        **schema,
+    )
+    return agent
+
+
+class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]):
+    """Add the tool `task`, with which an agent delegates work to subagents.
+
+    A subagent works in a thread of its own: it sees its task, not the conversation, and the shared
+    part of the state; its parent gets one report. Several calls in one message run concurrently. A
+    child that is stopped (by a limit or an error) also returns a report; the status of each task is
+    in the ledger, the state's `tasks`.
+
+    What a child writes to a shared key is written to its parent's state, through its reducer. Of a
+    key without a reducer that several children write in one step, the first to end keeps its value,
+    or the later call if the key is annotated with `LaterValue`; each report names the key.
+
+    Args:
+        backend: The store of reports that are too long to return in full. An agent with a
+            `ContextMiddleware` gets the full report: it is in the archive, and `recall` reads it.
+        subagents: The subagents: specs, and compiled agents.
+        system_prompt: Text for the parent's system prompt, followed by the list of subagents.
+        task_description: The tool's description; `{available_agents}` in it is the list.
+        private_state_keys: Keys of the state that no child receives or returns.
+        state_schema: Base of a child's state, if the child is built here.
+        create: Builds an agent from a spec, at its first use. The default is `create_sub_agent`,
+            and then each spec needs `model` and `tools`.
+        limits: Limits of a spec without its own, as a mapping or `SubagentLimits`.
+        max_delegations: Most calls of `task` in one run, from the user's message to the answer. A
+            further call starts nothing; its result names the limit. `None`: no limit.
+
+    Raises:
+        SpecError: A spec or `max_delegations` is invalid; a `ConfigError` and a `ValueError`.
+
+    Example:
+        >>> from langchain_core.messages import AIMessage
+        >>> from thalweg.testing import ScriptedModel
+        >>> call = {"name": "task", "id": "t1", "args": {"description": "add 2 and 3"}}
+        >>> def parent(messages):
+        ...     last = messages[-1]
+        ...     return last.text if last.type == "tool" else AIMessage("", tool_calls=[call])
+        >>> adder = {
+        ...     **GENERAL_PURPOSE_SUBAGENT,
+        ...     "model": ScriptedModel(script=lambda messages: "It is 5."),
+        ...     "tools": [],
+        ... }
+        >>> tasks = SubAgentMiddleware(backend=None, subagents=[adder])
+        >>> agent = create_agent(ScriptedModel(script=parent), middleware=[tasks])
+        >>> agent.invoke({"messages": [("user", "2 + 3?")]})["messages"][-1].text
+        'It is 5.'
+    """
+
+    state_schema = SubAgentState
+    transformers = (SubagentStatusTransformer,)
+
+    def __init__(
+        self,
+        *,
+        backend: BackendProtocol | Callable[..., BackendProtocol] | None,
+        subagents: Sequence[SubAgent | CompiledSubAgent],
+        system_prompt: str | None = None,
+        task_description: str | None = None,
+        private_state_keys: frozenset[str] | None = None,
+        state_schema: type | None = None,
+        create: Create | None = None,
+        limits: Mapping[str, float | None] | SubagentLimits | None = None,
+        max_delegations: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.max_delegations = _validated(max_delegations)
+        needs = () if create else ("model", "tools")
+        self.specs = read_specs(subagents, SubagentLimits.of(limits, SubagentLimits()), needs)
+        self.private_state_keys = private_state_keys or frozenset()
+        self.subagent_names = frozenset(self.specs)
+        """Names of the subagents."""
+        self._create = create or self._create_here
+        self._schema = state_schema
+        self._backend = backend if backend is None or callable(backend) else as_backend(backend)
+        self._made: dict[str, Runnable[Any, Any]] = {
+            spec.name: _named(spec.runnable, spec.name)
+            for spec in self.specs.values()
+            if spec.runnable is not None
+        }
+        self._making = RLock()
+        self._forks = frozenset(spec.name for spec in self.specs.values() if spec.is_fork)
+        self._sent: OrderedDict[str, list[AnyMessage]] = OrderedDict()
+        self._sending = Lock()
+        listed = "\n".join(map(_line, self.specs.values()))
+        self.system_prompt = (
+            f"{system_prompt}\n\nAvailable subagent types:\n\n{listed}" if system_prompt else None
+        )
+        described = TASK_TOOL_DESCRIPTION if task_description is None else task_description
+        self.tools = [task_tool(self, _described(described, listed, max_delegations))]
+
+    @property
+    def writable(self) -> BackendProtocol | None:
+        """Where a long report can be kept."""
+        return None if callable(self._backend) else self._backend
+
+    def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
+        """Return the runnable of a subagent, which is built once, at its first use.
+
+        Raises:
+            ValueError: A response format is requested from an agent that was compiled elsewhere.
+        """
+        if response_format is not None:
+            if spec.runnable is not None:
+                msg = (
+                    f'response_schema cannot be used with compiled subagent "{spec.name}"; '
+                    "dynamic schemas require a raw SubAgent spec."
+                )
+                raise ValueError(msg)
+            return self._create(
+                cast("SubAgent", {**spec.given, "response_format": response_format})
+            )
+        if (made := self._made.get(spec.name)) is None:
+            with self._making:
+                if (made := self._made.get(spec.name)) is None:
+                    made = self._create(self._spec(spec))
+                    self._made[spec.name] = made
+        return made
+
+    def _spec(self, spec: Spec) -> SubAgent:
+        """Return the spec to build an agent from; a fork has this tool, too, which refuses calls.
+
+        So its requests share their prefix with its parent's, and a provider's cache has it.
+        """
+        given = cast("SubAgent", spec.given)
+        stack = given.get("middleware", [])
+        if not spec.is_fork or any(one.name == self.name for one in stack):
+            return given
+        return {**given, "middleware": [self, *stack]}
+
+    def _create_here(self, spec: SubAgent) -> Runnable[Any, Any]:
+        return create_sub_agent(spec, state_schema=self._schema)
+
+    def sent_before(self, call_id: str) -> list[AnyMessage] | None:
+        """Return the messages sent to the model before it made a call, if sent by this process."""
+        with self._sending:
+            return self._sent.pop(call_id, None)
+
+    def call(self, request: ModelRequest[Any]) -> Flow[Response]:
+        """Add the subagents to the system prompt, and record the requested tasks in the ledger."""
+        text = self.system_prompt
+        introduced = request if text is None else with_text(request, text)
+        # A fork may have to go on from what the model is sent.
+        overheard = _LastRequest() if self._forks else None
+        response = yield Send(introduced, () if overheard is None else (overheard,))
+        return self._entered(request, response, overheard)
+
+    def _entered(
+        self,
+        request: ModelRequest[Any],
+        response: ModelResponse[Any],
+        overheard: "_LastRequest | None",
+    ) -> Response:
+        now, state = datetime.now(UTC), request.state
+        known = plain(state.get("tasks"))
+        tasks = abandoned_tasks(known, state["messages"], now) if known else {}
+        asked = asked_tasks(cast("list[AnyMessage]", response.result), TASK, now)
+        if overheard is not None and overheard.messages is not None:
+            self._remember(response, overheard.messages)
+        tasks |= asked
+        update: dict[str, Any] = {"tasks": tasks} if tasks else {}
+        if asked and self.max_delegations is not None:
+            before = cast("int", state.get(DELEGATIONS, 0))
+            begun = 0 if begins_run(state["messages"]) else before
+            update[DELEGATIONS] = begun + len(asked)
+        return ExtendedModelResponse(response, Command(update=update)) if update else response
+
+    def _remember(self, response: ModelResponse[Any], sent: list[AnyMessage]) -> None:
+        answers = [m for m in response.result if isinstance(m, AIMessage)]
+        calls = [call for answer in answers for call in answer.tool_calls]
+        forks = [
+            c for c in calls if c["name"] == TASK and c["args"].get("subagent_type") in self._forks
+        ]
+        with self._sending:
+            for call in forks:
+                self._sent[str(call["id"])] = sent
+            while len(self._sent) > _FORKS_KEPT:
+                self._sent.popitem(last=False)
+
+
+class _LastRequest(BaseCallbackHandler):
+    """What a chat model was last sent, without the system prompt."""
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self.messages: list[AnyMessage] | None = None
+
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],  # noqa: ARG002 (LangChain's signature)
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,  # noqa: ARG002
+        **kwargs: Any,  # noqa: ANN401, ARG002
+    ) -> None:
+        """Keep it. What is asked on the way, for a summary, comes before the call itself."""
+        if messages:
+            told = cast("list[AnyMessage]", messages[0])
+            self.messages = [message for message in told if message.type != "system"]
+
+
+def _validated(most: object) -> int | None:
+    if most is None:
+        return None
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        problem = f"it is {most!r}"
+        raise SpecError("max_delegations", problem, "pass a whole number from 1, or None")
+    return most
+
+
+def _named(runnable: Runnable[Any, Any], name: str) -> Runnable[Any, Any]:
+    return runnable.with_config({"metadata": {"lc_agent_name": name}, "run_name": name})
+
+
+def _line(spec: Spec) -> str:
+    note = f" {prompt('task_forked_note').render()}" if spec.is_fork else ""
+    return f"- {spec.name}: {spec.description}{note}"
+
+
+def _described(description: str, listed: str, most: int | None) -> str:
+    """Return the description of the tool, with the available subagents and the limit of calls."""
+    described = description.replace("{available_agents}", listed)
+    return described if most is None else f"{described}\n\n{prompt('task_most').render(most=most)}"

@@ -1,0 +1,283 @@
+"""How one agent differs from the standard one: prompt, tools, middleware, the standard subagent.
+
+A profile is an argument of `create_deep_agent` and holds for that agent and its subagents. There
+is no registry by model names: who makes an agent sees all that shapes it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+from langchain.agents.middleware.types import AgentMiddleware
+
+from thalweg.errors import ConfigError
+from thalweg_agent.absent import (
+    ProviderProfile,
+    register_harness_profile,
+    register_provider_profile,
+)
+
+__all__ = [
+    "GeneralPurposeSubagentProfile",
+    "HarnessProfile",
+    "HarnessProfileConfig",
+    "ProviderProfile",
+    "register_harness_profile",
+    "register_provider_profile",
+]
+
+Middleware = AgentMiddleware[Any, Any, Any]
+
+
+class ProfileError(ConfigError, ValueError):
+    """A value of a profile cannot be used."""
+
+
+class ProfileTypeError(ConfigError, TypeError):
+    """A value of a profile is of the wrong type, or its key is unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneralPurposeSubagentProfile:
+    """Differences of the subagent `general-purpose`; `None` keeps the default."""
+
+    enabled: bool | None = None
+    """`False`: there is none, unless one of that name is among `subagents`."""
+    description: str | None = None
+    system_prompt: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that are set, ready for JSON or YAML."""
+        return {name: value for name, value in _values(self).items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Parse what `to_dict` returned.
+
+        Raises:
+            ConfigError: A key is unknown or a value of the wrong type; also a `TypeError`.
+        """
+        _check_keys(cls, data)
+        enabled = data.get("enabled")
+        if enabled is not None and not isinstance(enabled, bool):
+            raise _wrong_type("enabled", enabled, "true or false")
+        return cls(
+            enabled=enabled,
+            description=_text(data, "description"),
+            system_prompt=_text(data, "system_prompt"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarnessProfile:
+    r"""What differs in an agent.
+
+    Raises:
+        ConfigError: An entry of `excluded_middleware` is no name of a middleware; also a
+            `ValueError`.
+
+    Example:
+        >>> profile = HarnessProfile(system_prompt_suffix="Answer in one line.")
+        >>> profile.prompt("You are an agent.")
+        'You are an agent.\n\nAnswer in one line.'
+    """
+
+    base_system_prompt: str | None = None
+    """In place of the standard text on how to work, which follows the agent's own prompt."""
+    system_prompt_suffix: str | None = None
+    """Appended to that text, in subagents to their prompt."""
+    tool_description_overrides: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Descriptions by the name of a tool, of any origin."""
+    excluded_tools: frozenset[str] = frozenset()
+    """Names of tools that the model does not see and cannot call."""
+    excluded_middleware: frozenset[type[Middleware] | str] = frozenset()
+    """Classes, or names, of middleware to omit."""
+    extra_middleware: Sequence[Middleware] | Callable[[], Sequence[Middleware]] = ()
+    """Middleware to add, or a function that makes it for each agent."""
+    general_purpose_subagent: GeneralPurposeSubagentProfile | None = None
+
+    def __post_init__(self) -> None:
+        _check_names(self.excluded_middleware)
+
+    def prompt(self, base: str) -> str:
+        """Return the text on how to work, from the standard text."""
+        if self.base_system_prompt is not None:
+            base = self.base_system_prompt
+        suffix = self.system_prompt_suffix
+        return base if suffix is None else f"{base}\n\n{suffix}"
+
+    def materialize_extra_middleware(self) -> list[Middleware]:
+        """Return the middleware to add, in a list of the caller's own."""
+        extra = self.extra_middleware
+        return list(extra() if callable(extra) else extra)
+
+    def excludes(self, middleware: Middleware) -> bool:
+        """Return whether a middleware is omitted: by its exact class or its name."""
+        return bool(self.excluded_middleware & {type(middleware), middleware.name})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarnessProfileConfig:
+    """A profile that can be written as JSON or YAML; see `HarnessProfile` for the fields."""
+
+    base_system_prompt: str | None = None
+    system_prompt_suffix: str | None = None
+    tool_description_overrides: Mapping[str, str] = field(default_factory=dict[str, str])
+    excluded_tools: frozenset[str] = frozenset()
+    excluded_middleware: frozenset[str] = frozenset()
+    general_purpose_subagent: GeneralPurposeSubagentProfile | None = None
+
+    def __post_init__(self) -> None:
+        _check_names(self.excluded_middleware)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that are set; names are sorted.
+
+        Raises:
+            ConfigError: A description is no text; also a `TypeError`.
+        """
+        general = self.general_purpose_subagent
+        written = {
+            **_values(self),
+            "tool_description_overrides": _texts(_values(self), "tool_description_overrides"),
+            "excluded_tools": sorted(self.excluded_tools),
+            "excluded_middleware": sorted(self.excluded_middleware),
+            "general_purpose_subagent": None,
+        }
+        set_fields = {name: value for name, value in written.items() if value not in (None, [], {})}
+        own = {} if general is None else {"general_purpose_subagent": general.to_dict()}
+        return {**set_fields, **own}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Parse what `to_dict` returned.
+
+        Raises:
+            ConfigError: A key is unknown or a value of the wrong type; also a `TypeError`.
+        """
+        _check_keys(cls, data)
+        general = data.get("general_purpose_subagent")
+        if general is not None and not isinstance(general, Mapping):
+            raise _wrong_type("general_purpose_subagent", general, "a mapping")
+        return cls(
+            base_system_prompt=_text(data, "base_system_prompt"),
+            system_prompt_suffix=_text(data, "system_prompt_suffix"),
+            tool_description_overrides=_texts(data, "tool_description_overrides"),
+            excluded_tools=_names(data, "excluded_tools"),
+            excluded_middleware=_names(data, "excluded_middleware"),
+            general_purpose_subagent=None
+            if general is None
+            else GeneralPurposeSubagentProfile.from_dict(general),
+        )
+
+    def to_harness_profile(self) -> HarnessProfile:
+        """Return the profile that an agent takes."""
+        return HarnessProfile(**_values(self))
+
+    @classmethod
+    def from_harness_profile(cls, profile: HarnessProfile) -> Self:
+        """Return what can be written of a profile.
+
+        Raises:
+            ConfigError: It adds middleware, or excludes a class that has no `serialized_name`;
+                also a `ValueError`.
+        """
+        if callable(profile.extra_middleware) or profile.extra_middleware:
+            what = "extra_middleware"
+            raise ProfileError(what, "middleware cannot be written", "pass it as `middleware=`")
+        values = _values(profile)
+        del values["extra_middleware"]
+        values["excluded_middleware"] = frozenset(map(_written, profile.excluded_middleware))
+        return cls(**values)
+
+
+Profile = HarnessProfile | HarnessProfileConfig | Mapping[str, Any]
+"""What `create_deep_agent(profile=…)` takes; a mapping has the keys of the config."""
+
+
+def as_profile(given: Profile | None) -> HarnessProfile:
+    """Return the profile that an agent takes.
+
+    Raises:
+        ConfigError: See `HarnessProfileConfig.from_dict`.
+    """
+    match given:
+        case None:
+            return HarnessProfile()
+        case HarnessProfile():
+            return given
+        case HarnessProfileConfig():
+            return given.to_harness_profile()
+        case _:
+            return HarnessProfileConfig.from_dict(given).to_harness_profile()
+
+
+def for_subagent(profile: HarnessProfile) -> HarnessProfile:
+    """Return the profile of a subagent: its prompt is its own, all else is its parent's."""
+    return replace(profile, base_system_prompt=None)
+
+
+def _values(profile: Any) -> dict[str, Any]:  # noqa: ANN401  # one of the dataclasses above
+    return {each.name: getattr(profile, each.name) for each in fields(profile)}
+
+
+def _written(entry: type[Middleware] | str) -> str:
+    if isinstance(entry, str):
+        return entry
+    if name := getattr(entry, "serialized_name", None):
+        return str(name)
+    problem = f"the class {entry.__name__} has no attribute `serialized_name` to be written as"
+    raise ProfileError("excluded_middleware", problem, "exclude it by its name")
+
+
+def _check_names(entries: frozenset[Any]) -> None:
+    for entry in entries:
+        if not isinstance(entry, str):
+            continue
+        what, mend = "excluded_middleware", "give the class or its name, 'TodoListMiddleware'"
+        if not entry.strip():
+            raise ProfileError(what, "names must be non-empty", mend)
+        if ":" in entry:
+            raise ProfileError(
+                what, f"{entry!r}: paths of classes are not currently supported", mend
+            )
+        if entry.startswith("_"):
+            raise ProfileError(what, f"{entry!r}: a name cannot start with an underscore", mend)
+
+
+def _check_keys(profile: type[Any], data: Mapping[str, Any]) -> None:
+    known = [each.name for each in fields(profile)]
+    if unknown := sorted(set(data) - set(known)):
+        problem = f"Unknown keys: {', '.join(map(str, unknown))}"
+        raise ProfileTypeError("profile", problem, f"use {', '.join(known)}")
+
+
+def _wrong_type(key: str, value: object, wanted: str) -> ProfileTypeError:
+    return ProfileTypeError(key, f"it is {type(value).__name__}", f"give {wanted}")
+
+
+def _text(data: Mapping[str, Any], key: str) -> str | None:
+    value = data.get(key)
+    if value is None or isinstance(value, str):
+        return value
+    raise _wrong_type(key, value, "a text")
+
+
+def _texts(data: Mapping[str, Any], key: str) -> dict[str, str]:
+    value = data.get(key, {})
+    if not isinstance(value, Mapping):
+        raise _wrong_type(key, value, "a mapping of texts")
+    for one in (*value, *value.values()):
+        if not isinstance(one, str):
+            raise _wrong_type(key, one, "a mapping of texts")
+    return dict(value)
+
+
+def _names(data: Mapping[str, Any], key: str) -> frozenset[str]:
+    value = data.get(key, ())
+    if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
+        raise _wrong_type(key, value, "a list of names")
+    for one in value:
+        if not isinstance(one, str):
+            raise _wrong_type(key, one, "a list of names")
+    return frozenset(value)

@@ -1,0 +1,126 @@
+"""The result of a subagent: an answer for the parent's model, and JSON values for programs."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import AIMessage
+
+from thalweg_agent.prompts import prompt
+from thalweg_agent.subagents.ledger import Status
+from thalweg_agent.subagents.progress import Progress, SubagentCall, newest
+
+PATHS = 30
+"""Most paths that a footer lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentReport:
+    """How a run of a subagent ended."""
+
+    subagent: str
+    task_id: str
+    status: Status
+    answer: str
+    """The text for the parent's model."""
+    turns: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    files: tuple[str, ...] = ()
+    """Paths that it changed."""
+    artifacts: tuple[str, ...] = ()
+    denied: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Changes of files that a rule denied: the errors by path."""
+    conflicts: tuple[str, ...] = ()
+    """A line for each key of the state that another task of the same step wrote, too."""
+    thread: str | None = None
+    limit: str | None = None
+    """The limit that stopped it."""
+    error: str | None = None
+    """Type and message of the error that ended it."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return the report as JSON values, without the answer, which is a message of its own."""
+        told = dataclasses.asdict(self)
+        del told["answer"]
+        lists = ("files", "artifacts", "conflicts")
+        return told | {name: [*told[name]] for name in lists}
+
+
+def answer_of(result: Mapping[str, Any], task: str) -> tuple[str, bool]:
+    """Return a subagent's answer: its structured response as JSON, else its model's last text.
+
+    Returns:
+        The answer, empty if there is none; and whether it is JSON, which must not be changed.
+    """
+    structured = result.get("structured_response")
+    if structured is not None:
+        return as_json(structured), True
+    for message in reversed(newest(result["messages"], task)):
+        if isinstance(message, AIMessage) and (text := str(message.text).rstrip()):
+            return text, False
+    return "", False
+
+
+def as_json(value: Any) -> str:  # noqa: ANN401 (any type of an agent's schema)
+    """Return a structured response as JSON."""
+    if hasattr(value, "model_dump_json"):
+        return str(value.model_dump_json())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return json.dumps(dataclasses.asdict(value))
+    return json.dumps(value)
+
+
+def footer(progress: Progress, files: Sequence[str]) -> str:
+    """Render what a parent needs in addition to the answer; empty if there is nothing.
+
+    Changes that a rule denied are not in it: they are in the report's `denied`.
+    """
+    lines: list[str] = []
+    if files:
+        lines.append(f"[Files changed: {_listed(files)}]")
+    lines += _unchanged(progress.unwritten)
+    return "\n\n" + "\n".join(lines) if lines else ""
+
+
+def _unchanged(errors: Mapping[str, str]) -> list[str]:
+    return [f"[Not changed: {path}: {why}]" for path, why in errors.items()]
+
+
+def account(progress: Progress, files: Sequence[str]) -> str:
+    """Render the state of a run without an answer: last texts, calls, files, open to-dos."""
+    parts: list[str] = []
+    if progress.texts:
+        parts.append("Last said:\n" + "\n\n".join(progress.texts))
+    if progress.calls:
+        done = [f"- {_told(call)}" for call in progress.calls.values()]
+        parts.append("Done:\n" + "\n".join(done))
+    if changes := footer(progress, files).strip():
+        parts.append(changes)
+    if progress.denied:
+        parts.append("\n".join(_unchanged(progress.denied)))
+    if todos := open_todos(progress.values or {}):
+        parts.append("Still open:\n" + "\n".join(f"- {todo}" for todo in todos))
+    return "\n\n".join(parts) or prompt("task_nothing").render()
+
+
+def _told(call: SubagentCall) -> str:
+    ended = {None: "not ended", True: "ok", False: "FAILED"}[call.ended]
+    answer = f": {call.answer}" if call.answer else ""
+    return f"{call.tool}({call.told}) → {ended}{answer}"
+
+
+def _listed(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - PATHS} more" if len(paths) > PATHS else ""
+    return ", ".join(paths[:PATHS]) + more
+
+
+def open_todos(values: Mapping[str, Any]) -> list[str]:
+    """Return the items of a to-do list that are not done."""
+    todos = values.get("todos")
+    if not isinstance(todos, (list, tuple)):
+        return []
+    items = [todo for todo in todos if isinstance(todo, Mapping)]
+    return [str(todo.get("content", "")) for todo in items if todo.get("status") != "completed"]

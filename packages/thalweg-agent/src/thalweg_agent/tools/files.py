@@ -1,0 +1,171 @@
+"""The tools that read and change files.
+
+Two rules: a path is checked before the backend receives it, and its results before the model
+does; every result has a bounded length, and one that is cut states how to read the rest.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Semaphore
+
+from thalweg_agent.backends.protocol import (
+    BackendProtocol,
+    DeleteResult,
+    EditResult,
+    GlobResult,
+    GrepMatch,
+    GrepResult,
+    LsResult,
+    WriteResult,
+    accepts_max_count,
+    cap_matches,
+)
+from thalweg_agent.backends.searches.matches import format_grep_matches, regex_literal_hint
+from thalweg_agent.backends.text import truncate_if_too_long
+from thalweg_agent.prompts import prompt
+from thalweg_agent.tools.access import Access
+from thalweg_agent.tools.answers import ToolAnswer, refuse
+from thalweg_agent.tools.asking import BackendRequest, Steps, ask
+from thalweg_agent.tools.schemas import OutputMode
+
+GREP_TRUNCATION_NOTE = prompt("grep_cut").text
+GLOB_TRUNCATION_NOTE = prompt("glob_cut").text
+GLOB_UNREADABLE_NOTE = prompt("glob_unreadable").text
+GLOB_PATHLESS_DENIED_HINT = ". " + prompt("glob_denied").text
+
+LONG_LINE = 2_000
+"""Characters of a matching line that are shown whole; a longer one is shown around the match."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileToolContext:
+    """What the tools of one agent share."""
+
+    backend: BackendProtocol
+    """The backend to call."""
+    access: Access
+    slots: Semaphore
+    """As `slots` of `asking.run`."""
+    read_chars: int
+    """Most characters of one `read_file`."""
+    grep_max_count: int | None
+    """Most matches of one `grep`, if the call does not state them."""
+    glob_within_s: Callable[[], float]
+    max_execute_timeout_s: int
+    output_path: Callable[[str], str] | None = None
+    """Returns the file for a call's output that is too long to show; `None`: no file is written."""
+    samples_video: bool = False
+    """Whether `read_file` returns frames of a video; else it returns the video unchanged."""
+
+
+def ls(desk: FileToolContext, path: str) -> Steps[ToolAnswer]:
+    """List a folder."""
+    path = desk.access.checked("read", path)
+    found = yield from ask(LsResult, "ls", path)
+    shown = desk.access.shown(entry["path"] for entry in found.entries or [])
+    if found.error:
+        # A partial listing helps more than the error alone.
+        rest = f"\n\nThe rest of the folder:\n{_listed(shown)}" if shown else ""
+        return refuse(f"Error: {truncate_if_too_long(found.error)}{rest}")
+    return ToolAnswer(_listed(shown))
+
+
+def write_file(desk: FileToolContext, file_path: str, content: str) -> Steps[ToolAnswer]:
+    """Write a whole file."""
+    path = desk.access.checked("write", file_path)
+    done = yield from ask(WriteResult, "write", path, content)
+    return refuse(done.error) if done.error else ToolAnswer(f"Updated file {done.path}")
+
+
+def edit_file(
+    desk: FileToolContext,
+    file_path: str,
+    old_string: str,
+    new_string: str,
+    replace_all: bool = False,  # noqa: FBT001, FBT002  # the schema's
+) -> Steps[ToolAnswer]:
+    """Replace a text in a file."""
+    path = desk.access.checked("write", file_path)
+    done = yield from ask(EditResult, "edit", path, old_string, new_string, replace_all=replace_all)
+    if done.error:
+        return refuse(done.error)
+    return ToolAnswer(
+        f"Successfully replaced {done.occurrences} instance(s) of the string in '{done.path}'"
+    )
+
+
+def delete(desk: FileToolContext, file_path: str) -> Steps[ToolAnswer]:
+    """Delete a file, or a folder with everything in it."""
+    path = yield from desk.access.deletable(file_path)
+    done = yield from ask(DeleteResult, "delete", path)
+    return refuse(done.error) if done.error else ToolAnswer(f"Deleted {done.path}")
+
+
+def glob(desk: FileToolContext, pattern: str, path: str | None = None) -> Steps[ToolAnswer]:
+    """Find files by their paths."""
+    hint = GLOB_PATHLESS_DENIED_HINT if path is None else ""
+    root = desk.access.checked("read", "/" if path is None else path, hint)
+    within_s = desk.glob_within_s()
+    named: dict[str, object] = {"path": None if path is None else root}
+    found: GlobResult = yield BackendRequest("glob", (pattern,), named, within_s)
+    if found.error:
+        return refuse(f"Error: {found.error}")
+    told = _listed(desk.access.shown(entry["path"] for entry in found.matches or []))
+    if found.truncated:
+        unreadable = found.truncation_reason == "unreadable"
+        told = f"{told}\n\n{GLOB_UNREADABLE_NOTE if unreadable else GLOB_TRUNCATION_NOTE}"
+    return ToolAnswer(told)
+
+
+def grep(
+    desk: FileToolContext,
+    pattern: str,
+    path: str | None = None,
+    glob: str | None = None,
+    output_mode: OutputMode = "files_with_matches",
+    max_count: int | None = None,
+) -> Steps[ToolAnswer]:
+    """Find lines that contain a text."""
+    if path is not None:
+        path = desk.access.checked("read", path)
+    most = desk.grep_max_count if max_count is None else max_count
+    bound = {"max_count": most} if accepts_max_count(type(desk.backend)) else {}
+    found = yield from ask(GrepResult, "grep", pattern, path=path, glob=glob, **bound)
+    return _matches(desk, cap_matches(found, most), output_mode, pattern)
+
+
+def _matches(
+    desk: FileToolContext, found: GrepResult, mode: OutputMode, pattern: str
+) -> ToolAnswer:
+    matches = found.matches or []
+    readable = set(desk.access.shown(dict.fromkeys(match["path"] for match in matches)))
+    shown = [match for match in matches if match["path"] in readable]
+    if found.error and not shown:
+        return refuse(found.error)
+    shown = [_around(match, pattern) for match in shown]
+    told = truncate_if_too_long(format_grep_matches(shown, mode))
+    if found.error:
+        return refuse(f"{truncate_if_too_long(found.error)}\n\nPartial matches:\n{told}")
+    if found.truncated:
+        return ToolAnswer(f"{told}\n\n{GREP_TRUNCATION_NOTE}")
+    if not matches and (hint := regex_literal_hint(pattern)):
+        return ToolAnswer(f"{told}\n\n{hint}")
+    return ToolAnswer(told)
+
+
+def _around(match: GrepMatch, pattern: str) -> GrepMatch:
+    text = match["text"]
+    if len(text) <= LONG_LINE:
+        return match
+    start = max(0, text.find(pattern) - LONG_LINE // 4)
+    told = prompt("grep_long").render(
+        shown=text[start : start + LONG_LINE],
+        start=start,
+        chars=len(text),
+        offset=match["line"] - 1,
+    )
+    return {**match, "text": told}
+
+
+def _listed(paths: list[str]) -> str:
+    return str(truncate_if_too_long(paths)) if paths else "No files found"

@@ -1,0 +1,145 @@
+"""Hooks of neighbours run in one step, and do what they do in steps of their own."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import anyio
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware.types import AgentMiddleware, hook_config
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.runnables import RunnableConfig
+
+from thalweg.context.middleware import ContextMiddleware
+from thalweg.testing import ScriptedModel
+from thalweg_agent.graph.layers import Middleware
+from thalweg_agent.graph.merged_hooks import merge_hooks
+from thalweg_agent.middleware.patch_tool_calls import PatchToolCallsMiddleware
+from thalweg_memory.middleware.middleware import MemoryMiddleware
+
+Update = dict[str, Any] | None
+
+
+class Notes(AgentMiddleware[Any, Any, Any]):
+    """Appends what it sees to the newest message's text, before and after."""
+
+    __module__ = "thalweg.tests"  # as if it were ours
+
+    def __init__(self, letter: str) -> None:
+        super().__init__()
+        self.letter = letter
+
+    @property
+    def name(self) -> str:
+        """Be another middleware for each letter."""
+        return f"Notes{self.letter}"
+
+    def before_agent(
+        self, state: Mapping[str, Any], runtime: object, config: RunnableConfig | None = None
+    ) -> Update:
+        """Replace the newest message."""
+        assert runtime is not None
+        assert config is None or config["configurable"]["thread_id"] == "t"
+        last = state["messages"][-1]
+        return {"messages": [HumanMessage(f"{last.text}{self.letter}", id=last.id)]}
+
+    async def abefore_agent(
+        self, state: Mapping[str, Any], runtime: object, config: RunnableConfig | None = None
+    ) -> Update:
+        """See `before_agent`."""
+        return self.before_agent(state, runtime, config)
+
+    def after_agent(self, state: Mapping[str, Any], runtime: object) -> Update:
+        """Remove the oldest message and add one, or change nothing."""
+        assert runtime is not None
+        if self.letter == "b":
+            return None
+        oldest = RemoveMessage(id=str(state["messages"][0].id))
+        return {"messages": [oldest, AIMessage(f"{len(state['messages'])}{self.letter}")]}
+
+    async def aafter_agent(self, state: Mapping[str, Any], runtime: object) -> Update:
+        """See `after_agent`."""
+        return self.after_agent(state, runtime)
+
+
+class Theirs(Notes):
+    """Of a user: no module of the package."""
+
+    __module__ = "user"
+
+
+class Jumping(Notes):
+    """May end the run."""
+
+    @hook_config(can_jump_to=["end"])
+    def before_agent(
+        self, state: Mapping[str, Any], runtime: object, config: RunnableConfig | None = None
+    ) -> Update:
+        """See `Notes`."""
+        return super().before_agent(state, runtime, config)
+
+
+def answered(middleware: Sequence[Middleware], *, awaited: bool) -> tuple[list[str], list[str]]:
+    """Run an agent; give the texts of its messages and the steps of its graph."""
+    model = ScriptedModel(script=lambda messages: f"<{messages[-1].text}>")
+    agent: Any = create_agent(model, middleware=middleware)
+    given: Any = {"messages": [HumanMessage("hi", id="m0")]}
+    config = {"configurable": {"thread_id": "t"}}
+    invoke = partial(anyio.run, agent.ainvoke) if awaited else agent.invoke
+    state = invoke(given, config)
+    steps = [name for name in agent.nodes if "_agent" in name]
+    return [message.text for message in state["messages"]], steps
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_merged_hooks_change_the_state_as_separate_ones_do(*, awaited: bool) -> None:
+    """Each sees what those before it changed; removed messages stay removed."""
+    middleware = [Notes(letter) for letter in "abc"]
+    separate, many = answered(middleware, awaited=awaited)
+    merged, few = answered(merge_hooks(middleware), awaited=awaited)
+    assert merged == separate == ["2c", "2a"]
+    assert len(many) == 6
+    assert few == ["Notesa.before_agent", "Notesc.after_agent"]
+
+
+def test_the_arguments_stay_as_they_were() -> None:
+    """And what is merged is the same kind of middleware, of the same name."""
+    middleware = [Notes("a"), Notes("b")]
+    merged = merge_hooks(middleware)
+    assert [*map(type, middleware)] == [Notes, Notes]
+    assert "before_agent" not in vars(middleware[0])
+    assert [one.name for one in merged] == ["Notesa", "Notesb"]
+    assert all(isinstance(one, Notes) for one in merged)
+
+
+@pytest.mark.parametrize("between", [Theirs("x"), Jumping("x")])
+def test_hooks_of_users_and_hooks_that_jump_keep_their_steps(between: Middleware) -> None:
+    """What runs before such a hook is merged, and what runs behind it."""
+    middleware = [Notes("a"), Notes("b"), between, Notes("c"), Notes("d")]
+    merged, steps = answered(merge_hooks(middleware), awaited=False)
+    assert merged == answered(middleware, awaited=False)[0]
+    befores = [step for step in steps if step.endswith(".before_agent")]
+    assert befores == ["Notesa.before_agent", "Notesx.before_agent", "Notesc.before_agent"]
+
+
+def test_memory_and_the_context_engine_end_a_run_in_one_step() -> None:
+    """Memory reads the log up to the mark that the engine has just written."""
+    sent: list[str] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        sent.append(str(messages))
+        return "Noted."
+
+    middleware: list[Middleware] = [
+        MemoryMiddleware(":memory:"),
+        PatchToolCallsMiddleware(),
+        ContextMiddleware(archive=":memory:"),
+    ]
+    agent: Any = create_agent(ScriptedModel(script=script), middleware=merge_hooks(middleware))
+    steps = [name for name in agent.nodes if "_agent" in name]
+    assert steps == ["MemoryMiddleware.before_agent", "ContextMiddleware.after_agent"]
+    for thread, said in (("t1", "I keep the boat key in drawer 7."), ("t2", "Where is the key?")):
+        asked = {"messages": [HumanMessage(said, id=thread)]}
+        agent.invoke(asked, {"configurable": {"thread_id": thread}})
+    assert "drawer 7" in sent[-1]

@@ -1,0 +1,137 @@
+"""LangChain's constructor makes a policy of ours; the model's profile decides what is sent."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain.agents import create_agent
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, ToolMessage
+
+from agent_tests.unit.agent.graph.test_layers import recipe
+from thalweg.engine.settings import ContextPolicy
+from thalweg.errors import ConfigError
+from thalweg.testing import ScriptedModel
+from thalweg_agent import create_deep_agent
+from thalweg_agent.graph.build import stack
+from thalweg_agent.middleware import (
+    DEEPAGENTS_DEFAULT_SUMMARY_PROMPT,
+    SummarizationMiddleware,
+    UnsupportedContentMiddleware,
+)
+from thalweg_agent.middleware.unsupported_content import without_unsupported
+
+SIZES: list[tuple[Any, Any]] = [
+    (("tokens", 4000), {"type": "tokens", "value": 4000}),
+    ([("fraction", 0.8), ("messages", 50)], [{"type": "fraction", "value": 0.8}, ("messages", 50)]),
+]
+
+
+@pytest.mark.parametrize(("tuples", "mappings"), SIZES)
+def test_tuples_and_mappings_make_the_same_policy(tuples: Any, mappings: Any) -> None:  # noqa: ANN401
+    made = SummarizationMiddleware(trigger=tuples, keep=("messages", 6))
+
+    assert made.policy == SummarizationMiddleware(trigger=mappings, keep=("messages", 6)).policy
+    assert made.policy == ContextPolicy(trigger=tuples, keep=("messages", 6))
+
+
+def test_prices_decide_without_a_trigger_and_the_standard_prompt_is_ours() -> None:
+    made = SummarizationMiddleware(
+        summary_prompt=DEEPAGENTS_DEFAULT_SUMMARY_PROMPT, backend=None, token_counter=lambda _: 0
+    )
+
+    assert made.policy == ContextPolicy()
+    own = SummarizationMiddleware(summary_prompt="Sum up.", trim_tokens_to_summarize=99).policy
+    assert (own.summary_prompt, own.trim_tokens_to_summarize) == ("Sum up.", 99)
+
+
+def test_a_size_that_cannot_be_used_is_refused() -> None:
+    with pytest.raises(ConfigError):
+        SummarizationMiddleware(trigger=("tokens", -1))
+
+
+def test_it_stands_in_the_place_of_the_engine() -> None:
+    mine = SummarizationMiddleware(archive=":memory:")
+
+    made = stack(recipe(mine))
+
+    assert [one for one in made if one.name == "ContextMiddleware"] == [mine]
+
+
+def test_a_long_thread_is_compacted_at_the_trigger() -> None:
+    """And what was said first is in the request no more, but in the record."""
+    sizes: list[int] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        sizes.append(len(messages))
+        return "word " * 50
+
+    mine = SummarizationMiddleware(
+        ScriptedModel(script=lambda _: "Summed up."),
+        trigger=("messages", 10),
+        keep=("messages", 4),
+        archive=":memory:",
+    )
+    agent = create_deep_agent(ScriptedModel(script=script), middleware=[mine])
+    words = "and this is what it is about " * 30
+    talk = [("user" if n % 2 == 0 else "ai", f"{n}: {words}") for n in range(31)]
+    agent.invoke({"messages": talk})
+
+    assert sizes[0] < 12
+
+
+BLOCKS = st.sampled_from(
+    [
+        {"type": "text", "text": "x"},
+        {"type": "image", "base64": "aGk=", "mime_type": "image/png"},
+        {"type": "audio", "base64": "aGk=", "mime_type": "audio/wav"},
+        {"type": "file", "base64": "aGk=", "mime_type": "application/pdf"},
+    ]
+)
+FIELDS = {"image": "image_inputs", "audio": "audio_inputs", "file": "pdf_inputs"}
+
+
+@given(
+    st.lists(st.lists(BLOCKS, min_size=1), max_size=4),
+    st.dictionaries(st.sampled_from(sorted(FIELDS.values())), st.booleans()),
+)
+def test_no_excluded_block_is_left_and_no_other_is_touched(
+    contents: list[list[Any]], profile: dict[str, bool]
+) -> None:
+    given_messages: list[AnyMessage] = [HumanMessage(content) for content in contents]
+
+    made = without_unsupported(given_messages, profile)
+
+    for before, after in zip(given_messages, made, strict=True):
+        for old, new in zip(before.content_blocks, after.content_blocks, strict=True):
+            excluded = profile.get(FIELDS.get(old["type"], "")) is False
+            assert (new["type"] == "text" and new != old) if excluded else new == old
+        if before.content_blocks == after.content_blocks:
+            assert after is before
+
+
+def test_a_result_of_a_tool_has_a_field_of_its_own() -> None:
+    image: Any = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
+    result = ToolMessage([image], tool_call_id="c1")
+    profile = {"image_inputs": True, "image_tool_message": False}
+
+    assert without_unsupported([result], profile)[0].content_blocks[0]["type"] == "text"
+    kept = HumanMessage([image])
+    assert without_unsupported([kept], profile)[0] is kept
+
+
+def test_the_state_keeps_what_the_request_lacks() -> None:
+    seen: list[Sequence[BaseMessage]] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        seen.append(messages)
+        return "Seen."
+
+    model = ScriptedModel(script=script, profile={"image_inputs": False})
+    agent: Any = create_agent(model, middleware=[UnsupportedContentMiddleware()])
+    image: Any = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
+    result = agent.invoke({"messages": [HumanMessage([image])]})
+
+    assert seen[0][0].content_blocks[0]["type"] == "text"
+    assert result["messages"][0].content_blocks[0]["type"] == "image"

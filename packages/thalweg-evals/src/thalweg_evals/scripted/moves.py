@@ -1,0 +1,117 @@
+"""The moves of a scripted model, and the view on which it decides."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+from thalweg_evals.trace import TracedCall, TracedMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Answer, and end the turn."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Call a tool."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    text: str = ""
+    """Text of the message with the call."""
+    beside: tuple["Use", ...] = ()
+    """Further calls in the same message, after this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Search for content that is missing from the context."""
+
+    words: str
+    """Its subject, as mentioned in the conversation: for a literal search."""
+    otherwise: Say | Use
+    """The move if it cannot be found."""
+
+
+Move = Say | Use | Look
+
+
+@dataclass(frozen=True)
+class View:
+    """A request, as a model sees it."""
+
+    messages: tuple[TracedMessage, ...]
+    tools: frozenset[str]
+
+    @cached_property
+    def asked(self) -> str:
+        """The newest message of a user."""
+        return next((one.text for one in reversed(self.messages) if one.role == "user"), "")
+
+    @cached_property
+    def system(self) -> str:
+        """The instructions at the beginning."""
+        return "\n".join(one.text for one in self.messages if one.role == "system")
+
+    @cached_property
+    def since(self) -> tuple[TracedMessage, ...]:
+        """The messages after the newest message of a user."""
+        last = max((k for k, one in enumerate(self.messages) if one.role == "user"), default=-1)
+        return self.messages[last + 1 :]
+
+    @cached_property
+    def calls(self) -> tuple[TracedCall, ...]:
+        """The tool calls after the newest message of a user."""
+        return tuple(call for one in self.since for call in one.calls)
+
+    def has_called(self, name: str) -> bool:
+        """Return whether a tool was called after the newest message of a user."""
+        return any(call.name == name for call in self.calls)
+
+    def find(
+        self, pattern: str | re.Pattern[str], roles: Sequence[str] = ()
+    ) -> re.Match[str] | None:
+        """Return the newest match in texts or in arguments of calls.
+
+        Args:
+            pattern: The pattern; in one message the last match is used.
+            roles: Roles of the messages to search; by default all.
+        """
+        sought = re.compile(pattern)
+        for said in reversed(self.messages):
+            if roles and said.role not in roles:
+                continue
+            if places := list(sought.finditer(written(said))):
+                return places[-1]
+        return None
+
+    def find_all(self, pattern: str | re.Pattern[str]) -> list[re.Match[str]]:
+        """Return all matches, oldest first."""
+        sought = re.compile(pattern)
+        return [found for said in self.messages for found in sought.finditer(written(said))]
+
+
+def written(said: TracedMessage) -> str:
+    """Return a message with its tool calls as text, one line per text argument."""
+    texts = [said.text]
+    for call in said.calls:
+        texts += [str(value) for value in call.arguments.values()]
+    return "\n".join(texts)
+
+
+@runtime_checkable
+class Acts(Protocol):
+    """A case that scripted models can take part in."""
+
+    gist: tuple[str, ...]
+    """Patterns of what a good summary keeps: goals, constraints, progress. Never the details that
+    are asked for."""
+
+    def act(self, view: View) -> Move:
+        """Decide the move of a model that understands the case."""
+        ...

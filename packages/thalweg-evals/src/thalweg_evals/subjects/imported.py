@@ -1,0 +1,151 @@
+"""A user's own agent as a subject, by import path: a graph, or a function that creates one."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, get_args
+from uuid import uuid4
+
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import StateGraph
+from langgraph.pregel.protocol import PregelProtocol
+
+from thalweg.engine.sections import nearest
+from thalweg.errors import ConfigError
+from thalweg_evals.base import Agent, Need, Setting
+from thalweg_evals.subjects.awaiting import awaited
+from thalweg_evals.subjects.graphs import GraphAgent, files_below
+from thalweg_evals.subjects.importing import found_at
+from thalweg_evals.subjects.sizes import fitted
+
+GIVEN = ("model", "tools", "system_prompt", "window", "trigger", "folder", "checkpointer")
+"""Possible parameters of a function that creates a graph; it gets those in its signature."""
+_CONFIG = "config"
+"""Parameter that LangGraph's server passes to such functions; empty here."""
+_SHOWN: tuple[Need, ...] = ("tools", "system_prompt", "trigger")
+"""Abilities that the parameters of the same names show."""
+OFFERS = "offers"
+"""Attribute of a function with further abilities of its agents: `make.offers = ["files"]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSubject:
+    """A compiled graph: it has its own model and tools, and is used unchanged."""
+
+    name: str
+    graph: Any
+    offers: frozenset[Need] = frozenset()
+
+    def begin(self, setting: Setting) -> Agent:
+        """Create an agent with the graph."""
+        del setting
+        return GraphAgent(self.graph, prefix=f"{uuid4().hex}-")
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFactory:
+    """A function that creates a graph, for every trial."""
+
+    name: str
+    make: Callable[..., Any]
+    names: frozenset[str]
+    """Names of its arguments."""
+    offers: frozenset[Need]
+
+    def begin(self, setting: Setting) -> Agent:
+        """Create an agent.
+
+        Raises:
+            ConfigError: The function returned no graph with messages.
+        """
+        values: dict[str, object] = {
+            "model": fitted(setting),
+            "tools": list(setting.tools),
+            "system_prompt": setting.system_prompt,
+            "window": setting.window,
+            "trigger": setting.trigger,
+            "folder": setting.folder,
+            "checkpointer": InMemorySaver(),
+            _CONFIG: {"configurable": {}},
+        }
+        made = self.make(**{name: values[name] for name in self.names})
+        is_awaited = inspect.isawaitable(made)
+        if is_awaited:
+            made = awaited(_result(made))
+        reading = partial(files_below, setting.folder) if "folder" in self.names else None
+        return GraphAgent(as_graph(self.name, made), reading=reading, is_awaited=is_awaited)
+
+
+async def _result(made: Any) -> object:  # noqa: ANN401 (an awaitable of anything)
+    return await made
+
+
+def imported(name: str) -> CompiledSubject | GraphFactory:
+    """Return the subject for an import path; see `found_at`.
+
+    Raises:
+        ConfigError: Nothing is there, or it is neither a graph nor a function that creates one.
+    """
+    found = found_at(name)
+    if isinstance(found, PregelProtocol | StateGraph) or not callable(found):
+        return CompiledSubject(name, as_graph(name, found))
+    return _made_by(name, found)
+
+
+def as_graph(name: str, found: object) -> Any:  # noqa: ANN401 (of any state)
+    """Return a graph with messages, compiled if it was not.
+
+    Raises:
+        ConfigError: It is no graph, or its state has no messages.
+    """
+    graph: Any = found
+    if isinstance(found, StateGraph):
+        graph = found.compile(checkpointer=InMemorySaver())
+    if not isinstance(graph, PregelProtocol):
+        mend = "name a graph of LangGraph's, or a function that makes one"
+        raise ConfigError(name, f"a {type(found).__name__} is no graph", mend)
+    channels = getattr(graph, "channels", None)
+    if isinstance(channels, Mapping) and "messages" not in channels:
+        held = ", ".join(one for one in channels if not one.startswith(("_", "branch:")))
+        problem = f"the state of the graph has no `messages`, but {held or 'nothing'}"
+        raise ConfigError(name, problem, "let its state extend MessagesState")
+    return graph
+
+
+def _made_by(name: str, make: Callable[..., Any]) -> GraphFactory:
+    """Return the subject for a function, with the arguments of its signature.
+
+    Raises:
+        ConfigError: It requires an unsupported argument.
+    """
+    known = (*GIVEN, _CONFIG)
+    wanted: set[str] = set()
+    for one in inspect.signature(make).parameters.values():
+        if one.kind in {one.VAR_POSITIONAL, one.VAR_KEYWORD}:
+            continue
+        if one.name in known and one.kind is not one.POSITIONAL_ONLY:
+            wanted.add(one.name)
+        elif one.default is one.empty:
+            problem = f"it requires {one.name!r}, which a trial does not provide"
+            mend = nearest(
+                one.name, known, f"it can name {', '.join(GIVEN)}; give {one.name!r} a default"
+            )
+            raise ConfigError(name, problem, mend)
+    offers: set[Need] = {need for need in _SHOWN if need in wanted}
+    return GraphFactory(name, make, frozenset(wanted), frozenset(offers | _said(name, make)))
+
+
+def _said(name: str, make: object) -> set[Need]:
+    """Return the abilities of a function's agents that its signature does not show.
+
+    Raises:
+        ConfigError: There is no such ability.
+    """
+    said, needs = getattr(make, OFFERS, ()), {str(one): one for one in get_args(Need)}
+    where = f"{name}.{OFFERS}"
+    for one in said:
+        if one not in needs:
+            problem = f"there is no {one!r}"
+            raise ConfigError(where, problem, nearest(one, list(needs)))
+    return {needs[one] for one in said}

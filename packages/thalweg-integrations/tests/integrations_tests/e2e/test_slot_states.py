@@ -1,0 +1,135 @@
+"""What a framework may hand over: its whole history, the last view, or either one changed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.archive.threads import rewind
+from thalweg.engine.entries import Message, Text, ToolCall
+from thalweg.engine.settings import ContextPolicy
+from thalweg_integrations.slot import EngineSlot, HostCall
+
+CALL = HostCall("openai:gpt-5.1", "openai-chat", 8_000)
+KEY = ThreadKey("local", "t")
+
+
+@pytest.fixture
+def slot() -> Iterator[EngineSlot]:
+    with EngineSlot(ContextPolicy(window=8_000, max_output=500), archive=":memory:") as slot:
+        yield slot
+
+
+def user(text: str) -> Message:
+    return Message("user", (Text(text),))
+
+
+def thread(rounds: int) -> list[Message]:
+    """Make a thread of questions with one large tool result each."""
+    said: list[Message] = []
+    for k in range(rounds):
+        said.append(user(f"question {k}"))
+        said.append(Message("assistant", (ToolCall(f"c{k}", "look", f'{{"n": {k}}}'),)))
+        text = "\n".join(f"{k} {line} is {k * line}" for line in range(250))
+        said.append(Message("tool", (Text(text),), answers=f"c{k}", name="look"))
+        said.append(Message("assistant", (Text(f"answer {k}"),)))
+    return said
+
+
+def logged(slot: EngineSlot) -> list[str]:
+    messages = slot.archive.messages(KEY, 0, slot.archive.length(KEY) - 1)
+    return [m.text for m in messages if m.role == "user"]
+
+
+def compacted(slot: EngineSlot) -> tuple[list[Message], list[Message]]:
+    """Return a thread and its first view that is a compaction."""
+    for rounds in range(1, 20):
+        said = [*thread(rounds), user(f"question {rounds}")]
+        view = slot.view("t", said, CALL)
+        if "<thread-record>" in view[0].text:
+            return said, view
+    pytest.fail("nothing was compacted")
+
+
+def test_a_view_takes_the_place_of_the_history(slot: EngineSlot) -> None:
+    said, view = compacted(slot)
+    slot.view("t", [*view, Message("assistant", (Text("so"),)), user("more")], CALL)
+    assert logged(slot) == [m.text for m in (*said, user("more")) if m.role == "user"]
+
+
+def test_adjacent_messages_of_a_view_are_joined(slot: EngineSlot) -> None:
+    said, view = compacted(slot)
+    asked = view[0].text + "\n\n" + "\n\n".join(m.text for m in view[1:] if m.role == "user")
+    if all(m.role == "user" for m in view):
+        state = [user(asked)]
+    else:  # the record and the question before it stand together
+        first = next(k for k, m in enumerate(view) if m.role != "user")
+        state = [user("\n\n".join(m.text for m in view[:first])), *view[first:]]
+    slot.view("t", [*state, Message("assistant", (Text("so"),)), user("more")], CALL)
+    assert logged(slot) == [m.text for m in (*said, user("more")) if m.role == "user"]
+
+
+def test_words_joined_to_a_view_are_new(slot: EngineSlot) -> None:
+    said, view = compacted(slot)
+    last = view[-1]
+    assert last.role == "user"
+    slot.view("t", [*view[:-1], user(f"{last.text}\n\nand this")], CALL)
+    assert logged(slot) == [*(m.text for m in said if m.role == "user"), "and this"]
+
+
+def test_another_history_begins_the_thread_there(slot: EngineSlot) -> None:
+    compacted(slot)
+    view = slot.view("t", [user("something else")], CALL)
+    assert [m.text for m in view] == ["something else"]
+
+
+def test_an_edited_message_is_logged_again(slot: EngineSlot) -> None:
+    slot.view("t", thread(1), CALL)
+    said = [user("question zero"), *thread(1)[1:]]
+    view = slot.view("t", [*said, user("more")], CALL)
+    assert [m.text for m in view if m.role == "user"] == ["question zero", "more"]
+    assert logged(slot) == ["question 0", "question zero", "more"]
+
+
+def test_a_manual_rewind_takes_precedence(slot: EngineSlot) -> None:
+    slot.view("t", [user("question 0")], CALL)
+    slot.view("t", [*thread(2), user("question 2")], CALL)
+    rewind(slot.archive, KEY, 0)
+    view = slot.view("t", [*thread(2), user("question 2"), user("again")], CALL)
+    assert [m.text for m in view if m.role == "user"] == ["question 0", "again"]
+
+
+def test_unknown_threads_and_arguments_of_recall(slot: EngineSlot) -> None:
+    compacted(slot)
+    assert "question 0" in slot.recall("t", query="question 0", made_up=1)
+    assert "question 0" not in slot.recall("u", query="question 0")
+
+
+@pytest.mark.parametrize(("rounds", "rewound"), [(0, False), (1, False), (1, True)])
+def test_a_message_written_before_a_conflict_is_logged_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounds: int, *, rewound: bool
+) -> None:
+    """Another slot adds a turn to the thread between a message and its turn."""
+    policy, path = ContextPolicy(window=8_000, max_output=500), tmp_path / "t.db"
+    with EngineSlot(policy, archive=path) as first, EngineSlot(policy, archive=path) as other:
+        if rounds:
+            other.view("t", thread(rounds), CALL)
+        if rewound:
+            rewind(first.archive, KEY, 0)
+        left = ["a conflict"]
+        add_turn = type(first.archive).add_turn
+
+        def conflicting(archive: Archive, *given: Any, **named: Any) -> int:  # noqa: ANN401
+            if left and archive is first.archive:
+                left.clear()
+                archive.append(KEY, named["log"], expected=named["length"])  # as `write` does
+                other.view("t", [*thread(rounds), user("theirs")], CALL)
+            return add_turn(archive, *given, **named)
+
+        monkeypatch.setattr(type(first.archive), "add_turn", conflicting)
+        first.view("t", [user("ours")], CALL)
+        assert not left
+        assert logged(first).count("ours") == 1
+        assert logged(first).count("theirs") == 1

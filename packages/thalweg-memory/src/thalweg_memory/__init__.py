@@ -1,0 +1,53 @@
+"""The memory of every owner: facts, turns and a profile, kept, indexed and brought back.
+
+Two rules: every statement is bound to one scope, which the caller's handle was made for; what
+a commit did can be undone until it is forgotten, and what is forgotten is nowhere.
+"""
+
+from typing import TYPE_CHECKING
+
+from thalweg.engine.lazy import lazily
+
+if TYPE_CHECKING:
+    from thalweg_memory.base import MemoryStore, Operation, Receipt, Selection
+    from thalweg_memory.facts.recall.packing import Recalled
+    from thalweg_memory.facts.settings import MemorySettings
+    from thalweg_memory.facts.values import Fact, FactId, Profile, Scope
+    from thalweg_memory.handle import Memory
+    from thalweg_memory.middleware.middleware import MemoryMiddleware
+    from thalweg_memory.opening import open_memory
+
+__all__ = [
+    "Fact",
+    "FactId",
+    "Memory",
+    "MemoryMiddleware",
+    "MemorySettings",
+    "MemoryStore",
+    "Operation",
+    "Profile",
+    "Recalled",
+    "Receipt",
+    "Scope",
+    "Selection",
+    "open_memory",
+]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "Fact": "thalweg_memory.facts.values",
+        "FactId": "thalweg_memory.facts.values",
+        "Memory": "thalweg_memory.handle",
+        "MemoryMiddleware": "thalweg_memory.middleware.middleware",
+        "MemorySettings": "thalweg_memory.facts.settings",
+        "MemoryStore": "thalweg_memory.base",
+        "Operation": "thalweg_memory.base",
+        "Profile": "thalweg_memory.facts.values",
+        "Recalled": "thalweg_memory.facts.recall.packing",
+        "Receipt": "thalweg_memory.base",
+        "Scope": "thalweg_memory.facts.values",
+        "Selection": "thalweg_memory.base",
+        "open_memory": "thalweg_memory.opening",
+    },
+)

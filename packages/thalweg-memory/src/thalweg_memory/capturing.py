@@ -1,0 +1,117 @@
+"""Turns: stored verbatim, each message once, and read again."""
+
+import hashlib
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+
+from thalweg.database.base import encode
+from thalweg_memory.facts.recall.found import turn_words
+from thalweg_memory.facts.recall.pieces import pieces
+from thalweg_memory.facts.values import Statement
+from thalweg_memory.search.index import IndexEntry
+from thalweg_memory.store import threads
+from thalweg_memory.store.records import read_turn, write_turn
+from thalweg_memory.store.scoped import ENDLESS, ScopeTransaction
+
+
+def with_uid(turn: Statement, thread: str) -> Statement:
+    """Return a turn with an id; one derived from the message if it has none of its own.
+
+    Example:
+        >>> from thalweg_memory.facts.values import Trust
+        >>> turn = Statement("t", 0, "user", "hello", "2026-03-01T10:00:00Z", Trust.USER)
+        >>> with_uid(turn, "t").uid == with_uid(turn, "t").uid != with_uid(turn, "u").uid
+        True
+    """
+    if turn.uid:
+        return turn
+    place = str(turn.position) if turn.position >= 0 else turn.said_at
+    told = repr((thread, place, turn.role, turn.text))
+    return replace(turn, uid=f"digest:{hashlib.sha256(encode(told)).hexdigest()[:32]}")
+
+
+def capture(
+    scoped: ScopeTransaction,
+    name: str,
+    turns: Sequence[Statement],
+    upto: int | None,
+    begun: int | None,
+) -> int:
+    """See `MemoryStore.capture`."""
+    thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name)
+    named = [with_uid(turn, name) for turn in turns]
+    by_uid: dict[str, Statement] = {}
+    for turn in named:
+        by_uid.setdefault(turn.uid, turn)
+    new = _unknown(scoped, thread.number, by_uid.keys())
+    fresh = [turn for uid, turn in by_uid.items() if uid in new]
+    numbered = list(enumerate(fresh, thread.turns))
+    is_cleared = begun is not None and begun < scoped.row.cleared
+    scoped.db.insert(
+        "memory_turn",
+        [
+            (
+                *(scoped.id, thread.number, seq, scoped.digests.of("uid", turn.uid)),
+                write_turn(turn),
+                scoped.row.operation if is_cleared else 0,
+            )
+            for seq, turn in numbered
+        ],
+    )
+    index_turns(scoped, [(thread.number, seq, turn) for seq, turn in numbered])
+    thread.turns += len(fresh)
+    thread.captured = max(thread.captured, upto or 0)
+    threads.save(scoped.db, scoped.id, name, thread)
+    return len(fresh)
+
+
+def index_turns(scoped: ScopeTransaction, turns: Iterable[tuple[int, int, Statement]]) -> None:
+    """Enter the pieces of turns, each with its thread's number and its `seq`, into the index."""
+    cut = [(*turn, *piece) for turn in turns for piece in pieces(turn[2].text)]
+    if cut:
+        scoped.enter(
+            [
+                IndexEntry(turn_words(turn, start, stop), thread, seq, start, stop)
+                for thread, seq, turn, start, stop in cut
+            ],
+            [turn.text[start:stop] for _, _, turn, start, stop in cut],
+        )
+
+
+def texts(turns: Sequence[Statement]) -> list[str]:
+    """List the texts that turns are found by: their pieces."""
+    return [turn.text[start:stop] for turn in turns for start, stop in pieces(turn.text)]
+
+
+def _unknown(scoped: ScopeTransaction, thread: int, uids: Collection[str]) -> set[str]:
+    """Return the ids that are neither in the thread nor have a tombstone."""
+    digests = {scoped.digests.of("uid", uid): uid for uid in uids}
+    rows = scoped.db.rows_by(
+        "SELECT uid FROM memory_turn WHERE scope = ? AND thread = ? AND uid",
+        sorted(digests),
+        (scoped.id, thread),
+    )
+    there = {digests[bytes(digest)] for (digest,) in rows}
+    buried = {uid for _, uid in scoped.buried({("uid", uid) for uid in uids})}
+    return set(uids) - there - buried
+
+
+def read(scoped: ScopeTransaction, name: str, first: int, last: int | None) -> list[Statement]:
+    """See `MemoryStore.turns`."""
+    thread = threads.look(scoped.db, scoped.digests, name)
+    rows = scoped.db.rows(
+        "SELECT seq, body FROM memory_turn"
+        " WHERE scope = ? AND thread = ? AND seq BETWEEN ? AND ? AND hidden <= 0 ORDER BY seq",
+        (scoped.id, thread.number, first, ENDLESS if last is None else last),
+    )
+    return [read_turn(name, seq, body) for seq, body in rows]
+
+
+def all_turns(scoped: ScopeTransaction) -> list[tuple[int, int, Statement]]:
+    """Read every turn of a scope, hidden ones included, with its thread's number and its `seq`."""
+    names = threads.names(scoped.db, scoped.id)
+    rows = scoped.db.rows(
+        "SELECT thread, seq, body FROM memory_turn WHERE scope = ? ORDER BY thread, seq",
+        (scoped.id,),
+    )
+    return [(thread, seq, read_turn(names[thread], seq, body)) for thread, seq, body in rows]

@@ -1,0 +1,75 @@
+"""Opening the memory of a command: its database, its scope and its document."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+from thalweg.archive.paths import default_place
+from thalweg.database.private_files import make_private_folder
+from thalweg.database.sqlite_files import holds
+from thalweg.engine.transcript import printable
+from thalweg.errors import ConfigError, DocumentError
+from thalweg_memory.base import MemoryStore
+from thalweg_memory.cli.options import MemoryOptions
+from thalweg_memory.document_mirror import DocumentMirror
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Scope
+from thalweg_memory.handle import Memory
+from thalweg_memory.opening import attach_document, mirror_of, open_memory
+
+DOCUMENT = "memory.json"
+
+
+@contextmanager
+def opened(ctx: typer.Context, *, makes: bool = False) -> Iterator[Memory]:
+    """Open the memory of a command, and commit what was edited by hand.
+
+    Args:
+        ctx: Of the command, with its `MemoryOptions`.
+        makes: Whether a memory is made where there is none.
+
+    Raises:
+        ConfigError: There is none, or it cannot be opened.
+        StorageError: Another process holds it.
+    """
+    options = ctx.ensure_object(MemoryOptions)
+    with open_store(options, makes=makes) as store:
+        scope = Scope(options.owner, options.agent)
+        if (mirror := mirror_of(store)) is not None:
+            _reload(mirror, scope)
+        yield Memory(store, scope, settings=MemorySettings())
+
+
+def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:
+    """Open a store with its document, where there is one."""
+    place = options.db or str(default_place())
+    if "://" not in place and not makes and not (Path(place).is_file() and holds(place, "memory")):
+        mend = "name one with --db, or the folder of one with THALWEG_HOME"
+        raise ConfigError(place, "there is no memory", mend)
+    if "://" not in place:
+        make_private_folder(Path(place).parent)
+    path = options.document or _document_beside(place)
+    store = open_memory(place)
+    if path is not None:
+        attach_document(store, MemorySettings(storage="json", storage_path=str(path)))
+    return store
+
+
+def _document_beside(place: str) -> Path | None:
+    """Find the document that is kept in step with a database: there is one, or there was."""
+    folder = default_place().parent if "://" in place else Path(place).parent
+    beside = (folder / DOCUMENT, folder / f".{DOCUMENT}.seen")
+    return beside[0] if any(path.exists() for path in beside) else None
+
+
+def _reload(mirror: DocumentMirror, scope: Scope) -> None:
+    """Commit what was edited; a document that cannot be read is reported, and skipped."""
+    if not mirror.path_of(scope).parent.is_dir():
+        return
+    try:
+        mirror.reload(scope)
+    except DocumentError as error:
+        sys.stderr.write(f"thalweg: {printable(str(error))}\n")

@@ -1,0 +1,176 @@
+"""Memory as text for people, on a terminal or in a pipe.
+
+Two rules: the content of a fact never acts on a terminal (`printable`); an id is the first word
+of its line and whole, so that it can be copied.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from textwrap import wrap
+from typing import assert_never
+
+from thalweg.cli.layout import count, one_line
+from thalweg.engine.transcript import printable
+from thalweg_memory.base import Operation, Receipt
+from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
+from thalweg_memory.facts.recall.packing import PackedItem, Recalled
+from thalweg_memory.facts.recall.ranking import RecallFeatures
+from thalweg_memory.facts.values import Fact, Profile, SectionName, Statement
+
+WIDTH = 80
+QUOTED_CHARS = 400
+"""Most characters of a text on a line."""
+_INDENT = 4
+_TITLES: dict[SectionName, str] = {
+    "workContext": "Work",
+    "personalContext": "Personal",
+    "topOfMind": "Top of mind",
+    "recentMonths": "Recent months",
+    "earlierContext": "Earlier",
+    "longTermBackground": "Background",
+}
+
+
+_one_line = partial(one_line, most=QUOTED_CHARS)
+
+
+def tell_memory(profile: Profile, facts: Sequence[Fact]) -> Iterator[str]:
+    """Yield the profile, then the facts by category, newest last."""
+    sections = [section for section in profile.sections if section.text]
+    for section in sections:
+        yield f"{_TITLES[section.name]}:"
+        yield from _wrapped(section.text)
+    for number, category in enumerate(dict.fromkeys(fact.category for fact in facts)):
+        these = [fact for fact in facts if fact.category == category]
+        if number or sections:
+            yield ""
+        yield f"{category} ({len(these)})"
+        for fact in these:
+            yield from tell_fact(fact)
+
+
+def tell_fact(fact: Fact) -> Iterator[str]:
+    """Yield a fact in two lines: its content, and its source."""
+    yield f"{printable(fact.id)}  {_one_line(fact.content)}"
+    status = f"{fact.status}, " if fact.status != "active" else ""
+    kept = ", protected" if fact.protected else ""
+    yield f"    {status}{fact.confidence:.2f}, {_source(fact)}{_dates(fact)}{kept}"
+
+
+def _source(fact: Fact) -> str:
+    by = {"manual": "by hand", "import": "imported", "": "source unknown"}.get(fact.source)
+    return by or f"from {_one_line(fact.source)} ({fact.trust.name.lower()})"
+
+
+def _dates(fact: Fact) -> str:
+    since, until = fact.valid_from or fact.created_at, fact.valid_to
+    return f", {since[:10]}" + (f" to {until[:10]}" if until else "")
+
+
+def tell_whole_fact(fact: Fact) -> Iterator[str]:
+    """Yield all of a fact, with its evidence."""
+    yield from tell_fact(fact)
+    yield f"    category: {fact.category}, written by {_one_line(fact.written_by)}"
+    if fact.subject or fact.attribute or fact.value:
+        parts = (fact.subject, fact.attribute, fact.value)
+        yield f"    reads as: {' / '.join(_one_line(part) or '-' for part in parts)}"
+    if fact.superseded_by:
+        yield f"    superseded by {printable(fact.superseded_by)}"
+    for old in fact.supersedes:
+        yield f"    supersedes {printable(old)}"
+    for alias in fact.aliases:
+        yield f"    also: {_one_line(alias)}"
+    for evidence in fact.evidence:
+        at = f" #{evidence.position}" if evidence.position >= 0 else ""
+        where = f"{_one_line(evidence.thread)}{at}, {evidence.said_at[:10]}"
+        yield f'    "{_one_line(evidence.quote)}"'
+        yield f"        {where}, {evidence.trust.name.lower()}"
+
+
+def tell_recalled(recalled: Recalled) -> Iterator[str]:
+    """Yield what was found, best first."""
+    for placed in recalled.placed:
+        if placed.fate == "shown":
+            yield from _tell_item(placed)
+
+
+def tell_explained(recalled: Recalled) -> Iterator[str]:
+    """Yield for every candidate why it is recalled or is not, best first."""
+    for placed in recalled.placed:
+        features = placed.ranked.features
+        named = {name: getattr(features, name) for name in RecallFeatures.__dataclass_fields__}
+        why = ", ".join(f"{name} {value:.2f}" for name, value in named.items() if value)
+        yield f"{features.score:6.3f}  {placed.fate}, {placed.tokens} tokens"
+        yield from (f"        {line}" for line in wrap(why, WIDTH - 8))
+        yield from (f"        {line}" for line in _tell_item(placed))
+    yield f"{recalled.tokens} tokens in all."
+
+
+def _tell_item(placed: PackedItem) -> Iterator[str]:
+    item = placed.ranked.item
+    if item.fact is not None:
+        yield from tell_fact(item.fact)
+    elif item.turn is not None:
+        yield from _tell_turn(item.turn, item.text)
+
+
+def _tell_turn(turn: Statement, text: str) -> Iterator[str]:
+    speaker = _one_line(turn.author) or turn.role
+    yield f"{_one_line(turn.thread)} #{turn.seq}, {speaker}, {turn.said_at[:10]}"
+    yield from _wrapped(text)
+
+
+def tell_operations(
+    operations: Iterable[Operation], known: Mapping[str, Fact] | None = None
+) -> Iterator[str]:
+    """List commits with what each did, newest first; see `tell_change`."""
+    for operation in operations:
+        when = operation.at[:16].replace("T", " ")
+        yield f"{operation.id:>5}  {when}  {_one_line(operation.actor)}: {_one_line(operation.why)}"
+        if not operation.changes:
+            yield "         its content was forgotten"
+        yield from (f"         {tell_change(change, known)}" for change in operation.changes)
+
+
+def tell_change(change: Change, known: Mapping[str, Fact] | None = None) -> str:
+    """Describe one change; a removed fact with its content, where it is in `known`."""
+    match change:
+        case PutFact(fact, why):
+            return f"put   {printable(fact.id)}  {_one_line(fact.content)} ({_one_line(why)})"
+        case RemoveFact(name, why):
+            said = f"  {_one_line(known[name].content)}" if known and name in known else ""
+            return f"drop  {printable(name)}{said} ({_one_line(why)})"
+        case WriteSection(section, why):
+            text = _one_line(section.text) or "nothing"
+            return f"write {_TITLES[section.name]}: {text} ({_one_line(why)})"
+        case Hide(why, turns, is_shown):
+            shown = "show" if is_shown else "hide"
+            many = count(turns, "turn") if turns else "all turns"
+            return f"{shown}  {many} from recall and learning ({_one_line(why)})"
+        case _:
+            assert_never(change)
+
+
+def tell_receipt(receipt: Receipt, facts: Mapping[str, Fact] | None = None) -> Iterator[str]:
+    """Yield what was forgotten, or would be; the content of facts that are passed."""
+    known = facts or {}
+    goes = "Would forget" if receipt.dry_run else "Forgot"
+    yield (
+        f"{goes} {count(len(receipt.facts), 'fact')}, {count(receipt.turns, 'turn')}, "
+        f"{count(receipt.sections, 'section')} of the profile and what "
+        f"{count(receipt.operations, 'change')} of the history held."
+    )
+    for name in receipt.facts:
+        content = f"  {_one_line(known[name].content)}" if name in known else ""
+        yield f"    {printable(name)}{content}"
+    for name in receipt.reopened:
+        yield f"{'Would hold' if receipt.dry_run else 'Holds'} again: {printable(name)}"
+    if receipt.remaining:
+        yield "These messages contain it; memory does not delete them:"
+        for thread, position in receipt.remaining:
+            yield f"    {_one_line(thread)} #{position}"
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    for line in wrap(" ".join(printable(text).split()), WIDTH - _INDENT) or [""]:
+        yield f"{' ' * _INDENT}{line}"

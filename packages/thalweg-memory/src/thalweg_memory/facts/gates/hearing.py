@@ -1,0 +1,96 @@
+"""The turn that a proposal cites, reduced to the speaker's own words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from thalweg.redaction.secrets import redact
+from thalweg_memory.facts.gates.clauses import Clause, clauses
+from thalweg_memory.facts.gates.contents import ValidationRefusedError, refuse
+from thalweg_memory.facts.gates.letters import hiding, visible
+from thalweg_memory.facts.gates.own_words import own_words
+from thalweg_memory.facts.gates.quoting import find_quote
+from thalweg_memory.facts.proposals import Proposal
+from thalweg_memory.facts.values import Statement
+
+
+@dataclass(frozen=True, slots=True)
+class CitedTurn:
+    """The turn that is cited, and what of it a fact may rest on."""
+
+    turn: Statement
+    own: str
+    said: tuple[Clause, ...]
+    """All clauses of the turn."""
+    quoted: tuple[Clause, ...]
+    """The clauses of the sentences that contain the quote."""
+    inside: tuple[Clause, ...]
+    """The clauses that contain the quote."""
+    quote: str
+    """As it stands in the speaker's own words."""
+
+    @property
+    def sound(self) -> tuple[Clause, ...]:
+        """Clauses that a fact may rest on."""
+        return tuple(clause for clause in self.said if not clause.problem)
+
+    @property
+    def sound_quoted(self) -> tuple[Clause, ...]:
+        """Those of them in the quoted sentences."""
+        return tuple(clause for clause in self.quoted if not clause.problem)
+
+
+class NotOwnError(ValidationRefusedError):
+    """A quote is not in the speaker's own words: it was pasted, quoted, or is from elsewhere."""
+
+    def __init__(self, why: str, turn: Statement) -> None:
+        super().__init__(why)
+        self.turn = turn
+
+
+def hear(proposal: Proposal, turns: Sequence[Statement]) -> CitedTurn:
+    """Find the turn and the quote in it, or refuse: it is not there, or it is not his own."""
+    turn = next((turn for turn in turns if turn.uid == proposal.uid), None)
+    if turn is None:
+        refuse("cites a turn that is not there")
+    own = shown(turn.text)
+    if hiding(proposal.quote):
+        refuse("quotes hidden characters")
+    quote = redact(visible(proposal.quote))
+    said = clauses(own)
+    places = [*find_quote(quote, own)]
+    if not places:
+        is_pasted = any(find_quote(quote, visible(turn.text)))
+        problem = (
+            "quotes quoted or pasted text" if is_pasted else "quotes words that are in no message"
+        )
+        raise NotOwnError(problem, turn)
+    heard = [_at(place, turn, own, said) for place in places]
+    return next((one for one in heard if one.sound_quoted), heard[0])
+
+
+def _at(place: tuple[int, int], turn: Statement, own: str, said: tuple[Clause, ...]) -> CitedTurn:
+    start, end = place
+    inside = [clause for clause in said if clause.start < end and start < clause.end]
+    numbers = {clause.sentence for clause in inside}
+    quoted = tuple(clause for clause in said if clause.sentence in numbers)
+    return CitedTurn(turn, own, said, quoted, tuple(inside), _sound_part(own, start, end, inside))
+
+
+def _sound_part(own: str, start: int, end: int, inside: Sequence[Clause]) -> str:
+    """Cut a quote to the clauses from the first sound one to the last."""
+    sound = [clause for clause in inside if not clause.problem]
+    if not sound:
+        return own[start:end]
+    return own[max(start, sound[0].start) : min(end, sound[-1].end)]
+
+
+@lru_cache(maxsize=64)
+def shown(text: str) -> str:
+    r"""Return the part of a turn's text to store and show: own words, redacted, nothing hidden.
+
+    Example:
+        >>> shown("my password is hunter2\u200b")
+        '[hidden text]'
+    """
+    return visible(redact(own_words(text)))

@@ -1,0 +1,425 @@
+"""The decision about a proposed fact, for any proposal of a model.
+
+The source of a proposal decides, not its wording. It is kept if its quote is in the user's own
+words and is a statement, and if it adds no name, number or address. Proposals from other sources
+wait for the user's review (`review`); an order, a secret, a question or a supposition is dropped,
+with the reason.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from thalweg.redaction.secrets import REDACTION, redact
+from thalweg_memory.facts.gates import moods
+from thalweg_memory.facts.gates.clauses import Clause, sentences
+from thalweg_memory.facts.gates.contents import (
+    MARKUP,
+    ValidationRefusedError,
+    clean_content,
+    refuse,
+)
+from thalweg_memory.facts.gates.days import first_day, last_day
+from thalweg_memory.facts.gates.hearing import CitedTurn, NotOwnError, hear, shown
+from thalweg_memory.facts.gates.letters import WIDE, disguised, folded, hiding, visible
+from thalweg_memory.facts.gates.orders import (
+    ADDRESS,
+    dangerous_order,
+    is_about_answers,
+    is_standing,
+)
+from thalweg_memory.facts.gates.own_words import MARKER, without_markers
+from thalweg_memory.facts.gates.support import brings, is_said, shares, telling_words
+from thalweg_memory.facts.proposals import Proposal
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Category, Evidence, Statement, Trust
+
+LEAST_CONFIDENCE = 0.5
+"""Below it a proposal is a guess, for any settings."""
+Decision = Literal["keep", "quarantine", "drop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of a proposal."""
+
+    decision: Decision
+    """`keep`: an active fact. `quarantine`: one that waits for `review`. `drop`: none."""
+    why: str
+    """The reason, for `review` and `explain`: a phrase that continues "it"."""
+    proposal: Proposal
+    """As it may be stored: redacted, fields that cannot be stored emptied. As it came where it is
+    dropped."""
+    evidence: tuple[Evidence, ...] = ()
+    trust: Trust = Trust.WEB
+    """Of the fact; never above that of its evidence."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether it becomes a fact that is recalled."""
+        return self.decision == "keep"
+
+
+def judge(
+    proposal: Proposal,
+    turns: Sequence[Statement],
+    *,
+    settings: MemorySettings | None = None,
+    updates: str = "",
+) -> Verdict:
+    """Return the verdict on a proposal.
+
+    Args:
+        proposal: The proposal of the model; nothing in it is trusted.
+        turns: Turns of its thread, oldest first: the one it cites, and those around it.
+        settings: The threshold of confidence.
+        updates: The text of the existing fact that it updates: it may repeat names from there.
+
+    Example:
+        >>> said = Statement("t", 0, "user", "I live in Porto.", "", Trust.USER, uid="m1")
+        >>> fact = Proposal("User lives in Porto", "context", 0.9, "m1", "I live in Porto.")
+        >>> judge(fact, [said]).decision
+        'keep'
+        >>> judge(replace(fact, content="User lives in Rome"), [said]).why
+        "has 'Rome', which is in no message"
+    """
+    settings = settings or MemorySettings()
+    cleaned = proposal
+    try:
+        _check_confidence(proposal.confidence, settings)
+        cleaned = replace(proposal, content=clean_content(proposal.content))
+        heard = hear(cleaned, turns)
+        return _judged(cleaned, heard, turns, updates)
+    except NotOwnError as refused:
+        return _not_own(cleaned, refused)
+    except ValidationRefusedError as refused:
+        return Verdict("drop", str(refused), proposal)
+
+
+def _not_own(proposal: Proposal, refused: NotOwnError) -> Verdict:
+    """Have a proposal wait whose quote is nobody's own words: a person sees the attempt."""
+    turn = refused.turn
+    evidence = Evidence(turn.thread, turn.uid, "", turn.said_at, Trust.WEB, turn.position)
+    return Verdict("quarantine", str(refused), _storable(proposal, ""), (evidence,), Trust.WEB)
+
+
+def _check_confidence(confidence: float, settings: MemorySettings) -> None:
+    if not LEAST_CONFIDENCE <= confidence <= 1:
+        refuse(f"has a confidence of {confidence:g}, which is not between {LEAST_CONFIDENCE} and 1")
+    if confidence < settings.fact_confidence_threshold:
+        least = settings.fact_confidence_threshold
+        refuse(f"has a confidence of {confidence:g}, below the threshold of {least:g}")
+
+
+# -- the two together --------------------------------------------------------------------------
+def _judged(
+    proposal: Proposal, heard: CitedTurn, turns: Sequence[Statement], updates: str
+) -> Verdict:
+    trust = _trust(heard.turn)
+    if trust < Trust.IMPORT:
+        why = f"was learned from {_FROM[trust]}, not from the user"
+        return _verdict("quarantine", why, proposal, heard, trust)
+    if not heard.sound_quoted:
+        refuse(heard.quoted[0].problem if heard.quoted else "quotes nothing")
+    around = _around(heard, turns, updates)
+    content = folded(proposal.content)
+    if problem := _unstated(content, heard, around):
+        refuse(problem)
+    doubt = next(_doubts(content, heard, turns, around), "")
+    decision: Decision = "quarantine" if doubt else "keep"
+    return _verdict(decision, doubt or "is the user's own statement", proposal, heard, trust)
+
+
+def _around(heard: CitedTurn, turns: Sequence[Statement], updates: str) -> str:
+    """Return the further texts that a fact may take words from, in addition to its own turn.
+
+    These are the user's other turns, questions and lists of options in an answer, and the fact that
+    is updated. An answer's statement about the user is only the model's claim.
+    """
+    others = [turn for turn in turns if turn.uid != heard.turn.uid]
+    own = (shown(turn.text) for turn in others if turn.trust == Trust.USER)
+    offered = (_offered(turn.text) for turn in others if _trust(turn) == Trust.ASSISTANT)
+    return without_markers(" ".join((*own, *offered, updates)))
+
+
+_OFFER = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]")
+
+
+def _offered(answer: str) -> str:
+    """Join the questions and the list items of an answer: what a user may answer with `yes`."""
+    text = shown(answer)
+    found = (text[start:end] for start, end in sentences(text))
+    return " ".join(one for one in found if one.rstrip()[-1:] in "?？" or _OFFER.match(one))
+
+
+def _is_borrowed(content: str, heard: CitedTurn, turns: Sequence[Statement], around: str) -> bool:
+    """Return whether more words of a fact come from elsewhere than from the user's own.
+
+    Elsewhere is what an answer states and, where text was withheld from the turn, all that the
+    user's own words do not hold.
+    """
+    text = f"{without_markers(heard.own)} {around}"
+    own, letters = telling_words(text), set(WIDE.findall(text))
+    words = _weighty(content)
+    missing = {
+        word
+        for word in words
+        if not is_said(word, own) and not (WIDE.search(word) and letters.issuperset(word))
+    }
+    if MARKER.search(heard.turn.text) or MARKER.search(heard.own):
+        return 2 * len(missing) > len(words)
+    if any(_holds_others_words(turn) for turn in turns):
+        return 3 * len(missing) >= 2 * len(words)
+    answers = " ".join(shown(turn.text) for turn in turns if turn.role == "assistant")
+    stated = telling_words(answers)
+    borrowed = {word for word in missing if is_said(word, stated)}
+    return bool(borrowed) and len(borrowed) >= len(words - missing)
+
+
+def _holds_others_words(turn: Statement) -> bool:
+    """Return whether something was read here that is not the user's and of which no word is kept.
+
+    That is a text that was withheld from a turn, or a tool's result before an answer.
+    """
+    return _trust(turn) < Trust.ASSISTANT or MARKER.search(turn.text) is not None
+
+
+def _unstated(content: str, heard: CitedTurn, around: str) -> str:
+    """Return why a fact's evidence is a question, supposition, role play or order; else empty.
+
+    It does if more words of its content, or a name, are only in such clauses of the turn than in
+    statements. A question in the two sentences before the quote may name what the quote is about.
+    """
+    words = _weighty(content)
+    sound = " ".join(clause.text for clause in heard.sound)
+    stated = words & telling_words(sound)
+    before = {clause.sentence - far for clause in heard.quoted for far in (1, 2)}
+    unsound = [clause for clause in heard.said if clause.problem]
+    asked = [c for c in unsound if c.problem == "is a question" and c.sentence in before]
+    others = [clause for clause in unsound if clause not in asked]
+    only_there = (words & telling_words(" ".join(clause.text for clause in others))) - stated
+    if len(only_there) > len(stated):
+        return others[0].problem
+    name = brings(content, f"{sound} {around}", heard.turn.said_at)
+    if name and name.casefold() in " ".join(clause.text for clause in others).casefold():
+        return others[0].problem
+    return ""
+
+
+_USER = re.compile("用户|使用者")
+_SHORT = 3
+"""Latin words of at most so many letters have little meaning: `ist`, `une`."""
+
+
+def _weighty(text: str) -> set[str]:
+    """Return the words of a text that define its subject: numbers, and no short Latin words."""
+    return {
+        word
+        for word in telling_words(_USER.sub(" ", text))
+        if len(word) > _SHORT or word.isdigit() or WIDE.search(word)
+    }
+
+
+def _trust(turn: Statement) -> Trust:
+    return min(turn.trust, Trust.ASSISTANT) if turn.role == "assistant" else turn.trust
+
+
+_FROM = {
+    Trust.ASSISTANT: "an answer of the model",
+    Trust.TOOL: "a tool's result, or an answer after one",
+    Trust.WEB: "a web page",
+}
+
+
+def _doubts(
+    content: str, heard: CitedTurn, turns: Sequence[Statement], around: str
+) -> Iterator[str]:
+    """Yield why a fact should wait for the user's review."""
+    if new := brings(content, f"{heard.own} {around}", heard.turn.said_at):
+        yield f"has {new!r}, which is in no message"
+    about_answers = any(is_about_answers(clause.text) for clause in heard.sound_quoted)
+    if not about_answers and not shares(content, f"{heard.own} {around}"):
+        yield "has nothing in common with the messages"
+    upto = max((clause.start for clause in heard.inside), default=0)
+    if any(moods.CLAIMED.search(one.text) for one in heard.quoted if one.start <= upto):
+        yield "is another person's claim, which the user does not confirm"
+    if _is_borrowed(content, heard, turns, around):
+        yield "takes its words from text that is not the user's"
+    if any(_is_introduced(heard.own, clause) for clause in heard.inside):
+        yield "follows a colon that may introduce another speaker"
+    yield from _doubts_of_thread(heard, turns)
+    if _rests_on_order(content, heard):
+        yield "may be a permanent order to the agent"
+    if any(_is_for_later(clause) and ADDRESS.search(clause.text) for clause in heard.said):
+        yield "comes with a permanent order that names an address"
+    if not any(clause.first_person for clause in heard.quoted):
+        yield from _doubts_of_subject(content, heard, about_answers=about_answers)
+
+
+_INTRODUCED = re.compile(
+    r"(?:^|(?<=[.!?。！？\n]))(?P<lead>[^.!?。！？\n:：]+)[:：]\s*(?P<rest>\S[^\n]*)", re.MULTILINE
+)
+_LEAD_WORDS = 7
+"""Words of a sentence that introduces another's: `Update`, `One more thing` introduce one's own.
+Seven part the sets of `tests/sets` best: all honest leads without the speaker are shorter."""
+
+
+def _is_introduced(own: str, clause: Clause) -> bool:
+    """Return whether a clause follows a colon, after a long lead without the speaker.
+
+    The clause begins with the speaker: a paragraph in the first person, passed on as a text.
+    """
+    for found in _INTRODUCED.finditer(own):
+        is_long = len(found["lead"].split()) >= _LEAD_WORDS
+        is_long |= len(WIDE.findall(found["lead"])) >= 2 * _LEAD_WORDS
+        if (
+            is_long
+            and not moods.SPEAKER.search(found["lead"])
+            and moods.SPEAKER.search(found["rest"][:_BEGINNING])
+            and not moods.POINTS_BACK.match(found["rest"])
+            and found.start("rest") <= clause.start < found.end()
+        ):
+            return True
+    return False
+
+
+_BEGINNING = 16
+"""Letters in which a text in the first person mostly has its first pronoun."""
+
+
+def _doubts_of_subject(content: str, heard: CitedTurn, *, about_answers: bool) -> Iterator[str]:
+    """Yield why a quote, in which the speaker is not mentioned, may not be about the user."""
+    if ADDRESS.search(content):
+        yield "has an address that no message attributes to the user"
+    if about_answers:
+        return
+    if any(_is_for_later(clause) for clause in heard.said):
+        yield "comes with an order to the agent, and is not about the user"
+
+
+def _rests_on_order(content: str, heard: CitedTurn) -> bool:
+    """Return whether a fact has more words of a standing order than of the statement before it."""
+    said = heard.sound_quoted
+    standing = (at for at, c in enumerate(said) if _is_for_later(c) and not c.first_person)
+    if (first := next(standing, None)) is None:
+        return False
+    words = _weighty(content)
+    before = words & telling_words(" ".join(clause.text for clause in said[:first]))
+    ordered = words & telling_words(" ".join(clause.text for clause in said[first:]))
+    return len(ordered - before) >= len(before)
+
+
+def _is_for_later(clause: Clause) -> bool:
+    return is_standing(clause.text) and not is_about_answers(clause.text)
+
+
+def _doubts_of_thread(heard: CitedTurn, turns: Sequence[Statement]) -> Iterator[str]:
+    """Look at the turns around: a role taken on before, a joke that is owned up to after."""
+    users = [turn for turn in turns if turn.role == "user" and turn.thread == heard.turn.thread]
+    played = False
+    for turn in users:
+        if turn.seq >= heard.turn.seq:
+            break
+        text = shown(turn.text)
+        played = (played or bool(moods.PLAYED.search(text))) and not moods.PLAYED_OUT.search(text)
+    if played and not moods.PLAYED_OUT.search(heard.own):
+        yield "follows a role play in this thread"
+    after = next((turn for turn in users if turn.seq > heard.turn.seq), None)
+    if after and moods.JOKED.search(shown(after.text)[:120]):
+        yield "was called a joke right after"
+
+
+# -- what is stored ----------------------------------------------------------------------------
+_MAX_FIELD_CHARS = 80
+
+
+def _field(text: str) -> str:
+    text = " ".join(text.split())
+    if len(text) > 2 * _MAX_FIELD_CHARS:  # a redaction may be shorter than its secret
+        return ""
+    if hiding(text) or disguised(text) or dangerous_order(folded(text)):
+        return ""
+    plain = redact(visible(text))
+    return plain if len(plain) <= _MAX_FIELD_CHARS and not MARKUP.search(plain) else ""
+
+
+def _verdict(
+    decision: Decision, why: str, proposal: Proposal, heard: CitedTurn, trust: Trust
+) -> Verdict:
+    turn = heard.turn
+    evidence = Evidence(turn.thread, turn.uid, heard.quote, turn.said_at, trust, turn.position)
+    return Verdict(decision, why, _storable(proposal, heard.quote), (evidence,), trust)
+
+
+def _storable(proposal: Proposal, quote: str) -> Proposal:
+    """Empty the fields that cannot be stored: hidden letters, orders, and what is no date."""
+    language = proposal.language if re.fullmatch(r"[a-z]{2,3}", proposal.language) else ""
+    return replace(
+        proposal,
+        quote=quote,
+        language=language,
+        subject=_field(proposal.subject),
+        attribute=_field(proposal.attribute),
+        # The value may still contain what was redacted in the content.
+        value="" if REDACTION.search(proposal.content) else _field(proposal.value),
+        valid_from=first_day(proposal.valid_from),
+        valid_to=last_day(proposal.valid_to),
+    )
+
+
+# -- what is told directly ---------------------------------------------------------------------
+def judge_told(
+    content: str,
+    turns: Sequence[Statement] = (),
+    *,
+    by: Literal["user", "agent"] = "user",
+    least: Trust = Trust.USER,
+    category: Category = "context",
+) -> Verdict:
+    """Return the verdict on a fact that is to be stored directly.
+
+    Args:
+        content: The fact.
+        turns: The turns of the run, for an agent's fact.
+        by: The author. A user's fact is kept in any wording.
+        least: The least trust of all content that the run had read before.
+        category: The fact's category.
+
+    Example:
+        >>> judge_told("I live in Porto").decision
+        'keep'
+        >>> judge_told("User banks at Fox", by="agent", least=Trust.TOOL).decision
+        'quarantine'
+    """
+    proposal = Proposal(content, category, 1.0, "", "")
+    try:
+        proposal = replace(proposal, content=clean_content(content, by_hand=by == "user"))
+    except ValidationRefusedError as refused:
+        return Verdict("drop", str(refused), proposal)
+    if by == "user":
+        return Verdict("keep", "was stated by the user", proposal, (), Trust.USER)
+    if least < Trust.ASSISTANT:
+        why = "was written by the agent after it had read what is not the user's"
+        return Verdict("quarantine", why, proposal, (), least)
+    return _said_by_user(proposal, turns) or Verdict(
+        "quarantine",
+        "was written by the agent, without support in the user's own words",
+        proposal,
+        (),
+        Trust.ASSISTANT,
+    )
+
+
+def _said_by_user(proposal: Proposal, turns: Sequence[Statement]) -> Verdict | None:
+    """Find the statement of the user's that a fact rests on, the newest first."""
+    for turn in reversed(turns):
+        if turn.role != "user" or turn.trust < Trust.USER:
+            continue
+        for start, end in sentences(text := shown(turn.text)):
+            if not shares(proposal.content, text[start:end]):
+                continue
+            verdict = judge(replace(proposal, uid=turn.uid, quote=text[start:end]), turns)
+            if verdict.kept:
+                return verdict
+    return None

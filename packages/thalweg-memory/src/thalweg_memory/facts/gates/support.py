@@ -1,0 +1,138 @@
+"""Names, numbers and addresses of a fact that its sources lack.
+
+A fact may have another wording than its quote. Identifiers must be in its sources: in the turn, in
+those around it, or in the existing fact that it updates.
+"""
+
+import re
+from collections.abc import Iterator
+
+from thalweg.engine.words import STOP_WORDS, fold, words
+from thalweg_memory.facts.gates.letters import WIDE, folded
+from thalweg_memory.facts.gates.numbers import DATE, RELATIVE, new_number
+from thalweg_memory.facts.gates.orders import ADDRESS
+from thalweg_memory.facts.patterns import read_patterns
+
+
+def brings(content: str, said: str, said_at: str) -> str:
+    """Find an address, a number or a name in a fact that was not said; empty where there is none.
+
+    Args:
+        content: The fact.
+        said: All that it may take them from.
+        said_at: When its turn was said: a date may stand for `yesterday`.
+
+    Example:
+        >>> brings("User is in Rome", "I'm in Porto", "")
+        'Rome'
+    """
+    content, said = folded(content), folded(said)
+    return (
+        _new_address(content, said)
+        or new_number(content, said, said_at)
+        or next(_new_names(content, said), "")
+    )
+
+
+_TIME_NAMES = frozenset(map(fold, read_patterns(__package__, "numbers")["time_names"].split()))
+"""Names of times that a fact may have instead of the words that were said."""
+_WORD = re.compile(r"[^\W\d_](?:[\w'’+#]|[.-](?=\w))*|\d+[^\W\d_][\w-]*")
+_WIDE = re.compile(f"{WIDE.pattern}+")
+_USER = frozenset(("user", "users", "nutzer", "utilisateur", "usuario", "usuário", "utente"))
+
+
+def _new_names(content: str, said: str) -> Iterator[str]:
+    given = _WORD.findall(ADDRESS.sub(" ", _spaced(content)))
+    names = [
+        name
+        for name in (re.sub(r"['’]s$", "", word) for word in given)
+        if _is_name(name, content, said) and name.casefold() not in _USER
+    ]
+    if not names:
+        return
+    said_parts = {
+        part
+        for word in _WORD.findall(_spaced(said))
+        for part in (*_parts(word), *re.split(r"[-.'’]", word))
+    }
+    vocabulary = set(map(fold, said_parts))
+    has_date = RELATIVE.search(said) is not None or DATE.search(said) is not None
+    for name in names:
+        if has_date and fold(name) in _TIME_NAMES:
+            continue
+        parts = {fold(part) for part in _parts(name)[1:] if len(part) > 1}
+        if not (parts and parts <= vocabulary) and not is_said(fold(name), vocabulary):
+            yield name
+
+
+def _spaced(text: str) -> str:
+    return _WIDE.sub(" ", text)
+
+
+def _parts(word: str) -> list[str]:
+    word = re.sub(r"['’]s$", "", word)
+    parts = re.findall(r"\d+|[^\W\d_]+", word)
+    return [word, *parts] if len(parts) > 1 else [word]
+
+
+_SHORTEST_CUT = 3
+_LONGEST_END = 3
+
+
+def is_said(word: str, vocabulary: set[str]) -> bool:
+    """Return whether a word was said, or one that is the beginning of the other: `dev`."""
+    return word in vocabulary or any(
+        len(short) >= _SHORTEST_CUT
+        and long.startswith(short)
+        and len(long) - len(short) <= _LONGEST_END
+        for said in vocabulary
+        for short, long in ((word, said), (said, word))
+    )
+
+
+# German writes nouns with capitals.
+_GERMAN = re.compile(
+    r"\b(?:nutzer\w*|benutzer\w*|anwender\w*|der|die|das|und|ist|nicht|mit|ein\w*|hat|seit)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_name(word: str, content: str, said: str) -> bool:
+    """Return whether a word names something: a capital inside a sentence, digits, an identifier."""
+    if re.search(r"\d|[a-z][A-Z]|\w[.#+-]\w|^[A-Z]{2,}$", word):
+        return "-" not in word or not word.islower()
+    if not word.isupper() and 4 * len(WIDE.findall(content)) > len(content):
+        return len(word) > 2  # noqa: PLR2004 (among Chinese, a Latin word is a name)
+    starts = re.search(rf"(?:^|[.:;!?]\s+)[\"\'«]?{re.escape(word)}", content) is not None
+    return word[0].isupper() and not starts and not _GERMAN.search(f"{content} {said}")
+
+
+def _new_address(content: str, said: str) -> str:
+    told = said.casefold()
+    found = (match[0] for match in ADDRESS.finditer(content))
+    return next((one for one in found if one.casefold().rstrip(".,;)/") not in told), "")
+
+
+def telling_words(text: str) -> set[str]:
+    """List the words of a text that carry content; pairs of letters where there are no spaces.
+
+    Example:
+        >>> sorted(telling_words("The user prefers green tea"))
+        ['green', 'prefer', 'tea']
+    """
+    return {word for word in words(folded(text)) if word not in STOP_WORDS and word not in _USER}
+
+
+def shares(content: str, said: str) -> bool:
+    """Return whether a fact has a word of content in common with what was said.
+
+    Example:
+        >>> shares("User drinks tea", "I like tea"), shares("User naps", "Ok")
+        (True, False)
+    """
+    vocabulary = telling_words(said)
+    long = [word for word in vocabulary if len(word) > _SHORTEST_CUT]
+    return any(
+        is_said(word, vocabulary) or any(word.startswith(begins) for begins in long)
+        for word in telling_words(content)
+    )

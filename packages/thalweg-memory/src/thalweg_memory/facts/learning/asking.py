@@ -1,0 +1,190 @@
+"""What a learner is asked, word for word; `extraction` reads what it answers."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cache
+from importlib.resources import files
+
+from thalweg.engine.tokens import Counter
+from thalweg_memory.facts.learning.portions import Portion
+from thalweg_memory.facts.values import Fact, FactId, Profile, Statement, Trust
+from thalweg_memory.prompts import prompt
+
+MARK = "§"
+"""Begins the heading of a turn; as many of them as no turn holds."""
+KNOWN_FACTS = 100
+"""Known facts that a learner is told of, those most like the turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerRequest:
+    """What a learner is sent."""
+
+    rules: str
+    """The system prompt: the same for every question, so that a provider's cache has it."""
+    text: str
+    names: Mapping[str, FactId]
+    """The names that facts have in the question."""
+    examples: tuple[tuple[str, str], ...] = ()
+    """Questions with their answers, which stand before it."""
+
+
+def ask_for_facts(
+    portion: Portion, known: Sequence[Fact], *, answer_tokens: int, count: Counter
+) -> LearnerRequest:
+    """Ask what a portion tells of the user.
+
+    Args:
+        portion: The turns.
+        known: The facts of this memory that the learner is told of.
+        answer_tokens: Tokens that are shown of a turn that is not learned from.
+        count: Counts tokens.
+    """
+    shown = [*portion.before, *portion.turns]
+    mark = _unused(turn.text for turn in shown)
+    lines: list[str] = []
+    for number, turn in enumerate(shown, start=1):
+        learns = turn.uid in portion.learnable and number > len(portion.before)
+        text = turn.text if learns else shortened(turn.text, answer_tokens, count)
+        lines.append(f"{_heading(turn, number, mark, learns=learns)}\n{text}")
+    names = {f"F{number}": fact.id for number, fact in enumerate(known, start=1)}
+    rules = prompt("learn").render(bands=prompt("learn_bands").text, mark=mark)
+    return LearnerRequest(rules, _turns_text(map(_told, known), lines), names, _examples())
+
+
+CONTROL = (
+    "The user's brother plays chess on Mondays. (said 2020-05-04)",
+    "The user's neighbour has a red bicycle. (said 2020-06-08)",
+)
+"""A known and a new fact that stand in every question for verdicts, and have nothing to do with
+each other. A model that finds them related says nothing about the others: `verdicts_of`."""
+
+
+def is_control(new: str, known: str) -> bool:
+    """Return whether two names in a question for verdicts are those of `CONTROL`."""
+    return (new, known) == ("N0", "F0")
+
+
+def ask_for_verdicts(
+    new: Sequence[Fact], known: Sequence[Fact]
+) -> tuple[LearnerRequest, dict[str, FactId]]:
+    """Ask what new facts are to known ones.
+
+    Returns:
+        The question, with the names of the known facts, and the names of the new ones.
+    """
+    names = {f"F{number}": fact.id for number, fact in enumerate(known, start=1)}
+    news = {f"N{number}": fact.id for number, fact in enumerate(new, start=1)}
+    old_control, new_control = CONTROL
+    text = prompt("verdict_facts").render(
+        known="\n".join(
+            (*(f"{n}: {_read(f)}" for n, f in zip(names, known, strict=True)), f"F0: {old_control}")
+        ),
+        new="\n".join(
+            (*(f"{n}: {_read(f)}" for n, f in zip(news, new, strict=True)), f"N0: {new_control}")
+        ),
+    )
+    return LearnerRequest(prompt("verdict").render(), text, names), news
+
+
+def _read(fact: Fact) -> str:
+    """Write a fact with the day it was said on, and the words it was learned from."""
+    said = f", said {fact.observed_at[:10]}" if fact.observed_at else ""
+    quote = next((each.quote for each in fact.evidence if each.quote), "")
+    words = f' ("{" ".join(quote.split())}"{said})' if quote else f" ({said[2:]})" if said else ""
+    return _told(fact) + words
+
+
+def _heading(turn: Statement, number: int, mark: str, *, learns: bool) -> str:
+    speaker = f"{turn.role} {' '.join(turn.author.split())}".strip()
+    what = "learn from this" if learns else "known already, or not the user's"
+    return f"{mark} {number}, {speaker}, {_moment(turn.said_at)} ({what})"
+
+
+def _moment(said_at: str) -> str:
+    """Write a time with its weekday, which "on Monday" is worked out from.
+
+    Example:
+        >>> _moment("2026-03-06T09:12:00Z")
+        'Friday 2026-03-06 09:12'
+    """
+    try:
+        return f"{datetime.fromisoformat(said_at):%A %Y-%m-%d %H:%M}"
+    except ValueError:
+        return "at an unknown time"
+
+
+def _told(fact: Fact) -> str:
+    since = f" (since {fact.valid_from[:10]})" if fact.valid_from else ""
+    until = f" (until {fact.valid_to[:10]})" if fact.valid_to else ""
+    return " ".join(fact.content.split()) + since + until
+
+
+def _unused(texts: Iterable[str]) -> str:
+    """Find a mark that stands in none of the texts."""
+    runs = (run for text in texts for run in re.findall(f"{MARK}+", text))
+    return MARK * (1 + max(map(len, runs), default=0))
+
+
+def shortened(text: str, most: int, count: Counter) -> str:
+    """Show the beginning and the end of a text, of at most so many tokens together.
+
+    Example:
+        >>> shortened("0123456789", 4, len)
+        '01 […] 89'
+    """
+    if count(text) <= most:
+        return text
+    chars = max(1, len(text) * most // max(1, count(text)) // 2)
+    while chars > 1 and count(text[:chars]) + count(text[-chars:]) > most:
+        chars = chars * 4 // 5
+    return f"{text[:chars].rstrip()} […] {text[-chars:].lstrip()}"
+
+
+@cache
+def _examples() -> tuple[tuple[str, str], ...]:
+    """Write the examples of questions and answers in the very form of questions and answers."""
+    text = (files("thalweg.engine.prompts") / "learn_examples.json").read_text(encoding="utf-8")
+    found: list[tuple[str, str]] = []
+    for given in json.loads(text):
+        turns = [
+            Statement("", seq, "user", row["text"], row["said_at"], Trust.USER)
+            for seq, row in enumerate(given["turns"], start=1)
+        ]
+        shown = [f"{_heading(t, t.seq, MARK, learns=True)}\n{t.text}" for t in turns]
+        answer = json.dumps({"facts": given["facts"]}, ensure_ascii=False)
+        found.append((_turns_text(given["known"], shown), answer))
+    return tuple(found)
+
+
+def _turns_text(known: Iterable[str], turns: Iterable[str]) -> str:
+    named = [f"F{number}: {told}" for number, told in enumerate(known, start=1)]
+    return prompt("learn_turns").render(known="\n".join(named) or "none", turns="\n\n".join(turns))
+
+
+def ask_for_profile(
+    facts: Sequence[Fact], profile: Profile, *, now: str, max_chars: int
+) -> LearnerRequest:
+    """Ask for the profile that facts give. The learner is shown nothing else.
+
+    Args:
+        facts: Active facts that are trusted.
+        profile: As it is; the user's own sections are left out.
+        now: Today.
+        max_chars: Most characters of a section.
+    """
+    names = {f"F{number}": fact.id for number, fact in enumerate(facts, start=1)}
+    told = [
+        f"{name} ({fact.category}, {fact.observed_at[:10]}): {_told(fact)}"
+        for name, fact in zip(names, facts, strict=True)
+    ]
+    sections = [f"{s.name}: {s.text}" for s in profile.sections if s.text and s.cites]
+    text = prompt("profile_facts").render(
+        today=f"{date.fromisoformat(now[:10]):%A %Y-%m-%d}",
+        facts="\n".join(told),
+        sections="\n".join(sections) or "empty",
+    )
+    return LearnerRequest(prompt("profile").render(max_chars=max_chars), text, names)

@@ -1,0 +1,143 @@
+"""What memory keeps of a thread: the user's requests and the final answers, as turns.
+
+Whole messages, none cut. What the harness put there, tool calls and tool results are no turns;
+but what stood before an answer says how far the answer is to be trusted.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from thalweg.engine.entries import Message
+from thalweg.redaction.secrets import redact
+from thalweg_memory.facts.gates.own_words import own_words, without_markers
+from thalweg_memory.facts.settings import WEB_TOOLS
+from thalweg_memory.facts.values import Statement, Trust
+
+OWN_TOOLS = frozenset({"remember", "recall_memory", "write_todos", "compact_conversation"})
+"""Tools of the harness whose results hold nobody's words but the user's, the agent's and its own:
+what may be recalled is of such trust."""
+_MEMORY = re.compile(
+    r"<(?P<tag>(?:[\w-]+_)?memor(?:y|ies))(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+"""A block of memory that was put into a text; one that nothing closes goes on to the end."""
+
+
+def captured_turns(
+    messages: Iterable[tuple[int, Message]],
+    *,
+    thread: str,
+    now: str,
+    since: int = 0,
+    before: Trust = Trust.ASSISTANT,
+    web_tools: Sequence[str] = WEB_TOOLS,
+) -> list[Statement]:
+    """Take the turns out of a stretch of a thread.
+
+    Taken in pieces or at once, a thread gives the same turns, if each piece is told what trust
+    the one before it left (`trust_after`), or begins with the messages before it.
+
+    Args:
+        messages: With their positions in the log, oldest first.
+        thread: Whose.
+        now: When a message was said that does not tell.
+        since: Messages below this position only say how far answers are to be trusted.
+        before: The trust that an answer before the first message would have had.
+        web_tools: Names of tools whose results are of trust `WEB`; `*` stands for anything.
+
+    Returns:
+        Turns with `seq` 0: the store numbers them.
+
+    Example:
+        >>> from thalweg.engine.entries import Text
+        >>> said = [(0, Message("user", (Text("I live in Oslo."),), uid="m1"))]
+        >>> [(t.text, t.trust.name) for t in captured_turns(said, thread="t", now="")]
+        [('I live in Oslo.', 'USER')]
+    """
+    turns: list[Statement] = []
+    trust, names = before, _Names()
+    for position, message in messages:
+        trust = min(trust, names.trust_of(message, web_tools))
+        role = _role(message)
+        if role is None or position < since:
+            continue
+        text = redact(own_words(without_memory(message.text))).strip()
+        if not without_markers(text).strip():
+            continue
+        turns.append(
+            Statement(
+                thread=thread,
+                seq=0,
+                role=role,
+                text=text,
+                said_at=message.at or now,
+                trust=Trust.USER if role == "user" else trust,
+                author=message.name,
+                position=position,
+                uid=message.uid or _digest(thread, position, message),
+            )
+        )
+    return turns
+
+
+def trust_after(
+    messages: Iterable[Message],
+    before: Trust = Trust.ASSISTANT,
+    web_tools: Sequence[str] = WEB_TOOLS,
+) -> Trust:
+    """Tell how far an answer behind some messages could be trusted.
+
+    A page that was read once can be told again in any later run, so trust never rises again
+    within a thread.
+    """
+    names = _Names()
+    return min((before, *(names.trust_of(message, web_tools) for message in messages)))
+
+
+class _Names(dict[str, str]):
+    """Names of the tools that were called, by the ids of the calls: a result may have none."""
+
+    def trust_of(self, message: Message, web_tools: Sequence[str]) -> Trust:
+        """Tell how far a message brings down the trust of what is written after it.
+
+        A result whose tool is not known may be from anywhere.
+        """
+        self.update((call.id, call.name) for call in message.calls)
+        if message.role != "tool":
+            return Trust.ASSISTANT
+        name = (message.name or self.get(message.answers, "")).casefold()
+        if name in OWN_TOOLS:
+            return Trust.ASSISTANT
+        is_web = not name or any(fnmatchcase(name, pattern.casefold()) for pattern in web_tools)
+        return Trust.WEB if is_web else Trust.TOOL
+
+
+def _role(message: Message) -> Literal["user", "assistant"] | None:
+    """Tell whose turn a message is; `None` for what is none."""
+    if message.kind != "said" or '"lc_source"' in message.extra:
+        return None
+    if message.role == "user":
+        return "user"
+    if message.role == "assistant" and not message.calls:
+        return "assistant"
+    return None
+
+
+def without_memory(text: str) -> str:
+    """Take blocks of memory out of a text: what memory told is never learned as if said.
+
+    Example:
+        >>> without_memory("<memory>likes tea</memory>What do I like?")
+        'What do I like?'
+    """
+    return _MEMORY.sub("", text)
+
+
+def _digest(thread: str, position: int, message: Message) -> str:
+    """Name a message that has no id of its own."""
+    named = json.dumps([thread, position, message.role, message.text])
+    return hashlib.sha256(named.encode()).hexdigest()[:32]

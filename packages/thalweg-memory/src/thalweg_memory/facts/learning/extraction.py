@@ -1,0 +1,286 @@
+"""What a learner answers, read into proposals: the border where a model's words come in.
+
+Nothing is made up for what an answer lacks: an item that cannot be read is left out and named.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+
+from thalweg_memory.facts.learning.portions import Portion
+from thalweg_memory.facts.merging.comparing import Verdict
+from thalweg_memory.facts.proposals import Proposal, Relation
+from thalweg_memory.facts.values import (
+    NO_FACT,
+    Category,
+    FactId,
+    Importance,
+    SectionName,
+    Statement,
+)
+
+MAX_CHARS = 400_000
+"""Characters of an answer that are read."""
+
+
+def _text(value: object) -> object:
+    return "" if value is None else value
+
+
+def _word(value: object) -> object:
+    return value.strip().casefold() if isinstance(value, str) else value
+
+
+def _flag(value: object) -> object:
+    return value if isinstance(value, bool) else _word(value) in {"true", "yes", "1"}
+
+
+def _importance(value: object) -> object:
+    return int(value) if str(value) in {"1", "2", "3"} else 2  # type: ignore[call-overload]
+
+
+_Text = Annotated[str, BeforeValidator(_text)]
+
+
+class Item(BaseModel):
+    """One fact, as a learner is asked for it: it writes down first what the fact rests on."""
+
+    turn: Annotated[int, Field(description="Number of the turn it was learned from")]
+    quote: Annotated[str, Field(description="Words of that turn, copied exactly")]
+    language: _Text = ""
+    content: Annotated[str, Field(min_length=1, description="The fact, one sentence")]
+    category: Annotated[Category, BeforeValidator(_word)]
+    confidence: Annotated[float, Field(ge=0, le=1)]
+    subject: _Text = ""
+    attribute: _Text = ""
+    value: _Text = ""
+    since: Annotated[_Text, Field(description="YYYY-MM-DD or empty")] = ""
+    until: Annotated[_Text, Field(description="YYYY-MM-DD, the last day, or empty")] = ""
+    temporary: Annotated[bool, BeforeValidator(_flag)] = False
+    importance: Annotated[int, BeforeValidator(_importance)] = 2
+    relation: Annotated[Relation, BeforeValidator(_word)] = "new"
+    known: Annotated[_Text, Field(description="Name of the known fact, or empty")] = ""
+
+
+class Pair(BaseModel):
+    """What a new fact is to a known one, as it is asked for: the reason comes first."""
+
+    new: Annotated[str, Field(description="Name of the new fact")]
+    known: Annotated[str, Field(description="Name of the known fact")]
+    reason: _Text = ""
+    verdict: Annotated[Verdict, BeforeValidator(_word)]
+
+
+class Paragraph(BaseModel):
+    """One section of a profile, as it is asked for."""
+
+    section: SectionName
+    text: Annotated[str, Field(min_length=1)]
+    facts: Annotated[list[str], Field(description="Names of the facts it rests on")]
+
+
+T = TypeVar("T", bound=BaseModel)
+Kind = Literal["facts", "pairs", "sections"]
+_ITEMS: dict[Kind, type[BaseModel]] = {"facts": Item, "pairs": Pair, "sections": Paragraph}
+
+
+@cache
+def answer_schema(kind: Kind) -> dict[str, object]:
+    """Return the JSON schema of an answer, as providers with strict schemas take it.
+
+    Every field is required there; what is read is read more kindly.
+
+    Example:
+        >>> list(answer_schema("sections")["properties"])
+        ['sections']
+    """
+    item = _ITEMS[kind].model_json_schema()
+    return {
+        "title": kind,
+        "description": "What was found; the list may be empty.",
+        "type": "object",
+        "properties": {kind: {"type": "array", "items": _strict(item)}},
+        "required": [kind],
+        "additionalProperties": False,
+    }
+
+
+def _strict(schema: Mapping[str, Any]) -> dict[str, object]:
+    kept = {"type", "enum", "items", "description"}
+    properties = {
+        name: {key: value for key, value in field.items() if key in kept}
+        for name, field in schema["properties"].items()
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedAnswer(Generic[T]):
+    """What could be read of an answer."""
+
+    items: tuple[T, ...] = ()
+    problems: tuple[str, ...] = ()
+    """What could not, each with its place; none of them quotes the answer."""
+    is_whole: bool = True
+    """Whether it was an answer at all: a list of items, and to its end."""
+
+
+def read_answer(text: str, kind: Kind, item: type[T]) -> ParsedAnswer[T]:
+    r"""Read an answer, item by item.
+
+    It may stand in a fence or between sentences, and may be cut off: then what is complete is
+    read.
+
+    Args:
+        text: What the model wrote, or the arguments of its tool call.
+        kind: Name of the list.
+        item: What the list holds.
+
+    Example:
+        >>> read_answer('{"facts": []}', "facts", Item).is_whole
+        True
+        >>> read_answer("I found nothing.", "facts", Item).problems
+        ('it is not JSON',)
+    """
+    listed = _listed(text[:MAX_CHARS], kind)
+    if listed is None:
+        return ParsedAnswer(problems=("it is not JSON",), is_whole=False)
+    rows, problem = listed
+    items: list[T] = []
+    problems = [problem] if problem else []
+    for number, row in enumerate(rows):
+        try:
+            items.append(item.model_validate(row))
+        except ValidationError as error:
+            problems += [f"{kind}[{number}]: {told}" for told in _told(error)]
+    return ParsedAnswer(tuple(items), tuple(problems), is_whole=not problem)
+
+
+def _told(error: ValidationError) -> Iterator[str]:
+    for one in error.errors(include_url=False, include_input=False):
+        yield f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}"
+
+
+def better(first: ParsedAnswer[T], second: ParsedAnswer[T]) -> ParsedAnswer[T]:
+    """Pick the answer of which more can be read; the second one where they are alike."""
+    if (second.is_whole, len(second.items)) >= (first.is_whole, len(first.items)):
+        return second
+    return first
+
+
+_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_DECODER = json.JSONDecoder(strict=False)
+
+
+def _listed(text: str, kind: Kind) -> tuple[list[object], str] | None:
+    """Find the list of items in an answer, and say what is wrong with what is around it."""
+    text = _THINKING.sub("", text)
+    for start in _starts(text):
+        try:
+            found, _ = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, list):
+            return found, ""
+        if isinstance(found, dict) and kind in found:
+            rows = found[kind]
+            return (rows, "") if isinstance(rows, list) else ([], f"{kind} is not a list")
+        return [], f"there is no list {kind!r}"
+    opened = re.search(rf'"{kind}"\s*:\s*\[', text)
+    return None if opened is None else _one_by_one(text, opened.end())
+
+
+def _starts(text: str) -> Iterator[int]:
+    """Yield where JSON may begin: the first brace or bracket, or the first in a fence."""
+    if found := re.search(r"[{\[]", text):
+        yield found.start()
+    for fence in re.finditer(r"```[\w-]*\s*(?=[{\[])", text):
+        yield fence.end()
+
+
+def _one_by_one(text: str, at: int) -> tuple[list[object], str]:
+    """Read the items of a list that may not end."""
+    rows: list[object] = []
+    while found := _NEXT.match(text, at):
+        try:
+            row, at = _DECODER.raw_decode(text, found.end())
+        except (ValueError, RecursionError):
+            break
+        rows.append(row)
+    return rows, "" if _ENDS.match(text, at) else "it does not end"
+
+
+_NEXT = re.compile(r"\s*,?\s*(?=\{)")
+_ENDS = re.compile(r"\s*,?\s*\]")
+
+
+_IMPORTANCE: dict[int, Importance] = {1: 1, 2: 2, 3: 3}
+
+
+def proposals_of(
+    items: Sequence[Item], portion: Portion, names: Mapping[str, FactId]
+) -> tuple[list[Proposal], list[str]]:
+    """Make proposals of the items of an answer.
+
+    Args:
+        items: What was read.
+        portion: What the learner was shown; its turns are numbered from 1, those before first.
+        names: Facts by the names the learner was told them under.
+
+    Returns:
+        The proposals, and why each item that gave none did not.
+    """
+    shown = (*portion.before, *portion.turns)
+    proposals: list[Proposal] = []
+    refused: list[str] = []
+    for item in items:
+        turn = _turn_of(item, shown, portion)
+        if turn is None:
+            refused.append("it rests on no turn that may be learned from")
+            continue
+        of = names.get(item.known.strip(), NO_FACT)
+        proposals.append(_proposal(item, turn, of))
+    return proposals, refused
+
+
+def _proposal(item: Item, turn: Statement, of: FactId) -> Proposal:
+    return Proposal(
+        content=" ".join(item.content.split()),
+        category=item.category,
+        confidence=item.confidence,
+        uid=turn.uid,
+        quote=item.quote.strip(),
+        subject=item.subject,
+        attribute=item.attribute,
+        value=item.value,
+        language=item.language.strip().casefold()[:2],
+        valid_from=item.since.strip(),
+        valid_to=item.until.strip(),
+        is_temporary=item.temporary,
+        importance=_IMPORTANCE[item.importance],
+        relation=item.relation if of else "new",
+        of=of,
+    )
+
+
+def _turn_of(item: Item, shown: Sequence[Statement], portion: Portion) -> Statement | None:
+    """Find the turn an item rests on: the one it names or, if that lacks the quote, who has it."""
+    own = [turn for turn in portion.turns if turn.uid in portion.learnable]
+    named = shown[item.turn - 1] if 0 < item.turn <= len(shown) else None
+    quote = " ".join(item.quote.split())
+    holders = [turn for turn in own if quote and quote in " ".join(turn.text.split())]
+    if named in holders:
+        return named
+    if len(holders) == 1:
+        return holders[0]
+    return named if named in own else None

@@ -1,0 +1,401 @@
+"""From proposals to changes: what the gates let through, merged, within the room there is.
+
+A plan is of one state of a memory. Whoever lost a race plans again, with the same proposals, on
+the new state; there what a person did meanwhile wins.
+"""
+
+import re
+from collections import Counter as Tally
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection, facts_of
+from thalweg_memory.facts.gates.hearing import shown
+from thalweg_memory.facts.gates.judging import Verdict as Judgement
+from thalweg_memory.facts.gates.judging import judge
+from thalweg_memory.facts.gates.quoting import find_quote
+from thalweg_memory.facts.learning.asking import is_control
+from thalweg_memory.facts.learning.extraction import Pair, Paragraph
+from thalweg_memory.facts.merging.comparing import Verdict, words_of
+from thalweg_memory.facts.merging.comparing import folded as words_folded
+from thalweg_memory.facts.merging.planning import Verdicts, plan_merge
+from thalweg_memory.facts.proposals import Proposal
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Fact, FactId, Profile, ProfileSection, Statement, Trust
+
+SECTION_CHARS = 600
+"""Characters of a section of the profile."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearningPlan:
+    """What is to be done, and what was not let through."""
+
+    changes: tuple[Change, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Why, for each candidate that gave nothing; no words of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What plans have in common."""
+
+    settings: MemorySettings
+    now: str
+    writer: str
+    """See `Fact.written_by`."""
+    new_id: Callable[[], FactId]
+
+
+@dataclass(frozen=True, slots=True)
+class FactCandidate:
+    """A proposal that passed the gates, as a fact."""
+
+    fact: Fact
+    of: FactId
+    """The known fact that its learner took it for saying again, or bringing up to date."""
+    why: str
+    """What the gates say of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedRemoval:
+    """A known fact that the user asked to have taken out."""
+
+    id: FactId
+    uid: str
+    """Of the turn that asks for it."""
+
+
+def candidates(
+    proposals: Sequence[Proposal],
+    turns: Sequence[Statement],
+    learnable: Collection[str],
+    lesson: Lesson,
+    known: Mapping[FactId, Fact] | None = None,
+) -> tuple[list[FactCandidate], list[str]]:
+    """Make facts of the proposals that pass the gates.
+
+    Args:
+        proposals: What a learner proposed.
+        turns: Of the thread, oldest first: those that they rest on, and those around them.
+        learnable: Which of these they may rest on, by `Statement.uid`.
+        lesson: What is the same in every plan.
+        known: Facts by id, which proposals may bring up to date.
+
+    Returns:
+        The candidates, and why each of the other proposals is none.
+    """
+    there = known or {}
+    made = [
+        _candidate(proposal, turns, learnable, lesson, there.get(proposal.of))
+        for proposal in proposals
+        if proposal.relation != "remove"
+    ]
+    refused = [found for found in made if isinstance(found, str)]
+    return [found for found in made if isinstance(found, FactCandidate)], refused
+
+
+def removals(
+    proposals: Sequence[Proposal],
+    turns: Sequence[Statement],
+    learnable: Collection[str],
+    known: Mapping[FactId, Fact],
+) -> list[RequestedRemoval]:
+    """List the facts that the user asked, in own words, to have taken out.
+
+    A proposal to remove counts where its quote stands in a turn of the user's and shares a word of
+    content with the fact.
+    """
+    own = {turn.uid: turn for turn in turns if turn.uid in learnable and turn.trust == Trust.USER}
+    found: list[RequestedRemoval] = []
+    for proposal in proposals:
+        turn, fact = own.get(proposal.uid), known.get(proposal.of)
+        if proposal.relation != "remove" or turn is None or fact is None:
+            continue
+        is_said = any(find_quote(proposal.quote, shown(turn.text)))
+        named = set(words_of(f"{fact.content} {fact.value}")) & set(words_of(proposal.quote))
+        if is_said and named and not fact.protected:
+            found.append(RequestedRemoval(fact.id, turn.uid))
+    return found
+
+
+def _candidate(
+    proposal: Proposal,
+    turns: Sequence[Statement],
+    learnable: Collection[str],
+    lesson: Lesson,
+    updated: Fact | None,
+) -> FactCandidate | str:
+    turn = next((turn for turn in turns if turn.uid == proposal.uid), None)
+    if turn is None or turn.uid not in learnable:
+        return "its turn was removed"
+    updates = f"{updated.content} {updated.value}" if updated is not None else ""
+    verdict = judge(proposal, turns, settings=lesson.settings, updates=updates)
+    if verdict.decision == "drop":
+        return kind_of(verdict.why)
+    fact = fact_of(
+        verdict,
+        lesson.new_id(),
+        source=turn.thread,
+        said_at=turn.said_at,
+        now=lesson.now,
+        by=lesson.writer,
+    )
+    return FactCandidate(fact, verdict.proposal.of, verdict.why)
+
+
+def fact_of(
+    verdict: Judgement, id_: FactId, *, source: str, said_at: str, now: str, by: str
+) -> Fact:
+    """Return the fact that a proposal becomes which the gates let through.
+
+    Args:
+        verdict: What the gates say of the proposal.
+        id_: For the fact.
+        source: See `Fact.source`.
+        said_at: When it was said.
+        now: When it is stored.
+        by: See `Fact.written_by`.
+    """
+    passed = verdict.proposal
+    return Fact(
+        id=id_,
+        content=passed.content,
+        category=passed.category,
+        confidence=passed.confidence,
+        created_at=now,
+        source=source,
+        subject=_folded(passed.subject),
+        attribute=_folded(passed.attribute),
+        value=_folded(passed.value),
+        evidence=verdict.evidence,
+        trust=verdict.trust,
+        language=passed.language,
+        valid_from=passed.valid_from,
+        valid_to=passed.valid_to,
+        is_temporary=passed.is_temporary,
+        importance=passed.importance,
+        observed_at=said_at,
+        status="active" if verdict.kept else "quarantined",
+        written_by=by,
+    )
+
+
+def kind_of(why: str) -> str:
+    """Take out of a reason what it quotes, so that it can be told in a log.
+
+    Example:
+        >>> kind_of("has 'Rome', which is in no message")
+        'has …, which is in no message'
+    """
+    return _QUOTED.sub("…", why)
+
+
+_QUOTED = re.compile(r"(?<!\w)['\"].*['\"]|\d[\d.]*")
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def plan_learning(
+    learned: Sequence[FactCandidate],
+    facts: Sequence[Fact],
+    *,
+    verdicts: Verdicts | None = None,
+    removed: Sequence[RequestedRemoval] = (),
+    asked: Sequence[Fact] = (),
+    settled: Collection[FactId] = (),
+) -> LearningPlan:
+    """Plan what becomes of candidates.
+
+    Args:
+        learned: See `candidates`.
+        facts: As they are, whatever their status: those that a candidate may have to do with.
+        verdicts: What a model takes candidates for beside known facts.
+        removed: Facts that the user asked to have taken out.
+        asked: Facts as they were when the learner was asked.
+        settled: Those of them that a person changed or took out since: what would have touched
+            them is passed over.
+    """
+    kept: list[FactCandidate] = []
+    refused: list[str] = []
+    for one in learned:
+        if settled and (one.of in settled or _touched(asked, one, verdicts) & set(settled)):
+            refused.append("a person changed it first")
+        else:
+            kept.append(one)
+    there = {fact.id for fact in facts} - set(settled)
+    gone = [RemoveFact(one.id, "the user requested it") for one in removed if one.id in there]
+    changes: list[Change] = [*gone, *_merged(after(facts, gone), kept, verdicts)]
+    return LearningPlan(folded(changes), tuple(refused))
+
+
+def _merged(
+    facts: Sequence[Fact], learned: Sequence[FactCandidate], verdicts: Verdicts | None
+) -> list[Change]:
+    """Merge candidates; those that wait for the user's word say why the gates had them wait."""
+    whys = {one.fact.id: one.why for one in learned if one.fact.status == "quarantined"}
+    return [
+        replace(change, why=whys.get(change.id, change.why))
+        if isinstance(change, PutFact)
+        else change
+        for change in plan_merge(
+            facts,
+            [one.fact for one in learned],
+            verdicts=verdicts,
+            named={one.fact.id: one.of for one in learned},
+        )
+    ]
+
+
+def _touched(facts: Sequence[Fact], one: FactCandidate, verdicts: Verdicts | None) -> set[FactId]:
+    """List the facts that a candidate would have changed."""
+    known = {fact.id for fact in facts}
+    changes = _merged(facts, [one], verdicts)
+    return known & facts_of(changes)
+
+
+MOST_NOMINATED = 8
+"""Known facts that a new one is compared with, beside the one that its learner named."""
+
+
+def nominated(one: FactCandidate, facts: Sequence[Fact]) -> list[Fact]:
+    """List the known facts that a candidate may touch, the likeliest first; empty for none.
+
+    They are the one that its learner named, those of the same subject and attribute, and those that
+    share words of content, rare ones before common ones.
+    """
+    new, said = one.fact, set(words_of(f"{one.fact.content} {one.fact.value}"))
+    active = [fact for fact in facts if fact.status == "active"]
+    held = [set(words_of(f"{fact.content} {fact.value}")) for fact in active]
+    common = Tally(word for words in held for word in words)
+    scores: dict[FactId, float] = {}
+    for fact, words in zip(active, held, strict=True):
+        score = sum(1 / common[word] for word in words & said)
+        if fact.id == one.of:
+            score += 100
+        if _slot(fact) == _slot(new) != ("", ""):
+            score += 10
+        if score:
+            scores[fact.id] = score
+    by_id = {fact.id: fact for fact in active}
+    best = sorted(scores, key=lambda id_: (-scores[id_], id_))[:MOST_NOMINATED]
+    return [by_id[id_] for id_ in best]
+
+
+def _slot(fact: Fact) -> tuple[str, str]:
+    if not fact.attribute:
+        return "", ""
+    return words_folded(fact.subject), words_folded(fact.attribute)
+
+
+def verdicts_of(
+    pairs: Sequence[Pair], new: Mapping[str, FactId], known: Mapping[str, FactId]
+) -> Verdicts:
+    """Read what a learner takes new facts for beside known ones.
+
+    Where it finds two facts related that have nothing to do with each other (`CONTROL`), its other
+    verdicts say nothing, either: none is taken.
+
+    Args:
+        pairs: What was answered.
+        new: The new facts by the names they had in the question.
+        known: The known ones.
+    """
+    if any(is_control(pair.new, pair.known) and pair.verdict != "beside" for pair in pairs):
+        return {}
+    found: dict[FactId, dict[FactId, Verdict]] = {}
+    for pair in pairs:
+        if pair.new in new and pair.known in known and pair.verdict != "beside":
+            found.setdefault(new[pair.new], {})[known[pair.known]] = pair.verdict
+    return found
+
+
+def after(facts: Sequence[Fact], changes: Iterable[Change]) -> list[Fact]:
+    """Tell what facts there are after some changes, in their order; new ones come last."""
+    held = {fact.id: fact for fact in facts}
+    for change in changes:
+        if isinstance(change, PutFact):
+            held[change.id] = change.fact
+        elif isinstance(change, RemoveFact):
+            held.pop(change.id, None)
+    return list(held.values())
+
+
+def folded(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Keep the last change of each fact and section: the others never were."""
+    last: dict[str, Change] = {}
+    for change in changes:
+        key = _key(change)
+        last.pop(key, None)
+        last[key] = change
+    return tuple(last.values())
+
+
+def _key(change: Change) -> str:
+    match change:
+        case WriteSection():
+            return f"section {change.name}"
+        case Hide():
+            return "turns"
+        case PutFact() | RemoveFact():
+            return change.id
+
+
+def is_told(fact: Fact) -> bool:
+    """Tell whether a fact may stand in the profile: it holds, and it is trusted."""
+    return fact.status == "active" and fact.trust >= Trust.IMPORT
+
+
+def plan_profile(
+    paragraphs: Sequence[Paragraph],
+    names: Mapping[str, FactId],
+    facts: Sequence[Fact],
+    profile: Profile,
+    *,
+    now: str,
+) -> tuple[WriteSection, ...]:
+    """Plan what becomes of the profile.
+
+    A section is written only from facts that hold and are trusted, and must name them. One that
+    rests on a fact that no longer does is taken out, unless it is written anew. The user's own
+    sections, which rest on no facts, stay.
+
+    Args:
+        paragraphs: What a learner wrote; may be nothing.
+        names: Facts by the names it was told them under.
+        facts: As they are now.
+        profile: As it is now.
+        now: When.
+    """
+    told = {fact.id for fact in facts if is_told(fact)}
+    held = {section.name: section for section in profile.sections}
+    own = {name for name, section in held.items() if section.text and not section.cites}
+    writes: dict[str, WriteSection] = {}
+    for paragraph in paragraphs:
+        cites = tuple(dict.fromkeys(names[name] for name in paragraph.facts if name in names))
+        text = _capped(" ".join(paragraph.text.split()))
+        is_good = bool(cites) and told.issuperset(cites) and bool(text)
+        if paragraph.section in own or not is_good:
+            continue
+        section = ProfileSection(paragraph.section, text, now, cites)
+        before = held.get(section.name)
+        if before is None or (before.text, before.cites) != (text, cites):
+            writes[section.name] = WriteSection(section, "written from facts")
+        else:
+            writes.pop(section.name, None)
+    for name, section in held.items():
+        if name not in own | writes.keys() and not told.issuperset(section.cites):
+            empty = replace(section, text="", cites=(), updated_at=now)
+            writes[name] = WriteSection(empty, "a fact that it depends on is no longer valid")
+    return tuple(writes.values())
+
+
+def _capped(text: str) -> str:
+    """Cut a text that is too long behind its last whole sentence; nothing where there is none."""
+    if len(text) <= SECTION_CHARS:
+        return text
+    ends = [text.rfind(end, 0, SECTION_CHARS) for end in (". ", "! ", "? ", "。", "！", "？")]
+    return text[: max(ends) + 1].strip()

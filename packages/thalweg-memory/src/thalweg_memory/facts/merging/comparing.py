@@ -1,0 +1,131 @@
+"""What may be done with two facts, whatever a model says of them: the structural guard.
+
+A model reads, code guards: a verdict to supersede or to merge is taken only where the facts are of
+one subject and share an attribute, or where the new one names what the old one said. The guard
+needs no language.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from thalweg.engine.words import STOP_WORDS, find_tokens, stem, words
+from thalweg_memory.facts.values import Fact
+
+Verdict = Literal["same", "replaces", "ends", "narrows", "beside"]
+"""What a new fact is to a known one. `replaces`: the known one was true and is not any more, or
+was wrong. `ends`: it is over. `narrows`: the new one says the same more exactly. `beside`: both
+hold."""
+
+
+def folded(text: str) -> str:
+    """Fold a text to its words: case, spaces and punctuation do not matter.
+
+    Example:
+        >>> folded("Ada  likes TEA.") == folded("ada likes tea")
+        True
+    """
+    return " ".join(find_tokens(text.casefold())) or text.casefold().strip()
+
+
+def says_the_same(known: Fact, new: Fact) -> bool:
+    """Return whether one of the wordings of a known fact is that of the new one."""
+    return folded(new.content) in {folded(text) for text in (known.content, *known.aliases)}
+
+
+def are_of_two_subjects(known: Fact, new: Fact) -> bool:
+    """Return whether two facts are about different subjects.
+
+    One that names no subject is about any, and so is one whose subject the other one mentions: a
+    fact about the user's dog Rex may be about `user` or about `rex`. A subject that neither the
+    fact nor its quotes mention is a label of the learner's (`user`, `household`, `assistant`): two
+    such labels are one subject.
+    """
+    one, other = folded(known.subject), folded(new.subject)
+    if not (one and other) or one == other:
+        return False
+    if not (_names_its_subject(known) or _names_its_subject(new)):
+        return False
+    return not (_mentions(known, new.subject) or _mentions(new, known.subject))
+
+
+def may_merge(known: Fact, new: Fact) -> bool:
+    """Return whether nothing speaks against two facts being one, said twice."""
+    if are_of_two_subjects(known, new):
+        return False
+    one, other = _numbers(known), _numbers(new)
+    return not (one and other and one.isdisjoint(other))
+
+
+def _mentions(fact: Fact, subject: str, *quotes: str) -> bool:
+    words = set(words_of(subject))
+    return bool(words) and words <= set(words_of(" ".join((fact.content, fact.value, *quotes))))
+
+
+def _names_its_subject(fact: Fact) -> bool:
+    return _mentions(fact, fact.subject, *(each.quote for each in fact.evidence))
+
+
+def may_supersede(known: Fact, new: Fact, *, is_named: bool = False) -> bool:
+    """Return whether a new fact may take the place of a known one.
+
+    Args:
+        known: The known one.
+        new: What was said after it.
+        is_named: Whether its learner, before it was asked for a verdict, had named the known fact
+            as the one that it brings up to date: two readings agree.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from thalweg_memory.facts.values import FactId
+        >>> old = Fact(FactId("a"), "User lives in Bonn", "context", 1, "", "t",
+        ...            subject="user", attribute="home city", value="bonn")
+        >>> new = replace(old, id=FactId("b"), content="User moved to Kiel", value="kiel")
+        >>> may_supersede(old, new), may_supersede(
+        ...     old, replace(new, subject="ben", content="Ben moved to Kiel"))
+        (True, False)
+    """  # fmt: skip
+    if are_of_two_subjects(known, new):
+        return False
+    if is_named or _attribute(known) & _attribute(new):
+        return True
+    said = set(words_of(" ".join((new.content, *(each.quote for each in new.evidence)))))
+    named = set(words_of(known.value))
+    if named:
+        return named <= said
+    # Without fields, the content itself has to be about the same: most of its words are shared.
+    content, shared = set(words_of(known.content)), said & set(words_of(known.content))
+    return bool(shared) and 2 * len(shared) >= len(content)
+
+
+def sharing_most(facts: Iterable[Fact], new: Fact) -> Iterator[Fact]:
+    """Yield the facts that share with a new one half of the words of the one with fewer, or more.
+
+    Example:
+        >>> from thalweg_memory.facts.values import FactId
+        >>> tea = Fact(FactId("a"), "User prefers green tea", "preference", 1, "", "t")
+        >>> mate = Fact(FactId("b"), "User prefers mate tea", "preference", 1, "", "t")
+        >>> next(sharing_most([tea], mate)) == tea
+        True
+    """
+    mine = set(words_of(new.content))
+    for fact in facts:
+        theirs = set(words_of(fact.content))
+        if 2 * len(mine & theirs) >= min(len(mine), len(theirs)) > 1:
+            yield fact
+
+
+def words_of(text: str) -> list[str]:
+    """List the words of a text that carry content, stemmed, each once."""
+    found = dict.fromkeys(stem(word) for word in words(text) if word not in STOP_WORDS)
+    return [word for word in found if word not in _USER]
+
+
+_USER = {stem(word) for word in words("user users user's the用户")} | {"用户"}
+
+
+def _attribute(fact: Fact) -> set[str]:
+    return set(words_of(fact.attribute)) or {folded(fact.attribute)} - {""}
+
+
+def _numbers(fact: Fact) -> set[str]:
+    return {word for word in words(f"{fact.content} {fact.value}") if word.isdigit()}

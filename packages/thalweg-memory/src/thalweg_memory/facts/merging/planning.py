@@ -1,0 +1,250 @@
+"""What becomes of new facts: merged with what says the same, put in place of what they update.
+
+Three laws: nothing that was said is lost, what is trusted less changes nothing that is trusted
+more, and where the guard refuses a verdict both facts are kept and linked.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from thalweg_memory.facts.changes import Change, PutFact
+from thalweg_memory.facts.merging.comparing import (
+    Verdict,
+    are_of_two_subjects,
+    may_merge,
+    may_supersede,
+    says_the_same,
+)
+from thalweg_memory.facts.values import NO_FACT, Fact, FactId, Trust
+
+Verdicts = Mapping[FactId, Mapping[FactId, Verdict]]
+"""Of each new fact, what a model takes it for beside known ones."""
+
+
+def plan_merge(
+    facts: Sequence[Fact],
+    new: Sequence[Fact],
+    *,
+    verdicts: Verdicts | None = None,
+    named: Mapping[FactId, FactId] | None = None,
+    similar: Mapping[FactId, Sequence[FactId]] | None = None,
+) -> list[Change]:
+    """Plan what becomes of new facts, one after another.
+
+    - What says the same is merged: the known fact keeps its id and words, and gets the other
+      wording as an alias, its evidence, the later date and the higher confidence.
+    - What is brought up to date is superseded, with its dates, and kept. What holds for a time
+      supersedes nothing: what held before it holds again.
+    - What was said before what is known, and learned after it, comes in as history.
+    - What is trusted less, or would change what a person protected, is quarantined.
+    - What a verdict would change and the guard does not let it is linked, and both hold.
+
+    A new fact that changes nothing gives nothing, and one whose id is known was taken in before:
+    planning twice plans once.
+
+    Args:
+        facts: Those of the memory that a new one may have to do with, whatever their status.
+        new: Oldest first, where their order matters.
+        verdicts: What a model takes them for. Pairs without one are beside each other.
+        named: The known fact that a learner named for a new one before it was asked for verdicts.
+        similar: Known facts that a new one is linked to where nothing else comes of them.
+
+    Returns:
+        The changes in order; the last one of a fact is what becomes of it.
+    """
+    held = {fact.id: fact for fact in facts}
+    changes: dict[FactId, Change] = {}
+    for fact in new:
+        if fact.id in held:
+            continue
+        reading = _FactRelation(
+            (verdicts or {}).get(fact.id, {}),
+            (named or {}).get(fact.id, NO_FACT),
+            (similar or {}).get(fact.id, ()),
+        )
+        for put in _plan_one(list(held.values()), _dated(fact), reading):
+            if held.get(put.fact.id) == put.fact:
+                continue
+            held[put.fact.id] = put.fact
+            changes.pop(put.fact.id, None)
+            changes[put.fact.id] = put
+    return list(changes.values())
+
+
+def _dated(fact: Fact) -> Fact:
+    observed = fact.observed_at or fact.created_at
+    return replace(fact, observed_at=observed, valid_from=fact.valid_from or observed)
+
+
+@dataclass(frozen=True, slots=True)
+class _FactRelation:
+    """What a new fact was taken for."""
+
+    of: Mapping[FactId, Verdict]
+    named: FactId
+    links: Sequence[FactId]
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownRelations:
+    """What the known facts are to a new one."""
+
+    same: list[Fact]
+    olds: list[Fact]
+    """What it would supersede."""
+    linked: list[Fact]
+
+
+def _sorted_out(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> _KnownRelations:
+    same: list[Fact] = []
+    olds: list[Fact] = []
+    links = (fact for fact in facts if fact.id in reading.links)
+    linked = [fact for fact in links if not are_of_two_subjects(fact, new)]
+    for fact in facts:
+        verdict = reading.of.get(fact.id, "beside")
+        if says_the_same(fact, new) or (verdict == "same" and may_merge(fact, new)):
+            same.append(fact)
+        elif verdict in {"replaces", "ends", "narrows"}:
+            earlier, later = (new, fact) if _said(new) < _said(fact) else (fact, new)
+            lasts = not (later.is_temporary or later.valid_to)
+            if lasts and may_supersede(earlier, later, is_named=fact.id == reading.named):
+                olds.append(fact)
+            elif not are_of_two_subjects(fact, new):
+                linked.append(fact)
+    return _KnownRelations(same, olds, linked)
+
+
+def _plan_one(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> Iterator[PutFact]:
+    """Plan what becomes of one new fact."""
+    found = _sorted_out(facts, new, reading)
+    if new.status == "quarantined" or new.trust < Trust.IMPORT:
+        yield from _quarantined(found, new, "it is not trusted")
+        return
+    alike = (fact for fact in found.same if _is_same_time(fact, new, found))
+    held = next((fact for fact in alike if fact.trust == new.trust), None)
+    if held is not None:
+        yield from _merged(held, new, found)
+        return
+    touched = (fact for fact in (*found.same, *found.olds) if fact.status == "active")
+    guarded = next((fact for fact in touched if _guards(fact, new)), None)
+    if guarded is not None:
+        why = "trusted less than" if new.trust < guarded.trust else "against what is protected:"
+        yield from _quarantined(found, new, f"{why} {guarded.id}")
+        return
+    yield from _taken_in(found, new, reading.of)
+
+
+def _said(fact: Fact) -> str:
+    return fact.observed_at or fact.created_at
+
+
+def _is_same_time(fact: Fact, new: Fact, found: _KnownRelations) -> bool:
+    """Return whether a fact that says the same did so when the new one was said."""
+    if fact.status == "active":
+        return True
+    if fact.status == "superseded":
+        return not fact.valid_to or _said(new) < fact.valid_to
+    return fact.status == "expired" and not found.olds
+
+
+def _guards(fact: Fact, new: Fact) -> bool:
+    """Return whether a fact may not be changed by a new one."""
+    is_learned = new.written_by.startswith(("learned", "agent"))
+    return new.trust < fact.trust or (is_learned and fact.protected)
+
+
+def merged(known: Fact, new: Fact) -> Fact:
+    """Put two facts that say the same into one: nothing that either was told is left out."""
+    wordings = dict.fromkeys((*known.aliases, new.content, *new.aliases))
+    wordings.pop(known.content, None)
+    return replace(
+        known,
+        aliases=tuple(wordings),
+        evidence=tuple(dict.fromkeys((*known.evidence, *new.evidence))),
+        confidence=max(known.confidence, new.confidence),
+        observed_at=max(known.observed_at, new.observed_at),
+        valid_from=min(filter(None, (known.valid_from, new.valid_from)), default=""),
+        valid_to=known.valid_to or (new.valid_to if known.status == "active" else ""),
+        is_temporary=known.is_temporary or new.is_temporary,
+        importance=max(known.importance, new.importance),
+        trust=min(known.trust, new.trust),
+        subject=known.subject or new.subject,
+        attribute=known.attribute or new.attribute,
+        value=known.value or new.value,
+        language=known.language or new.language,
+        supersedes=tuple(dict.fromkeys((*known.supersedes, *new.supersedes))),
+        protected=known.protected or new.protected,
+    )
+
+
+def _merged(held: Fact, new: Fact, found: _KnownRelations) -> Iterator[PutFact]:
+    one = merged(held, new)
+    if one.status == "expired":
+        one = replace(one, status="active")
+    if held.status == "active":
+        olds = [
+            fact for fact in found.olds
+            if fact.status == "active" and fact.id != held.id
+            and _said(fact) <= _said(new) and not _guards(fact, new)
+        ]  # fmt: skip
+        one = _superseding(one, olds)
+        yield from (PutFact(_ended(old, one), "said again since") for old in olds)
+    if one != held:
+        yield PutFact(one, "it was repeated")
+
+
+def _quarantined(found: _KnownRelations, new: Fact, why: str) -> Iterator[PutFact]:
+    """Keep a fact for review; one that waits already and says the same is kept once."""
+    for fact in found.same:
+        if fact.status == "quarantined" and fact.trust == new.trust:
+            one = merged(fact, new)
+            if one != fact:
+                yield PutFact(one, "it was repeated")
+            return
+    yield PutFact(replace(new, status="quarantined"), f"for review: {why}")
+
+
+def _superseding(fact: Fact, olds: Iterable[Fact]) -> Fact:
+    """Add facts to those that a fact replaces."""
+    ids = dict.fromkeys((*fact.supersedes, *(old.id for old in olds)))
+    return replace(fact, supersedes=tuple(ids))
+
+
+def _ended(old: Fact, by: Fact) -> Fact:
+    """Let a fact end where the one that replaces it begins, and keep it."""
+    ends = max(by.valid_from, old.valid_from)
+    return replace(old, status="superseded", superseded_by=by.id, valid_to=ends)
+
+
+def _linked(fact: Fact, others: Iterable[Fact]) -> Fact:
+    ids = dict.fromkeys((*fact.related, *(other.id for other in others)))
+    ids.pop(fact.id, None)
+    return replace(fact, related=tuple(ids))
+
+
+def _taken_in(found: _KnownRelations, new: Fact, of: Mapping[FactId, Verdict]) -> Iterator[PutFact]:
+    """Put a new fact beside what is known: before what was said later, after what it updates."""
+    stands = {"active", "superseded"}
+    about = [fact for fact in found.olds if fact.status in stands and fact.trust <= new.trust]
+    about += [fact for fact in found.same if fact.status in stands and fact.trust < new.trust]
+    later = sorted(
+        (fact for fact in about if _said(fact) > _said(new)), key=lambda f: (_said(f), f.id)
+    )
+    one = new
+    if later:
+        by = later[0]
+        one = _ended(new, by)
+        yield PutFact(_superseding(by, [new]), "an older statement was learned")
+    olds = [
+        fact for fact in about
+        if _said(fact) <= _said(new) and (fact.status == "active" or fact.valid_to > _said(new))
+    ]  # fmt: skip
+    one = _superseding(one, olds)
+    for old in olds:
+        yield PutFact(_ended(old, one), f"a later statement {of.get(old.id, 'replaces')} it")
+    linked = [fact for fact in found.linked if fact.status == "active" and one.status == "active"]
+    for fact in linked:
+        yield PutFact(_linked(fact, [one]), "a later statement may relate to it")
+    yield PutFact(
+        _linked(one, linked), "it is older than the existing fact" if later else "it is new"
+    )

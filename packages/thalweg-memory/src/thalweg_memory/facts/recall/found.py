@@ -1,0 +1,134 @@
+"""What can be recalled, the words it is found by, and where those of a question were found."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+
+from thalweg.engine.words import STOP_WORDS, stem, words
+from thalweg_memory.facts.values import Fact, Statement
+
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+@dataclass(frozen=True, slots=True)
+class RecallItem:
+    """Something that can be recalled: a fact, or a piece of a turn.
+
+    A short turn is one piece. A long one is several, with numbers in a row, so that a long
+    answer does not outweigh a short one with the same words.
+    """
+
+    number: int
+    """In its scope; newer items have higher numbers."""
+    turn: Statement | None = None
+    """The whole turn, whichever piece of it this is."""
+    fact: Fact | None = None
+    start: int = 0
+    """Character of `turn.text` at which the piece begins."""
+    end: int | None = None
+    """Character of `turn.text` before which it ends; `None` for the end of the text."""
+
+    @property
+    def text(self) -> str:
+        """What it says: the fact's content, or its piece of the turn."""
+        if self.fact is not None:
+            return self.fact.content
+        return "" if self.turn is None else self.turn.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class WordOccurrences:
+    """Where the words of a question occur in a scope, as far as it was worth looking."""
+
+    places: Mapping[str, Mapping[int, int]]
+    """For each word the items it stands in, and how often. Of the items that any word found,
+    at most about `limit` are in it, those with the most telling words; whatever is in it is
+    there with all its words."""
+    counts: Mapping[str, int]
+    """For each word how many items of the scope have it."""
+    lengths: Mapping[int, int]
+    """Words of each item that was found, as it is indexed under them; 255 stands for more."""
+    total: int
+    """Items of the scope that can be recalled."""
+    mean_words: float
+    """Words of an item on the average."""
+    near: Mapping[int, float]
+    """Items that vectors found, with their cosine; empty without vectors."""
+
+
+def without(found: WordOccurrences, numbers: Collection[int]) -> WordOccurrences:
+    """Leave items out of what was found; how rare a word is stays as it was."""
+    if not numbers:
+        return found
+    left_out = set(numbers)
+    places = {
+        word: {number: count for number, count in there.items() if number not in left_out}
+        for word, there in found.places.items()
+    }
+    near = {number: like for number, like in found.near.items() if number not in left_out}
+    return replace(found, places=places, near=near)
+
+
+def index_words(text: str) -> list[str]:
+    """List the words of a text as memory's index has them: folded, then stemmed.
+
+    Example:
+        >>> index_words("Educational hikes, 2023")
+        ['educ', 'hik', '2023']
+    """
+    return [stem(word) for word in words(text)]
+
+
+_NO_CONTENT = {stem(word) for word in STOP_WORDS} | set(index_words("user users user's 用户"))
+
+
+def content_words(text: str) -> list[str]:
+    """List the words of a text that carry its content, as the index has them, each once.
+
+    Example:
+        >>> content_words("User's lucky number is 42")
+        ['lucki', 'number', '42']
+    """
+    return [word for word in dict.fromkeys(index_words(text)) if word not in _NO_CONTENT]
+
+
+def turn_words(turn: Statement, start: int = 0, end: int | None = None) -> list[str]:
+    """List the words that a piece of a turn is indexed under: who said it, what, on which day.
+
+    Example:
+        >>> from thalweg_memory.facts.values import Trust
+        >>> turn_words(
+        ...     Statement("t", 0, "user", "I hiked", "2023-05-08T13:56:00Z", Trust.USER, "Ann")
+        ... )
+        ['ann', 'i', 'hik', '8', 'mai', '2023', 'mondai']
+    """
+    return index_words(f"{turn.author} {turn.text[start:end]} {day_in_words(turn.said_at)}")
+
+
+def fact_words(fact: Fact) -> list[str]:
+    """List the words that a fact is indexed under.
+
+    They are those of all its wordings, of its subject and attribute as a learner read them, and of
+    the day it was said.
+    """
+    said = fact.observed_at or fact.created_at
+    read = (fact.subject, fact.attribute) if fact.attribute else ()
+    return index_words(" ".join((fact.content, *fact.aliases, *read, day_in_words(said))))
+
+
+def day_in_words(at: str) -> str:
+    """Write the day of a time as people write it; empty where the time is not known.
+
+    Example:
+        >>> day_in_words("2023-05-08T13:56:00Z"), day_in_words("")
+        ('8 May 2023 Monday', '')
+    """
+    try:
+        day = date.fromisoformat(at[:10])
+    except ValueError:
+        return ""
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year} {_WEEKDAYS[day.weekday()]}"

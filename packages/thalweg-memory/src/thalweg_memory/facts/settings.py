@@ -1,0 +1,90 @@
+"""What users configure of memory: the `memory:` section, with DeerFlow's keys and defaults."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+from thalweg.engine.sections import SettingsSection
+from thalweg_memory.facts.values import Category
+
+Share = Annotated[float, Field(ge=0, le=1)]
+WEB_TOOLS = (
+    "*web*",
+    "*search*",
+    "*fetch*",
+    "*brows*",
+    "*crawl*",
+    "*scrape*",
+    "*http*",
+    "*url*",
+    "*mail*",
+    "task",
+)
+"""Tools whose results anybody may have written; `task` because a subagent's report does not tell
+what the subagent read."""
+
+
+class MemorySettings(SettingsSection):
+    """When memory learns, what it keeps, and how much of it a context is given.
+
+    Example:
+        >>> MemorySettings().max_injection_tokens
+        2000
+    """
+
+    enabled: bool = True
+    """Off: nothing is captured, learned or injected; what is there stays."""
+    read_only: bool = False
+    """Nothing is captured or learned; recall and injection go on."""
+    injection_enabled: bool = True
+    """Whether recalled facts are put into contexts."""
+    mode: Literal["inject", "tool"] = "inject"
+    """`tool`: the agent gets `remember` and `recall_memory`, and nothing is put in by itself."""
+    placement: Literal["tail", "system_prompt"] = "tail"
+    """Where recalled facts go: behind the cached prefix, or into the system prompt's `<memory>`."""
+    storage: Literal["database", "json"] = "database"
+    """`json`: `memory.json` at `storage_path` is the document that people edit by hand."""
+    storage_path: str = ""
+    """The document for `storage: json`; `memory.json` in Thalweg's folder when it is empty."""
+    debounce_seconds: NonNegativeFloat = 30
+    """A thread is learned from when it has been quiet for so long."""
+    max_wait_seconds: NonNegativeFloat = 300
+    """...or when its oldest message has waited for so long."""
+    lease_seconds: PositiveFloat = 900
+    """What a worker took and did not give back for so long, another takes: after that time a thread
+    whose process was killed while it was learned from is learned from elsewhere. Longer than the
+    model takes for one answer."""
+    model_name: str | None = None
+    """Model that learns; `None` takes the agent's own."""
+    learn_tokens: PositiveInt = 4_000
+    """Most tokens of turns that the model is shown at once. A longer turn is shown alone."""
+    learn_turns: PositiveInt = 40
+    """Most turns it is to learn from at once; a small model does best with 1."""
+    overlap_turns: NonNegativeInt = 4
+    """Turns it is shown again before them, so that it knows what `yes, the second` answers."""
+    answer_tokens: PositiveInt = 300
+    """Tokens that it is shown of an answer that is not learned from: its beginning and end."""
+    profile: bool = True
+    """Whether the profile is written anew, with one more call, when the facts change."""
+    web_tools: tuple[str, ...] = WEB_TOOLS
+    """Names of tools whose results come from strangers; `*` stands for anything."""
+    max_facts: PositiveInt = 100
+    """Most active facts of a scope. The least valuable are let go of first."""
+    protected_categories: tuple[Category, ...] = ()
+    """Categories that are never let go of for want of room."""
+    fact_confidence_threshold: Share = 0.7
+    """Facts below it are not stored."""
+    max_injection_tokens: PositiveInt = 2_000
+    """Most tokens of memory that one run gets, frame included; all runs of a thread together show
+    at most twice as many."""
+    retrieval: Literal["ranked", "seeds"] = "ranked"
+    """`seeds`: DeerFlow's TF-IDF formula, as its document has it, for comparison."""
+    similarity_weight: Share = 0.6
+    """Of `retrieval: seeds`."""
+    confidence_weight: Share = 0.4
+    """Of `retrieval: seeds`."""
+    include_turns: bool = True
+    """Whether raw turns are recalled beside facts."""
+    learn_from: tuple[Literal["assistant", "tool", "web"], ...] = ()
+    """Whose texts are learned from beside the user's own. What they tell waits for the user's word
+    (`review`), whatever is listed here."""

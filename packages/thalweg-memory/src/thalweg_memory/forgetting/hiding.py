@@ -1,0 +1,126 @@
+"""Turns excluded from recall and extraction, until the operation that hid them is undone.
+
+A fact that a person removed must not be extracted again. So a person's commit that drops or rewords
+facts hides their source turns, in the same transaction.
+"""
+
+from collections.abc import Collection, Iterable
+
+from thalweg_memory.facts.recall.found import content_words, index_words
+from thalweg_memory.facts.values import Fact
+from thalweg_memory.store.records import read_turn
+from thalweg_memory.store.scoped import ScopeTransaction
+from thalweg_memory.store.steps import FactStep, Step
+
+_LEAST_WORDS = 2
+"""A fact with fewer words of content states too little to be found by them."""
+_ANSWERS = 4
+"""Messages after a turn that are searched for an answer to it."""
+_ALL = 1_000_000
+
+
+def taken_out(steps: Iterable[Step]) -> list[Fact]:
+    """List the facts that steps drop or reword, as they were."""
+    return [
+        step.before
+        for step in steps
+        if isinstance(step, FactStep)
+        and step.before is not None
+        and (step.after is None or step.after.content != step.before.content)
+    ]
+
+
+def hide_behind(scoped: ScopeTransaction, facts: Collection[Fact], operation: int) -> int:
+    """Hide the turns that facts were learned from, that state them, and the answers to both.
+
+    A turn states a fact if it has every word of the fact's content that is neither a stop word
+    nor names the user.
+
+    Returns:
+        How many turns were hidden.
+    """
+    keys = _quoted(scoped, facts) | _stating(scoped, facts)
+    keys |= _answers(scoped, keys, facts)
+    return _set(scoped, keys, operation)
+
+
+def hide_all(scoped: ScopeTransaction, operation: int) -> int:
+    """Hide every turn of the scope; returns how many were shown before."""
+    (shown,) = scoped.db.row(
+        "SELECT COUNT(*) FROM memory_turn WHERE scope = ? AND hidden <= 0", (scoped.id,)
+    )
+    scoped.db.run(
+        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND hidden <= 0", (operation, scoped.id)
+    )
+    return int(shown)
+
+
+def revert(scoped: ScopeTransaction, undone: int, operation: int, *, is_shown: bool) -> None:
+    """Show what an operation hid, or hide what an undo of it had shown again.
+
+    The sign keeps which operation did, so that it can be undone as well.
+    """
+    sign = 1 if is_shown else -1
+    scoped.db.run(
+        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND hidden = ?",
+        (sign * operation, scoped.id, -sign * undone),
+    )
+
+
+Key = tuple[int, int]
+"""Number of the thread, and `seq` of the turn."""
+
+
+def _quoted(scoped: ScopeTransaction, facts: Iterable[Fact]) -> set[Key]:
+    uids = {each.uid for fact in facts for each in fact.evidence if each.uid}
+    rows = scoped.db.rows_by(
+        "SELECT thread, seq FROM memory_turn WHERE scope = ? AND uid",
+        sorted(scoped.digests.of("uid", uid) for uid in uids),
+        (scoped.id,),
+    )
+    return {(thread, seq) for thread, seq in rows}
+
+
+def _stating(scoped: ScopeTransaction, facts: Iterable[Fact]) -> set[Key]:
+    numbers: set[int] = set()
+    for content in {text for fact in facts for text in (fact.content, *fact.aliases)}:
+        words = content_words(content)
+        if len(words) >= _LEAST_WORDS:
+            found = scoped.index.find(words, _ALL)
+            numbers |= set.intersection(*(set(found.places.get(word, ())) for word in words))
+    return scoped.index.turns(sorted(numbers))
+
+
+def _answers(scoped: ScopeTransaction, keys: Collection[Key], facts: Collection[Fact]) -> set[Key]:
+    """Find the answers to turns that repeat a word of a fact's content."""
+    told = {word for fact in facts for word in content_words(f"{fact.content} {fact.value}")}
+    found: set[Key] = set()
+    for thread, seq in keys:
+        rows = scoped.db.rows(
+            "SELECT seq, body FROM memory_turn WHERE scope = ? AND thread = ? AND seq > ?"
+            " ORDER BY seq LIMIT ?",
+            (scoped.id, thread, seq, _ANSWERS),
+        )
+        for place, body in rows:
+            turn = read_turn("", place, body)
+            if turn.role != "assistant":
+                break
+            if not told.isdisjoint(index_words(turn.text)):
+                found.add((thread, place))
+    return found
+
+
+def _set(scoped: ScopeTransaction, keys: Collection[Key], operation: int) -> int:
+    shown = [
+        key
+        for key in sorted(keys)
+        if scoped.db.row(
+            "SELECT 1 FROM memory_turn WHERE scope = ? AND thread = ? AND seq = ? AND hidden <= 0",
+            (scoped.id, *key),
+        )
+    ]
+    scoped.db.run_each(
+        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND thread = ? AND seq = ?",
+        [(operation, scoped.id, *key) for key in shown],
+    )
+    return len(shown)

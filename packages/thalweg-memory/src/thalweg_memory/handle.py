@@ -1,0 +1,395 @@
+"""`Memory`: what people and agents do with the memory of one owner."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
+from thalweg_memory.async_methods import awaited
+from thalweg_memory.base import Operation, Receipt, Selection
+from thalweg_memory.clock import new_fact_id
+from thalweg_memory.deciding import Decider
+from thalweg_memory.facts.by_hand import plan_edit, plan_remember, plan_review, told_fact
+from thalweg_memory.facts.changes import Change, PutFact, WriteSection
+from thalweg_memory.facts.document.changes import import_
+from thalweg_memory.facts.document.clearing import plan_clear, plan_delete
+from thalweg_memory.facts.document.reading import read_document
+from thalweg_memory.facts.gates.days import first_day, last_day
+from thalweg_memory.facts.gates.judging import judge_told
+from thalweg_memory.facts.learning.lesson import folded
+from thalweg_memory.facts.merging.comparing import says_the_same
+from thalweg_memory.facts.values import (
+    Category,
+    Fact,
+    FactId,
+    Mode,
+    ProfileSection,
+    SectionName,
+    Statement,
+    Trust,
+)
+from thalweg_memory.opening import mirror_of
+from thalweg_memory.readable import ReadableMemory
+from thalweg_memory.store.candidates import similar_facts
+from thalweg_memory.store.capacity import plan_room
+
+MOST_WAITING = 100
+"""Facts that wait for review which one more is compared with, the newest."""
+
+
+class Memory(ReadableMemory):
+    """The memory of one owner, or of one agent for one owner.
+
+    It is bound to its scope: no call can read or change another. Its methods block; each has an
+    async twin, with an `a` before its name.
+
+    Args:
+        store: The store; see `open_memory`.
+        scope: The scope of the authenticated caller.
+        settings: See `MemorySettings`.
+        count: Counts tokens.
+        clock: Returns the time.
+
+    Example:
+        >>> from thalweg_memory import Scope, open_memory
+        >>> with open_memory(":memory:") as store:
+        ...     memory = Memory(store, Scope("ada"))
+        ...     _ = memory.remember("User lives in Berlin")
+        ...     [fact.content for fact in memory.facts()]
+        ['User lives in Berlin']
+    """
+
+    # -- remember --------------------------------------------------------------------------
+
+    def remember(
+        self,
+        content: str,
+        *,
+        category: Category = "knowledge",
+        confidence: float = 1.0,
+        said_at: str = "",
+        since: str = "",
+        until: str = "",
+        protected: bool = False,
+    ) -> Fact:
+        """Store a statement of the user, in any wording.
+
+        The same words are stored once. Nothing is superseded: facts that may be about the same
+        subject are linked, and recalled together, newer first, with both dates. `edit` corrects a
+        fact.
+
+        Args:
+            content: One statement, in any language: "User prefers tea".
+            category: Its category.
+            confidence: 0 to 1.
+            said_at: The time of the statement; now by default.
+            since: The first day on which it is valid (`2026-03-02`, `2026-03`), if available.
+            until: The last day on which it is valid. After it the fact is not recalled as current.
+            protected: Never dropped for lack of room, never changed by extraction.
+
+        Returns:
+            The stored fact.
+
+        Raises:
+            FactRefusedError: It is not allowed; the error has the reason.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        now = self.clock()
+        new = told_fact(judge_told(content, category=category), new_fact_id(), now=now, by="user")
+        new = replace(
+            new,
+            confidence=confidence,
+            observed_at=said_at or now,
+            valid_from=first_day(since),
+            valid_to=last_day(until),
+            protected=protected,
+        )
+        return self._take_in(new, actor="user")
+
+    def remember_as_agent(
+        self, content: str, *, category: Category, turns: Sequence[Statement], least: Trust
+    ) -> Fact:
+        """Store an agent's statement; it waits for the user's review if necessary.
+
+        Args:
+            content: One statement.
+            category: Its category.
+            turns: The turns of the run.
+            least: The least trust of all content that the run had read.
+
+        Returns:
+            The stored fact; `quarantined` if it needs the user's review.
+
+        Raises:
+            FactRefusedError: It is not allowed; the error has the reason.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        verdict = judge_told(content, turns, by="agent", least=least, category=category)
+        new = told_fact(verdict, new_fact_id(), now=self.clock(), by="agent")
+        return self._take_in(new, actor="agent")
+
+    def _take_in(self, new: Fact, *, actor: str) -> Fact:
+        """Merge a fact, and return its resulting version."""
+        vector = self.store.vector(new.content)
+        done = self._decider.take_in(lambda: self._planned(new, vector), actor=actor, why="told")
+        if done is not None:
+            there = [change.fact for change in done.changes if isinstance(change, PutFact)]
+        else:
+            there = self._near(new, vector)
+        for fact in there:
+            if fact.id == new.id or says_the_same(fact, new):
+                return fact
+        problem = "it was forgotten, and an agent cannot add forgotten facts again"
+        raise FactRefusedError(new.content, problem)
+
+    def _near(self, new: Fact, vector: bytes) -> list[Fact]:
+        near = similar_facts(self.store, self.scope, new.content, vector=vector)
+        if new.status == "quarantined":
+            waiting = self.store.facts(self.scope, statuses=("quarantined",), limit=MOST_WAITING)
+            near += waiting
+        return near
+
+    def _planned(self, new: Fact, vector: bytes) -> Sequence[Change]:
+        changes = plan_remember(self._near(new, vector), new)
+        room = plan_room(self.store, self.scope, changes, self.settings, self.clock())
+        return folded([*changes, *room])
+
+    @property
+    def _decider(self) -> Decider:
+        return Decider(self.store, self.scope, self.clock)
+
+    def _check_writable(self) -> None:
+        if not self.settings.enabled:
+            raise MemoryOffError(where="memory.enabled is false", mend="set it to true")
+        if self.settings.read_only:
+            raise MemoryOffError(where="memory.read_only is true", mend="set it to false")
+
+    # -- change by hand --------------------------------------------------------------------
+
+    def edit(
+        self,
+        id_: str,
+        *,
+        content: str | None = None,
+        category: Category | None = None,
+        confidence: float | None = None,
+        protected: bool | None = None,
+    ) -> Fact:
+        """Edit a fact. The history keeps its former text.
+
+        Raises:
+            NoSuchFactError: There is none.
+            FactRefusedError: The new content is not allowed.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        now = self.clock()
+        if content is not None:
+            content = self._clean(content)
+        self._decider.change(
+            lambda known: plan_edit(
+                known.facts,
+                FactId(id_),
+                content=content,
+                category=category,
+                confidence=confidence,
+                protected=protected,
+                now=now,
+            ),
+            why="edited",
+            ids=[id_],
+        )
+        return self.fact(id_)
+
+    def _clean(self, text: str) -> str:
+        """Validate a text of the user's, and return it as stored."""
+        verdict = judge_told(text)
+        if verdict.decision == "drop":
+            raise FactRefusedError(text, f"it {verdict.why}")
+        return verdict.proposal.content
+
+    def delete(self, *ids: str) -> Operation | None:
+        """Take facts out, and recall no more the turns they were learned from.
+
+        `undo` brings them back, and `forget` is for good.
+
+        Raises:
+            NoSuchFactError: One of them is not there; none was taken out.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        return self._decider.change(
+            lambda known: plan_delete(known.facts, ids), why="deleted", ids=ids
+        )
+
+    def clear(self) -> Operation | None:
+        """Remove all facts and the profile, and exclude all earlier turns from recall.
+
+        Pending turns are not processed any more. `undo` restores everything; `forget` is permanent.
+
+        Returns:
+            The operation: a `RemoveFact` for each fact, a `WriteSection` for each section, a `Hide`
+            with the number of turns. `None` if the memory was empty.
+
+        Raises:
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        now = self.clock()
+        return self._decider.change(
+            lambda known: plan_clear(known.facts, known.profile, now=now), why="cleared"
+        )
+
+    def accept(self, id_: str) -> None:
+        """Take a fact in that waited for the user's word.
+
+        Raises:
+            NoSuchFactError: No such fact waits.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._review(id_, accepted=True)
+
+    def reject(self, id_: str) -> None:
+        """Take out a fact that waited for the user's word; see `accept`."""
+        self._review(id_, accepted=False)
+
+    def _review(self, id_: str, *, accepted: bool) -> None:
+        self._check_writable()
+        held = self.fact(id_)
+        vector = self.store.vector(held.content) if accepted else b""
+
+        def plan() -> Sequence[Change]:
+            waiting = self.store.facts(self.scope, ids=[held.id], statuses=None)
+            near = similar_facts(self.store, self.scope, held.content, vector=vector)
+            return plan_review([*waiting, *near], held.id, accepted=accepted)
+
+        why = "accepted" if accepted else "rejected"
+        self._decider.take_in(plan, actor="user", why=why)
+
+    def write_profile(self, name: SectionName, text: str) -> None:
+        """Write a section of the profile; an empty text takes it out.
+
+        Raises:
+            FactRefusedError: The text may not be remembered.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        now = self.clock()
+        if text:
+            text = self._clean(text)
+        written = WriteSection(ProfileSection(name, text, now), "written by hand")
+        self._decider.change(lambda _: [written], why=written.why)
+
+    def undo(self, operation: int) -> Operation:
+        """Put back what one change replaced; see `MemoryStore.undo`."""
+        self._check_writable()
+        return self.store.undo(self.scope, operation, now=self.clock())
+
+    def restore(self, operation: int) -> list[Operation]:
+        """Restore the memory's state after one change; see `MemoryStore.restore`."""
+        self._check_writable()
+        return self.store.restore(self.scope, operation, now=self.clock())
+
+    def forget(
+        self,
+        *facts: str,
+        threads: Sequence[str] = (),
+        messages: Sequence[str] = (),
+        query: str = "",
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> Receipt:
+        """Delete permanently, also if memory is off or read-only.
+
+        Args:
+            facts: Ids of facts.
+            threads: Threads whose turns are deleted, with facts that have no other evidence.
+            messages: Ids of messages (`Statement.uid`), likewise.
+            query: Facts of every status, deleted ones included, and turns that have every word of
+                it. Word forms are folded, as in a search.
+            everything: The whole memory of this scope.
+            dry_run: Change nothing, and return what would be deleted.
+
+        Raises:
+            ConfigError: Nothing is selected.
+            NoSuchFactError: A selected fact does not exist.
+        """
+        if not (facts or threads or messages or query or everything):
+            problem, mend = "nothing to forget is named", "name facts, threads or a query"
+            raise ConfigError("forget", problem, mend)
+        for id_ in facts:
+            if not self.store.operations(self.scope, fact=FactId(id_), limit=1):
+                self.fact(id_)
+        selection = Selection(
+            facts=tuple(map(FactId, facts)),
+            threads=tuple(threads),
+            uids=tuple(messages),
+            words=query,
+            everything=everything,
+        )
+        return self.store.forget(self.scope, selection, now=self.clock(), dry_run=dry_run)
+
+    def set_mode(self, thread: str, mode: Mode) -> None:
+        """Set what memory does with a thread: `on`, `read_only`, `incognito` or `off`."""
+        self.store.set_mode(self.scope, thread, mode)
+
+    # -- documents -------------------------------------------------------------------------
+
+    def import_(self, text: str, *, where: str = "memory.json") -> Operation | None:
+        """Import a document: its items are added, or replace those with the same id.
+
+        Args:
+            text: The document, in either shape.
+            where: Its name in errors.
+
+        Returns:
+            The operation; `None` if there is nothing new.
+
+        Raises:
+            DocumentError: It is invalid; nothing was changed.
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        document = read_document(text, where)
+        return self._decider.change(
+            lambda known: import_(
+                document, known.facts, known.profile, now=self.clock(), new_id=new_fact_id
+            ),
+            actor="import",
+            why=f"imported {where}",
+        )
+
+    def reload(self) -> Operation | None:
+        """Import manual edits of the document, and rewrite it (`storage: json`).
+
+        Every read does so as well. This returns the operation, and raises errors of the document.
+
+        Returns:
+            The operation; `None` if nothing was edited.
+
+        Raises:
+            ConfigError: This memory has no document.
+            DocumentError: It is invalid; memory and document did not change.
+        """
+        mirror = mirror_of(self.store)
+        if mirror is None:
+            mend = "set storage: json, and storage_path where it is not in Thalweg's folder"
+            raise ConfigError("storage", "this memory has no document", mend)
+        return mirror.reload(self.scope)
+
+    # -- twins -----------------------------------------------------------------------------
+
+    aremember = awaited(remember)
+    aedit = awaited(edit)
+    adelete = awaited(delete)
+    aclear = awaited(clear)
+    aaccept = awaited(accept)
+    areject = awaited(reject)
+    awrite_profile = awaited(write_profile)
+    aundo = awaited(undo)
+    arestore = awaited(restore)
+    aforget = awaited(forget)
+    aset_mode = awaited(set_mode)
+    aimport = awaited(import_)
+    areload = awaited(reload)

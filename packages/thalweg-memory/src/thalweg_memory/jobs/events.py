@@ -1,0 +1,124 @@
+"""Events of fact extraction: counts, reasons and cost, without any text of a thread.
+
+The logger is `thalweg_memory`: one sentence a job at INFO, at WARNING that one failed.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from thalweg.archive.threads.journal import AuxiliaryUsage
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.tracing import trace
+from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
+
+EVENT = "thalweg.memory"
+"""Type of the events, and name of those in a trace."""
+MINE = "learned:"
+"""Begins the actor of a learner's commits."""
+MOST_RACES = 100
+"""Maximum plans for one answer. Each retry follows another process's commit."""
+_log = logging.getLogger("thalweg.memory")
+
+
+@dataclass(slots=True)
+class JobReport:
+    """What one job did. It is filled in while the job lasts."""
+
+    thread: str
+    attempt: int
+    turns: int = 0
+    """Turns that were learned from."""
+    proposed: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    """Proposals that came to nothing, by why."""
+    changed: Counter[str] = field(default_factory=Counter)
+    """Changes that were made: statuses of facts, `dropped`, `section`."""
+    confidences: list[float] = field(default_factory=list)
+    races: int = 0
+    """How often another writer changed the memory first."""
+    unreadable: int = 0
+    """Answers of which something could not be read."""
+    skipped: int = 0
+    """Turns that were passed over, since no answer about them could ever be read."""
+    spent: AuxiliaryUsage = field(default_factory=AuxiliaryUsage)
+    cost: float | None = None
+    """Cost of the calls in the tariff's unit; `None` if no price is available."""
+    failed: str = ""
+    """Class of the error that ended it; empty where it came to its end."""
+    retry_s: float | None = None
+
+    def count(self, changes: Iterable[Change]) -> None:
+        """Count changes that were made."""
+        for change in changes:
+            match change:
+                case PutFact(fact):
+                    self.changed[fact.status] += 1
+                    self.confidences.append(fact.confidence)
+                case RemoveFact():
+                    self.changed["dropped"] += 1
+                case WriteSection():
+                    self.changed["section"] += 1
+                case Hide():
+                    self.changed["hidden"] += 1
+
+
+Tell = Callable[[JobReport], None]
+
+
+def tell(report: JobReport) -> None:
+    """Log and trace a job."""
+    event = event_of(report)
+    level = logging.WARNING if report.failed or report.skipped else logging.INFO
+    _log.log(level, "%s", sentence(report), extra={"thalweg": event})
+    trace(event)
+
+
+def event_of(report: JobReport) -> dict[str, Any]:
+    """Make the event of a job: plain values that JSON can hold."""
+    spent = report.spent
+    return {
+        "type": EVENT,
+        "thread": report.thread,
+        "attempt": report.attempt,
+        "turns": report.turns,
+        "proposed": report.proposed,
+        "refused": dict(report.refused),
+        "changed": dict(report.changed),
+        "confidences": list(report.confidences),
+        "races": report.races,
+        "unreadable": report.unreadable,
+        "skipped": report.skipped,
+        "model": spent.model,
+        "calls": spent.calls,
+        "input_tokens": spent.input,
+        "cached_tokens": spent.cached,
+        "output_tokens": spent.output,
+        "cost": report.cost,
+        "failed": report.failed,
+        "retry_s": report.retry_s,
+    }
+
+
+def sentence(report: JobReport) -> str:
+    """Return a report as one line for a person."""
+    made = ", ".join(f"{n} {what}" for what, n in sorted(report.changed.items())) or "no change"
+    why = ", ".join(f"{n} {what}" for what, n in sorted(report.refused.items()))
+    spent = report.spent
+    told = (
+        f"thread {report.thread}: learned from {report.turns} turns: {made}"
+        f"{f'; not taken: {why}' if why else ''}"
+        f"; {spent.calls} calls, {spent.input} tokens in, {spent.output} out"
+    )
+    if report.cost is not None:
+        told += f", {report.cost:.4f}"
+    if report.failed:
+        told += f"; it failed ({report.failed}), again in {report.retry_s:.0f} s"
+    return told
+
+
+def cost_of(spent: AuxiliaryUsage, tariff: Tariff | None) -> float | None:
+    """Return the cost of usage; `None` if no price is available."""
+    return None if tariff is None else tariff.cost_of(spent.price(tariff))

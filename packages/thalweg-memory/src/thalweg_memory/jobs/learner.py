@@ -1,0 +1,375 @@
+"""Fact extraction from one thread: its turns since the watermark, in portions, each one commit.
+
+Facts are extracted from each turn exactly once: they and the new watermark are one commit, which
+fails as a whole if the memory changed, another worker processed the thread, or the lease expired.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.tokens import Counter, exact_counter
+from thalweg.errors import StaleWriteError, ThalwegError
+from thalweg_memory.base import Job, Learned, MemoryStore
+from thalweg_memory.clock import Clock, new_fact_id, utc_now
+from thalweg_memory.facts.changes import facts_of
+from thalweg_memory.facts.learning.asking import KNOWN_FACTS, ask_for_facts, ask_for_verdicts
+from thalweg_memory.facts.learning.extraction import Item, Pair, proposals_of
+from thalweg_memory.facts.learning.lesson import (
+    FactCandidate,
+    LearningPlan,
+    Lesson,
+    RequestedRemoval,
+    candidates,
+    folded,
+    is_told,
+    nominated,
+    plan_learning,
+    removals,
+    verdicts_of,
+)
+from thalweg_memory.facts.learning.portions import Portion, next_portion, smaller
+from thalweg_memory.facts.merging.planning import Verdicts
+from thalweg_memory.facts.proposals import Proposal
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Fact, FactId, Statement
+from thalweg_memory.jobs.events import MINE, MOST_RACES, JobReport, Tell, cost_of, tell
+from thalweg_memory.jobs.profile import write_profile
+from thalweg_memory.jobs.structured import Respondent
+from thalweg_memory.store.candidates import facts_beside, similar_facts
+from thalweg_memory.store.capacity import plan_room
+
+SHRINK_AFTER, SKIP_AFTER = 2, 6
+"""Attempts after which portions become smaller; and after which a turn is skipped whose answers
+could not be parsed. It remains among the turns for recall."""
+AROUND = 40
+"""Turns before and after a portion that the gates are shown."""
+FIRST_S, MOST_S = 30.0, 3_600.0
+NO_MODEL_S = 600.0
+"""Until a thread is looked at again that no model was there to learn from."""
+
+
+class UnreadableError(ThalwegError):
+    """A model's answer holds nothing that can be read."""
+
+    code = "memory.unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class _LearnerSnapshot:
+    """A memory as it was when the learner was asked."""
+
+    facts: list[Fact]
+    """Those that the turns may have to do with; all active ones, where they are few."""
+    operation: int
+    """The newest commit then."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What the gates let through of a portion, and what a model takes it for."""
+
+    made: Sequence[FactCandidate] = ()
+    removed: Sequence[RequestedRemoval] = ()
+    refused: Sequence[str] = ()
+    verdicts: Verdicts = field(default_factory=dict)
+    vectors: Mapping[FactId, bytes] = field(default_factory=dict)
+    """Of the contents; they are made once, and not while a snapshot is read."""
+
+
+@dataclass(slots=True)
+class Learner:
+    """Learns from the threads of one store."""
+
+    store: MemoryStore
+    respondent: Respondent | None
+    """Who is asked. Without one nothing is learned, and every job waits."""
+    settings: MemorySettings = field(default_factory=MemorySettings)
+    clock: Clock = utc_now
+    new_id: Callable[[], FactId] = new_fact_id
+    count: Counter = field(default_factory=exact_counter)
+    tell: Tell = tell
+    tariff: Tariff | None = None
+    """The model's prices, if available."""
+
+    def learn(self, job: Job, until: str = "") -> JobReport:
+        """Run a job to its end, and return it to the store.
+
+        After any error, the job is returned to continue later from its current position.
+
+        Args:
+            job: The job.
+            until: No portion begins after this time; the rest waits for the next lease.
+        """
+        report = JobReport(job.thread, job.attempt)
+        try:
+            self._learn(job, report, until)
+        except Exception as error:  # noqa: BLE001 (a model may raise anything; the job is durable)
+            report.failed = type(error).__name__
+            report.retry_s = backoff_s(job.attempt)
+        report.cost = cost_of(report.spent, self.tariff)
+        self.store.finish(job, now=self.clock(), retry_s=report.retry_s)
+        self.tell(report)
+        return report
+
+    def _learn(self, job: Job, report: JobReport, until: str) -> None:
+        if not self._may_learn(job):
+            return
+        if self.respondent is None:
+            report.retry_s = NO_MODEL_S
+            return
+        while (portion := self._next(job)) is not None:
+            if until and self.clock() > until:
+                # Recorded before it is returned, so that no turn in between is lost.
+                now = self.clock()
+                self.store.note(job.scope, job.thread, now=now, debounce_s=0, max_wait_s=0)
+                return
+            if not self._learn_from(portion, job, self.respondent, report):
+                report.retry_s = 0.0
+                return
+        if report.changed.keys() - {"quarantined"}:
+            write_profile(self.store, self.respondent, job, self.settings, self.clock, report)
+
+    def _may_learn(self, job: Job) -> bool:
+        settings = self.settings
+        if not settings.enabled or settings.read_only:
+            return False
+        return self.store.mode(job.scope, job.thread) == "on"
+
+    # -- one portion -----------------------------------------------------------------------
+
+    def _next(self, job: Job) -> Portion | None:
+        """Read the next portion of a thread; `None` where all was learned from."""
+        settings = self.settings
+        for _ in range(max(0, job.attempt - SHRINK_AFTER)):
+            settings = smaller(settings)
+        learned = self.store.learned(job.scope, job.thread)
+        first = max(0, learned - settings.overlap_turns)
+        turns = self.store.turns(job.scope, job.thread, first)
+        before = [turn for turn in turns if turn.seq < learned]
+        new = turns[len(before) :]
+        return next_portion(before, new, settings=settings, count=self.count) if new else None
+
+    def _learn_from(
+        self, portion: Portion, job: Job, respondent: Respondent, report: JobReport
+    ) -> bool:
+        """Process a portion; return `False` if another worker has the thread."""
+        asked = self._look(portion, job)
+        proposals: list[Proposal] = []
+        if portion.learnable:
+            try:
+                proposals = self._ask(portion, asked.facts, respondent, report)
+            except UnreadableError:
+                if job.attempt < SKIP_AFTER or len(portion.learnable) > 1:
+                    raise
+                report.skipped += len(portion.learnable)
+        report.proposed += len(proposals)
+        judged = self._judge(portion, proposals, asked, job, respondent, report)
+        report.refused.update(judged.refused)
+        return self._commit(portion, judged, asked, job, report)
+
+    def _look(self, portion: Portion, job: Job) -> _LearnerSnapshot:
+        newest = self._newest(job)
+        texts = [turn.text for turn in portion.turns]
+        return _LearnerSnapshot(
+            facts_beside(self.store, job.scope, texts, all_up_to=KNOWN_FACTS), newest
+        )
+
+    def _newest(self, job: Job) -> int:
+        newest = self.store.operations(job.scope, limit=1)
+        return newest[0].id if newest else 0
+
+    def _ask(
+        self, portion: Portion, facts: Sequence[Fact], respondent: Respondent, report: JobReport
+    ) -> list[Proposal]:
+        known = [fact for fact in facts if is_told(fact)]
+        answer_tokens = self.settings.answer_tokens
+        question = ask_for_facts(portion, known, answer_tokens=answer_tokens, count=self.count)
+        told = respondent.ask(question, "facts", Item)
+        report.spent += told.spent
+        report.unreadable += bool(told.answer.problems)
+        if not told.answer.is_whole and not told.answer.items:
+            raise UnreadableError(*told.answer.problems)
+        proposals, refused = proposals_of(told.answer.items, portion, question.names)
+        report.refused.update(refused)
+        return proposals
+
+    def _judge(
+        self,
+        portion: Portion,
+        proposals: Sequence[Proposal],
+        asked: _LearnerSnapshot,
+        job: Job,
+        respondent: Respondent,
+        report: JobReport,
+    ) -> _Judged:
+        """Pass proposals through the gates, and ask once what those are that may touch a fact."""
+        if not proposals:
+            return _Judged()
+        lesson = Lesson(self.settings, self.clock(), self._writer, self.new_id)
+        known = {fact.id: fact for fact in asked.facts}
+        turns = self._around(portion, job)
+        made, refused = candidates(proposals, turns, portion.learnable, lesson, known)
+        gone = self.store.is_forgotten(job.scope, [one.fact.content for one in made])
+        refused += ["forgotten"] * sum(gone)
+        left = [one for one, is_gone in zip(made, gone, strict=True) if not is_gone]
+        removed = removals(proposals, turns, portion.learnable, known)
+        verdicts = self._verdicts(left, asked, job, respondent, report)
+        vectors = {one.fact.id: self.store.vector(one.fact.content) for one in left}
+        return _Judged(left, removed, refused, verdicts, vectors)
+
+    def _around(self, portion: Portion, job: Job) -> list[Statement]:
+        """Return a portion's turns and those around it, which show its meaning."""
+        first = max(0, portion.turns[0].seq - AROUND)
+        return self.store.turns(job.scope, job.thread, first, portion.turns[-1].seq + AROUND)
+
+    def _verdicts(
+        self,
+        made: Sequence[FactCandidate],
+        asked: _LearnerSnapshot,
+        job: Job,
+        respondent: Respondent,
+        report: JobReport,
+    ) -> Verdicts:
+        """Ask for the relation of candidates to existing facts; empty if there are none.
+
+        If the answer cannot be parsed, all of them are kept side by side.
+        """
+        touching: list[FactCandidate] = []
+        near: dict[FactId, Fact] = {}
+        for one in made:
+            if one.fact.status != "active":
+                continue
+            there = {fact.id: fact for fact in asked.facts}
+            text = f"{one.fact.content} {one.fact.value}"
+            there |= {f.id: f for f in similar_facts(self.store, job.scope, text, most=20)}
+            if found := nominated(one, [*there.values()]):
+                touching.append(one)
+                near |= {fact.id: fact for fact in found if is_told(fact)}
+        if not near:
+            return {}
+        known = sorted(near.values(), key=lambda fact: (fact.observed_at, fact.id))
+        question, news = ask_for_verdicts([one.fact for one in touching], known)
+        told = respondent.ask(question, "pairs", Pair)
+        report.spent += told.spent
+        report.unreadable += bool(told.answer.problems)
+        return verdicts_of(told.answer.items, news, question.names)
+
+    def _commit(
+        self,
+        portion: Portion,
+        judged: _Judged,
+        asked: _LearnerSnapshot,
+        job: Job,
+        report: JobReport,
+    ) -> bool:
+        """Commit the facts of a portion; plan again after each conflict."""
+        for _ in range(MOST_RACES):
+            with self.store.view(job.scope):
+                version = self.store.version(job.scope)
+                reached = self._reached(portion, job)
+                if reached is None:
+                    return False
+                learned, learnable = reached
+                plan = self._plan(judged, learnable, asked, job)
+            try:
+                self.store.commit(
+                    job.scope,
+                    plan.changes,
+                    expected=version,
+                    actor=self._writer,
+                    now=self.clock(),
+                    why="learned",
+                    learned=learned,
+                    lease=job.lease,
+                )
+            except StaleWriteError:
+                report.races += 1
+                if self.store.version(job.scope) == version:
+                    return False  # nobody changed anything: the lease ran out
+                continue
+            report.turns += learned.upto - learned.expected
+            report.refused.update(plan.refused)
+            report.count(plan.changes)
+            return True
+        return False
+
+    def _reached(self, portion: Portion, job: Job) -> tuple[Learned, frozenset[str]] | None:
+        """Return the watermark after a portion, and which of its turns still exist.
+
+        Returns:
+            `None` if another worker processed it, or all of it was forgotten.
+        """
+        learned = self.store.learned(job.scope, job.thread)
+        asked = {turn.uid for turn in portion.turns}
+        left = self.store.turns(job.scope, job.thread, learned)
+        mine = [turn for turn in left if turn.uid in asked]
+        if not mine:
+            return None
+        may = portion.learnable & {turn.uid for turn in mine}
+        return Learned(job.thread, learned, mine[-1].seq + 1), may
+
+    def _plan(
+        self, judged: _Judged, learnable: frozenset[str], asked: _LearnerSnapshot, job: Job
+    ) -> LearningPlan:
+        """Plan on the memory as it is now: turns may have been taken out since."""
+        made = [one for one in judged.made if _rests_on(one.fact, learnable)]
+        removed = [one for one in judged.removed if one.uid in learnable]
+        if not made and not removed:
+            return LearningPlan((), ("its turn was removed",) * len(judged.made))
+        ids = {fact.id for fact in asked.facts} | {one.id for one in removed}
+        ids |= {id_ for of in judged.verdicts.values() for id_ in of}
+        ids |= {
+            fact.id
+            for one in made
+            for fact in similar_facts(
+                self.store,
+                job.scope,
+                one.fact.content,
+                vector=judged.vectors[one.fact.id],
+                most=20,
+            )
+        }
+        facts = self.store.facts(job.scope, ids=sorted(ids), statuses=None)
+        waiting = any(one.fact.status == "quarantined" for one in made)
+        if waiting:
+            facts += self.store.facts(job.scope, statuses=("quarantined",), limit=KNOWN_FACTS)
+        plan = plan_learning(
+            made,
+            facts,
+            verdicts=judged.verdicts,
+            removed=removed,
+            asked=asked.facts,
+            settled=self._settled(asked, facts, job),
+        )
+        room = plan_room(self.store, job.scope, plan.changes, self.settings, self.clock())
+        gone = ("its turn was removed",) * (len(judged.made) - len(made))
+        return LearningPlan(folded([*plan.changes, *room]), (*plan.refused, *gone))
+
+    def _settled(self, asked: _LearnerSnapshot, facts: Sequence[Fact], job: Job) -> set[FactId]:
+        """Find the facts that a person changed or took out since the learner was asked."""
+        there = {fact.id for fact in facts}
+        settled = {fact.id for fact in asked.facts if fact.id not in there}
+        newer = self._newest(job) - asked.operation
+        for operation in self.store.operations(job.scope, limit=newer) if newer > 0 else ():
+            if not operation.actor.startswith(MINE):
+                settled |= facts_of(operation.changes)
+        return settled
+
+    @property
+    def _writer(self) -> str:
+        return f"{MINE}{self.respondent.name if self.respondent else ''}"
+
+
+def _rests_on(fact: Fact, uids: Collection[str]) -> bool:
+    return any(each.uid in uids for each in fact.evidence)
+
+
+def backoff_s(attempt: int) -> float:
+    """Return the seconds that a job waits after a failed attempt; `attempt` is from 1.
+
+    Example:
+        >>> [backoff_s(attempt) for attempt in (1, 2, 3, 40)]
+        [30.0, 60.0, 120.0, 3600.0]
+    """
+    return min(MOST_S, FIRST_S * (1 << min(attempt - 1, 20)))

@@ -1,0 +1,161 @@
+"""Asking a chat model for a list of items: by schema, by tool, or in plain words.
+
+What it answers is read by `memory.facts.learning.extraction` in all three ways, and asked for once
+more where it cannot be read.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages.ai import UsageMetadata
+from pydantic import BaseModel
+
+from thalweg.archive.threads.journal import AuxiliaryUsage
+from thalweg.archive.threads.spending import spent_on
+from thalweg.engine.tokens import Counter
+from thalweg.engine.undocumented import trace_params
+from thalweg_memory.facts.learning.asking import LearnerRequest
+from thalweg_memory.facts.learning.extraction import (
+    Kind,
+    ParsedAnswer,
+    answer_schema,
+    better,
+    read_answer,
+)
+from thalweg_memory.prompts import prompt
+
+T = TypeVar("T", bound=BaseModel)
+Way = Literal["schema", "default", "tool", "text"]
+WAYS: tuple[Way, ...] = ("schema", "default", "tool", "text")
+"""`schema`: the provider enforces it. `default`: LangChain's way for this model. `tool`: as the
+arguments of a tool. `text`: the schema is part of the prompt."""
+_REFUSALS = frozenset({400, 404, 405, 415, 422, 501})
+"""HTTP statuses that mean that a request is not understood, and not that it came too soon."""
+PROBLEMS = 5
+"""Problems of an answer that a repeated request lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredAnswer(Generic[T]):
+    """What came of one question."""
+
+    answer: ParsedAnswer[T]
+    spent: AuxiliaryUsage
+
+
+@dataclass(slots=True)
+class Respondent:
+    """A chat model for questions, and its supported ways of structured output."""
+
+    model: BaseChatModel
+    count: Counter
+    name: str = ""
+    """`provider:name`, for events."""
+    _ways: list[Way] = field(default_factory=list)
+    """Ways that may work, the best first."""
+
+    def __post_init__(self) -> None:
+        """Remove the ways that the model does not support."""
+        profile = getattr(self.model, "profile", None)
+        holds = isinstance(profile, dict) and profile.get("structured_output") is True
+        self._ways = [way for way in WAYS if way != "schema" or holds]
+        self.name = self.name or named(self.model)
+
+    def ask(self, question: LearnerRequest, kind: Kind, item: type[T]) -> StructuredAnswer[T]:
+        """Ask, and retry once if the answer cannot be parsed completely.
+
+        The model's errors are raised, unless another way may succeed.
+        """
+        sent: list[BaseMessage] = [SystemMessage(question.rules)]
+        for asked, answered in question.examples:
+            sent += HumanMessage(asked), AIMessage(answered)
+        sent.append(HumanMessage(question.text))
+        said, spent = self._send(sent, kind)
+        answer = read_answer(written(said), kind, item)
+        if not answer.problems:
+            return StructuredAnswer(answer, spent)
+        problem = "; ".join(answer.problems[:PROBLEMS])
+        again = HumanMessage(prompt("learn_again").render(problem=problem))
+        # As plain text: an answer with tool calls would need their results after it.
+        shown = AIMessage(written(said) or "nothing")
+        said, more = self._send([*sent, shown, again], kind)
+        second = read_answer(written(said), kind, item)
+        return StructuredAnswer(better(answer, second), spent + more)
+
+    def _send(
+        self, messages: Sequence[BaseMessage], kind: Kind
+    ) -> tuple[AIMessage, AuxiliaryUsage]:
+        while True:
+            way = self._ways[0]
+            try:
+                said = _sent(self.model, messages, way, kind)
+            except Exception as error:
+                if (cut := _cut_off(error)) is not None:
+                    return cut, self._spent(cut)
+                refused = isinstance(error, NotImplementedError) or _status(error) in _REFUSALS
+                if not refused or len(self._ways) == 1:
+                    raise
+                self._ways = self._ways[1:]
+            else:
+                return said, self._spent(said)
+
+    def _spent(self, said: AIMessage) -> AuxiliaryUsage:
+        return spent_on(said, written(said), self.name, self.count)
+
+
+def _sent(model: BaseChatModel, messages: Sequence[BaseMessage], way: Way, kind: Kind) -> AIMessage:
+    schema = answer_schema(kind)
+    if way == "text":
+        words = prompt("learn_json").render(schema=json.dumps(schema))
+        said: Any = model.invoke([*messages, HumanMessage(words)])
+    else:
+        method = {"schema": "json_schema", "tool": "function_calling"}.get(way)
+        given = {"method": method} if method else {}
+        asked = model.with_structured_output(schema, include_raw=True, **given)
+        found: Any = asked.invoke(list(messages))
+        said = found["raw"]
+    answer: AIMessage = said
+    return answer
+
+
+def written(said: AIMessage) -> str:
+    """Return the model's output: the arguments of its first tool call, or its text."""
+    for call in said.tool_calls:
+        return json.dumps(call["args"], ensure_ascii=False)
+    for broken in said.invalid_tool_calls:
+        return broken["args"] or ""
+    return str(said.text)
+
+
+def _cut_off(error: Exception) -> AIMessage | None:
+    """Take what was written before an answer became too long, where a client raises that.
+
+    OpenAI's does for answers that are held to a schema; the error holds the answer so far.
+    """
+    completion = getattr(error, "completion", None)
+    choices = getattr(completion, "choices", None)
+    text = getattr(getattr(choices[0], "message", None), "content", None) if choices else None
+    if not isinstance(text, str):
+        return None
+    usage = getattr(completion, "usage", None)
+    read, wrote = getattr(usage, "prompt_tokens", 0), getattr(usage, "completion_tokens", 0)
+    counted = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
+    return AIMessage(text, usage_metadata=counted)
+
+
+def _status(error: Exception) -> int | None:
+    for place in (error, getattr(error, "response", None)):
+        status = getattr(place, "status_code", None)
+        if isinstance(status, int):
+            return status
+    return None
+
+
+def named(model: BaseChatModel) -> str:
+    """Return a chat model's name as `provider:name`, as far as its integration has it."""
+    params = trace_params(model)
+    return f"{params.get('ls_provider', '')}:{params.get('ls_model_name', '')}".strip(":")

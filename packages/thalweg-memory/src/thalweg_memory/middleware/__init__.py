@@ -1,0 +1,24 @@
+"""The memory of the user in an agent's runs.
+
+Begin with `middleware.py`; `of_user.py` shows memory when a run begins and updates it at its end.
+"""
+
+from typing import TYPE_CHECKING
+
+from thalweg.engine.lazy import lazily
+
+if TYPE_CHECKING:
+    from thalweg_memory.middleware.middleware import MemoryMiddleware, MemoryState
+
+__all__ = [
+    "MemoryMiddleware",
+    "MemoryState",
+]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "MemoryMiddleware": "thalweg_memory.middleware.middleware",
+        "MemoryState": "thalweg_memory.middleware.middleware",
+    },
+)

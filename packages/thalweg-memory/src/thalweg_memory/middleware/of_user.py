@@ -1,0 +1,260 @@
+"""The memory of the user in one agent's runs: shown when a run begins, updated when it ends."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
+from langgraph.types import Command
+
+from thalweg.context.arguments import AgentName, Owner
+from thalweg.context.request.message_writer import read_state
+from thalweg.context.system_prompt import with_part
+from thalweg.context.turn.events import CustomStream
+from thalweg.context.turn.inserts import Inserts, with_inserts
+from thalweg.context.turn.session_pool import SessionPool
+from thalweg.engine.additions import MEMORY, Addition
+from thalweg.errors import ConfigError, ThalwegError
+from thalweg_memory.middleware.arguments import as_learner, as_memory_settings
+from thalweg_memory.middleware.binding import BoundMemory, Given, MemoryBinding
+from thalweg_memory.middleware.capture import Kept, UnreadMessages, keep, pass_over, stretch
+from thalweg_memory.middleware.events import announce_review, tell_failure, tell_told
+from thalweg_memory.middleware.learning import BackgroundLearning
+from thalweg_memory.middleware.recall import RecallRenderer
+from thalweg_memory.middleware.review import newly_waiting
+from thalweg_memory.middleware.shown import (
+    IN_PROMPT,
+    MemoryRewrites,
+    ShownMemory,
+    from_plain,
+    to_plain,
+)
+from thalweg_memory.middleware.tools import memory_tools
+
+SHOWN, METER, KEPT = "_memory_shown", "_memory_meter", "_memory_kept"
+"""Keys in an agent's state of the shown items, their cost, and the last stored position of the
+thread."""
+CHARS = 4
+"""Of a token, about."""
+Result = TypeVar("Result")
+
+
+class UserMemory:
+    """What the middleware does with a memory; see `MemoryMiddleware` for the arguments."""
+
+    def __init__(
+        self,
+        given: Given,
+        *,
+        owner: Owner,
+        agent: AgentName,
+        settings: object,
+        learns: bool,
+        model: BaseChatModel | str | None,
+    ) -> None:
+        self._binding = MemoryBinding(
+            given, owner=owner, agent=agent, settings=as_memory_settings(settings)
+        )
+        self._settings = self._binding.settings
+        self._learning = BackgroundLearning(as_learner(model, self._settings), is_on=learns)
+        self._telling = RecallRenderer()
+        self._desk: SessionPool | None = None
+        self.tools: Sequence[BaseTool] = []
+        if self._settings.mode == "tool" and self._settings.enabled:
+            self.tools = memory_tools(self._binding, self._said)
+
+    def _said(
+        self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig
+    ) -> UnreadMessages:
+        """Return the messages up to the end of the last run; from a log also newer ones."""
+        kept = Kept(**state.get(KEPT) or {})
+        said = stretch(bound, self._desk, state, config, kept, is_over=True)
+        if said.upto is None:
+            return said
+        logged = {message.uid for _, message in said.messages}
+        newer = [m for m in read_state(state["messages"]) if m.uid not in logged]
+        behind = enumerate(newer, said.upto)
+        return replace(said, messages=[*said.messages, *behind])
+
+    def close(self) -> None:
+        """Stop learning, and close what was opened here."""
+        if self._binding.is_ours:
+            self._learning.stop()
+        self._binding.close()
+
+    def begin(
+        self, state: Mapping[str, Any], runtime: CustomStream, config: RunnableConfig
+    ) -> dict[str, Any]:
+        """Choose the memory that the run is shown, and store what an earlier run could not."""
+        before = Kept(**state.get(KEPT) or {})
+        if self._binding.asked(config) in {"incognito", "off"}:
+            update: dict[str, Any] = {SHOWN: []} if state.get(SHOWN) else {}
+            hidden = asdict(replace(before, hidden=True))
+            return update if before.hidden else {**update, KEPT: hidden}
+        bound = _without_failing(partial(self._binding.of, config, state), runtime)
+        if bound is None:
+            return {}
+        kept = _without_failing(partial(self._caught_up, bound, state, config, before), runtime)
+        _without_failing(partial(_announced, bound, runtime), runtime)
+        update = _without_failing(partial(self._told, bound, state, runtime), runtime) or {}
+        return update if kept is None else {**update, KEPT: asdict(kept)}
+
+    def _caught_up(
+        self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig, before: Kept
+    ) -> Kept | None:
+        """Store an earlier run's messages if that run was allowed to and failed."""
+        if bound.is_subagent:
+            return None
+        hidden = before.hidden or not bound.writes
+        before = replace(before, hidden=hidden)
+        said = stretch(bound, self._desk, state, config, before, is_over=False)
+        kept = pass_over(bound, said) if hidden else self._keep(bound, said, before.begun)
+        begun = bound.memory.store.version(bound.memory.scope)
+        return replace(kept, hidden=not bound.writes, begun=begun)
+
+    def _told(
+        self, bound: BoundMemory, state: Mapping[str, Any], runtime: CustomStream
+    ) -> dict[str, Any]:
+        """Choose the memory to show, and return the changes of the state."""
+        settings = bound.settings
+        live = from_plain(state.get(SHOWN))
+        if not (bound.tells and settings.injection_enabled and settings.mode == "inject"):
+            return {SHOWN: []} if live else {}
+        meter = MemoryRewrites(**state.get(METER) or {})
+        begun = self._telling.begin(bound, read_state(state["messages"]), live, meter)
+        if begun is None:
+            return {}
+        if bound.writes and begun.told.weighed:
+            bound.memory.store.keep_told(bound.memory.scope, bound.thread, begun.told)
+        update: dict[str, Any] = {} if begun.meter == meter else {METER: asdict(begun.meter)}
+        if begun.shown != live:
+            tell_told(bound, begun.shown, live, runtime)
+            update[SHOWN] = to_plain(begun.shown)
+        return update
+
+    def compose(self, request: ModelRequest[Any], told: Mapping[str, str] | None) -> "Composed":
+        """Add the recalled memory to a request.
+
+        Args:
+            request: The request.
+            told: What `write` returned.
+        """
+        self._learning.hear(request.model)
+        live, texts = shown_in(request), told or {}
+        additions = [_addition(one, texts[one.uid]) for one in live if one.uid in texts]
+        for one in additions:
+            request = request if one.before else with_part(request, one)
+        request, inserts = with_inserts(request, [one for one in additions if one.before])
+        return Composed(request, inserts, live, is_known=told is not None)
+
+    def settle(
+        self, composed: "Composed", response: ModelResponse[Any]
+    ) -> ExtendedModelResponse[Any]:
+        """Note what of the additions was sent, and the size of the request."""
+        request, inserts, live = composed.request, composed.inserts, composed.live
+        self._desk = inserts.desk or self._desk
+        before: dict[str, Any] = request.state.get(METER) or {}  # type: ignore[assignment]
+        meter = MemoryRewrites(**before).after(_size(response, request), time.time())
+        update: dict[str, Any] = {METER: asdict(meter)}
+        left = [one for one in live if one.uid in {*inserts.shown, IN_PROMPT}]
+        if composed.is_known and len(left) < len(live):
+            update[SHOWN] = to_plain(left)
+        return ExtendedModelResponse(response, Command(update=update))
+
+    def write(self, request: ModelRequest[Any], config: RunnableConfig) -> Mapping[str, str] | None:
+        """Return the texts of memory by their place; `None` if that fails or is not allowed."""
+        runtime = request.runtime
+        bound = _without_failing(partial(self._binding.of, config, request.state), runtime)
+        if bound is None or not bound.tells:
+            return None
+        return _without_failing(partial(self._telling.write, bound, shown_in(request)), runtime)
+
+    def end(
+        self, state: Mapping[str, Any], runtime: CustomStream, config: RunnableConfig
+    ) -> dict[str, Any]:
+        """Store the messages of the run."""
+        if self._binding.asked(config) in {"incognito", "off"}:
+            return {}
+        bound = _without_failing(partial(self._binding.of, config, state), runtime)
+        if bound is None or bound.is_subagent:
+            return {}
+        kept = _without_failing(partial(self._kept, bound, state, config), runtime)
+        return {} if kept is None else {KEPT: asdict(kept)}
+
+    def _kept(self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig) -> Kept:
+        before = Kept(**state.get(KEPT) or {})
+        said = stretch(bound, self._desk, state, config, before, is_over=True)
+        if bound.writes:
+            return self._keep(bound, said, before.begun)
+        return replace(pass_over(bound, said), hidden=True)
+
+    def _keep(self, bound: BoundMemory, said: UnreadMessages, begun: int) -> Kept:
+        """Store messages, and start the extraction of facts when it is due."""
+        kept, is_new = keep(bound, said, begun)
+        if is_new:
+            self._learning.go_on(bound.memory.store, bound.settings)
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A request with what memory adds to it."""
+
+    request: ModelRequest[Any]
+    inserts: Inserts
+    live: Sequence[ShownMemory]
+    """What the state lists as shown."""
+    is_known: bool
+    """Whether the texts of these could be written."""
+
+
+def shown_in(request: ModelRequest[Any]) -> Sequence[ShownMemory]:
+    """Return what memory shows in a run, from its state."""
+    return from_plain(request.state.get(SHOWN))
+
+
+def _announced(bound: BoundMemory, runtime: CustomStream) -> None:
+    """Announce what waits for review, where the run may note that it did."""
+    if bound.writes:
+        new, waiting = newly_waiting(bound)
+        if new:
+            announce_review(bound.thread, new, waiting, runtime)
+
+
+def _addition(shown: ShownMemory, text: str) -> Addition:
+    counts = (
+        (len(shown.facts), "fact"),
+        (len(shown.pieces), "turn"),
+        (len(shown.sections), "section"),
+    )
+    about = ", ".join(f"{count:,} {what}{'s' * (count > 1)}" for count, what in counts if count)
+    return Addition(MEMORY, text, about, "" if shown.uid == IN_PROMPT else shown.uid)
+
+
+def _size(response: ModelResponse[Any], request: ModelRequest[Any]) -> int:
+    """Return the size of a request: the provider's count, or else an estimate."""
+    for message in response.result:
+        if isinstance(message, AIMessage) and message.usage_metadata:
+            return message.usage_metadata["input_tokens"]
+    return sum(len(str(message.content)) for message in request.messages) // CHARS
+
+
+def _without_failing(do: Callable[[], Result], runtime: CustomStream) -> Result | None:
+    """Run an operation on the memory; if it fails, the run continues without it.
+
+    Raises:
+        ConfigError: A setting is wrong, which the user has to correct.
+    """
+    try:
+        return do()
+    except ConfigError:
+        raise
+    except ThalwegError as error:
+        tell_failure(error, runtime)
+        return None

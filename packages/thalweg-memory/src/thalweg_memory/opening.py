@@ -1,0 +1,84 @@
+"""Opening of a memory by its address, and of its document."""
+
+from os import PathLike, fspath
+from pathlib import Path
+
+from thalweg.archive.paths import home
+from thalweg.engine.extras import needs_extra
+from thalweg.errors import ConfigError
+from thalweg_memory.base import MemoryStore
+from thalweg_memory.document_mirror import DocumentMirror
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.search.embedding_function import Embed
+from thalweg_memory.store.sqlite import SqliteMemory
+from thalweg_memory.store.tables import TableMemory
+
+
+def open_memory(
+    url_or_path: str | PathLike[str], *, secret: bytes | None = None, embed: Embed | None = None
+) -> MemoryStore:
+    """Open the memory at an address; a new one is made where there is none.
+
+    Args:
+        url_or_path: A file, which may hold an archive, too; `:memory:` for a memory that ends
+            with the process; or `postgresql://user:password@host:port/database` (extra
+            `postgres`).
+        secret: What digests of forgotten texts are keyed with. `None` takes the memory's own,
+            made at random when the memory is.
+        embed: Makes vectors of texts (extra `vectors`): what is kept from now on is found by
+            them, too.
+
+    Raises:
+        ConfigError: Nothing can be opened there.
+        StorageError: Another process holds it, or the server cannot be reached.
+
+    Example:
+        >>> from thalweg_memory.facts.values import Scope
+        >>> with open_memory(":memory:") as memory:
+        ...     memory.version(Scope("ada"))
+        0
+    """
+    address = fspath(url_or_path)
+    scheme, separator, _ = address.partition("://")
+    if not separator:
+        return SqliteMemory(address, secret=secret, embed=embed)
+    if scheme in {"postgres", "postgresql"}:
+        return _open_postgres(address, secret, embed)
+    kind = f"{scheme}://"
+    problem = "there is no such kind of memory"
+    raise ConfigError(kind, problem, "pass a path to a SQLite file, or postgresql://…")
+
+
+def _open_postgres(url: str, secret: bytes | None, embed: Embed | None) -> MemoryStore:
+    with needs_extra("postgresql://"):
+        from thalweg_memory.store.postgres import PostgresMemory  # noqa: PLC0415 (an extra)
+    return PostgresMemory(url, secret=secret, embed=embed)
+
+
+def attach_document(store: MemoryStore, settings: MemorySettings, *, owner: str = "local") -> None:
+    """Synchronize the document of the settings with a store, from now on.
+
+    A store has one document: an existing one is kept.
+
+    Args:
+        store: The memory.
+        settings: The settings `storage` and `storage_path`.
+        owner: The owner of the document; see `DocumentMirror`.
+
+    Raises:
+        ConfigError: The store has no tables of ours, and so no place for what a document lacks.
+    """
+    if settings.storage == "database":
+        return
+    if not isinstance(store, TableMemory):
+        problem = f"a {type(store).__name__} cannot have a document"
+        raise ConfigError(
+            "memory.storage", problem, "write `database`, or open it by `open_memory`"
+        )
+    path = Path(settings.storage_path) if settings.storage_path else home() / "memory.json"
+    store.mirror_to(path, owner=owner)
+
+
+def mirror_of(store: MemoryStore) -> DocumentMirror | None:
+    """Return what keeps a document in step with a store, where there is one."""
+    return store.mirror if isinstance(store, TableMemory) else None

@@ -1,0 +1,240 @@
+"""Recall: from a question to the block that answers it, through the store and the pure ranking."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+
+from thalweg.engine.entries import Message
+from thalweg.engine.tokens import Counter
+from thalweg_memory.base import MemoryStore
+from thalweg_memory.facts.learning.eviction import value
+from thalweg_memory.facts.merging.freshness import current, holds
+from thalweg_memory.facts.recall.found import RecallItem, without
+from thalweg_memory.facts.recall.packing import PackedItem, Recalled, pack
+from thalweg_memory.facts.recall.question import RecallQuery, ask, ask_further
+from thalweg_memory.facts.recall.ranking import (
+    REACH,
+    ItemWeights,
+    Ranked,
+    RecallFeatures,
+    links,
+    rank,
+    shortlist,
+    worth_reading,
+)
+from thalweg_memory.facts.recall.seeds import render_system, top_facts
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Fact, Profile, Scope, Trust
+from thalweg_memory.store.candidates import standing_facts
+
+MESSAGE_TOKENS = 8
+"""Tokens of the message around a block, at most."""
+DAY_CHARS = len("2026-03-02")
+MOST_STANDING = 50
+"""Facts that are looked at of those which nothing asked for."""
+EARLIER = 8
+"""Messages before the newest one that define the subject of a conversation."""
+
+
+HITS = 20
+"""First hits for which the start of the thread is added."""
+_CHARS = 4
+"""Characters of a token, at the most on the average (English prose, o200k)."""
+OWN = 500
+"""Pieces of the thread that asks which it is taken to show: the newest."""
+IsKnown = Callable[[RecallItem], bool]
+"""Returns whether the caller already has an item."""
+
+
+def nothing_is_known(item: RecallItem) -> bool:
+    """Return False: the caller has no items yet."""
+    del item
+    return False
+
+
+def recall(
+    store: MemoryStore,
+    scope: Scope,
+    query: str | Sequence[Message],
+    *,
+    settings: MemorySettings,
+    budget: int,
+    count: Counter,
+    now: str,
+    as_of: str = "",
+    explain: bool = False,
+    thread: str = "",
+    is_known: IsKnown = nothing_is_known,
+) -> Recalled:
+    """Find what answers a question; see `Memory.recall`."""
+    said = _said(query)
+    if settings.retrieval == "seeds":
+        profile = store.profile(scope)
+        recalled = _as_seeds(store.facts(scope), profile, said, settings, budget, count)
+    else:
+        question = ask(said[0], *said[1:], as_of=as_of)
+        vector = store.vector(said[0])
+        with store.view(scope):
+            profile = store.profile(scope)
+            own = store.newest(scope, thread, OWN) if thread else ()
+            ranked = _ranked(store, scope, question, vector, as_of, own, now)
+            begins = not isinstance(query, str) and not as_of and not own
+            related: list[Ranked] = []
+            if begins and sum(len(one.item.text) for one in ranked) < budget * _CHARS:
+                related = _related(store, scope, question, ranked, now)
+        if not settings.include_turns:
+            ranked = [one for one in ranked if one.item.fact is not None]
+            related = [one for one in related if one.item.fact is not None]
+        ranked = _with_newer(store, scope, ranked, as_of, now)
+        ranked = [one for one in ranked if not is_known(one.item)]
+        standing: list[Ranked] = []
+        if not isinstance(query, str) and not as_of:
+            standing = _standing(standing_facts(store, scope, profile), ranked, now)
+        standing = [one for one in standing if not is_known(one.item)]
+        related = [one for one in related if not is_known(one.item)]
+        recalled = pack(ranked, budget, count, profile=profile, standing=standing, related=related)
+    if explain:
+        return recalled
+    shown = tuple(one for one in recalled.placed if one.fate == "shown")
+    return replace(recalled, placed=shown)
+
+
+def _said(query: str | Sequence[Message]) -> list[str]:
+    """List what a question is about, the newest first."""
+    if isinstance(query, str):
+        return [query]
+    told = [message.text for message in query if message.role in {"user", "assistant"}]
+    return [text for text in reversed(told) if text.strip()][: EARLIER + 1] or [""]
+
+
+def _ranked(
+    store: MemoryStore,
+    scope: Scope,
+    question: RecallQuery,
+    vector: bytes,
+    as_of: str,
+    own: Collection[int],
+    now: str,
+) -> list[Ranked]:
+    found = without(store.find(scope, question.words, vector=vector), own)
+    scale = ItemWeights(question, found)
+    short = shortlist(scale)
+    near = links(store.beside(scope, short, REACH))
+    items = store.items(scope, worth_reading(scale, short, near))
+    ended = _superseded(store, scope, items)
+    shown = [item for item in items if _may_be_shown(item, as_of)]
+    ranked = rank(scale, shown, near, stale=_stale([*items, *ended], as_of, now))
+    facts = [one.item.fact for one in ranked if one.item.fact is not None]
+    holding, before = current(facts, as_of, now=now)
+    told = {fact.id for fact in holding}
+    if question.asks_past and not as_of:
+        told |= {fact.id for fact in before}
+    return [one for one in ranked if one.item.fact is None or one.item.fact.id in told]
+
+
+def _related(
+    store: MemoryStore, scope: Scope, question: RecallQuery, ranked: Sequence[Ranked], now: str
+) -> list[Ranked]:
+    """Rank what shares words with the first hits, and was not found by the question itself.
+
+    A thread that begins without a question is about more than its words name.
+    """
+    further = ask_further(question, ((one.item.text, one.score) for one in ranked[:HITS]))
+    there = {one.item.number for one in ranked}
+    found = _ranked(store, scope, further, b"", "", (), now)
+    return [one for one in found if one.item.number not in there]
+
+
+def _superseded(store: MemoryStore, scope: Scope, items: Sequence[RecallItem]) -> list[RecallItem]:
+    """Read the facts that found facts and the newest ones superseded: their turns are stale."""
+    found = [item.fact for item in items if item.fact is not None]
+    newest = store.facts(scope, limit=MOST_STANDING)
+    ids = {id_ for fact in (*found, *newest) for id_ in fact.supersedes}
+    ids -= {fact.id for fact in found}
+    read = store.facts(scope, ids=sorted(ids), statuses=("superseded",)) if ids else []
+    return [RecallItem(0, fact=fact) for fact in read]
+
+
+def _with_newer(
+    store: MemoryStore, scope: Scope, ranked: Sequence[Ranked], as_of: str, now: str
+) -> list[Ranked]:
+    """Put before each fact the newer ones that it is linked to, so that it is not read alone."""
+    there = {one.item.fact.id for one in ranked if one.item.fact is not None}
+    missing = {
+        id_
+        for one in ranked[:MOST_STANDING]
+        for id_ in (one.item.fact.related if one.item.fact is not None else ())
+        if id_ not in there
+    }
+    if not missing:
+        return list(ranked)
+    read, _ = current(store.facts(scope, ids=sorted(missing)), as_of, now=now)
+    linked = {fact.id: fact for fact in read}
+    found: list[Ranked] = []
+    for one in ranked:
+        fact = one.item.fact
+        for id_ in fact.related if fact is not None else ():
+            if newer := linked.pop(id_, None):
+                found.append(replace(one, item=RecallItem(-10_000 - len(found), fact=newer)))
+        found.append(one)
+    return found
+
+
+def _standing(known: Sequence[Fact], ranked: Sequence[Ranked], now: str) -> list[Ranked]:
+    """Return what any conversation is shown: the most valuable facts first.
+
+    The user's identity and preferred style of answers seldom share a word with a question.
+    """
+    told = {one.item.fact.id for one in ranked if one.item.fact is not None}
+    facts, _ = current((fact for fact in known if fact.id not in told), now=now)
+    facts.sort(key=lambda fact: (not fact.protected, -value(fact, now=now), fact.id))
+    items = [RecallItem(-1 - at, fact=fact) for at, fact in enumerate(facts[:MOST_STANDING])]
+    return [Ranked(item, RecallFeatures.none()) for item in items]
+
+
+def _may_be_shown(item: RecallItem, as_of: str) -> bool:
+    """Return whether an item is trusted and from before the requested time."""
+    if item.turn is not None:
+        upto = f"{as_of}T99" if len(as_of) == DAY_CHARS else as_of
+        is_trusted = item.turn.trust >= Trust.ASSISTANT
+        return is_trusted and (not as_of or item.turn.said_at <= upto)
+    return item.fact is not None and item.fact.trust >= Trust.IMPORT
+
+
+def _stale(items: Sequence[RecallItem], as_of: str, now: str) -> dict[str, list[str]]:
+    """Return statements that are no longer valid, by the id of their message."""
+    gone: dict[str, list[str]] = {}
+    for item in items:
+        fact = item.fact
+        if fact is not None and (fact.status == "superseded" or fact.valid_to):
+            for evidence in fact.evidence if not holds(fact, as_of, now=now) else ():
+                gone.setdefault(evidence.uid, []).append(evidence.quote)
+    return gone
+
+
+def _as_seeds(
+    facts: Sequence[Fact],
+    profile: Profile,
+    said: Sequence[str],
+    settings: MemorySettings,
+    budget: int,
+    count: Counter,
+) -> Recalled:
+    """Recall like DeerFlow's documents; see `memory.facts.recall.seeds`."""
+    top = top_facts(
+        facts,
+        " ".join(reversed(said)),
+        similarity_weight=settings.similarity_weight,
+        confidence_weight=settings.confidence_weight,
+    )
+    text = render_system(profile, [fact for _, fact in top], budget, count)
+    placed = tuple(
+        PackedItem(
+            Ranked(RecallItem(number, fact=fact), _of_seeds(score)), "shown", count(fact.content)
+        )
+        for number, (score, fact) in enumerate(top)
+    )
+    return Recalled(text, count(text), placed, profile)
+
+
+def _of_seeds(score: float) -> RecallFeatures:
+    return replace(RecallFeatures.none(), words=score)

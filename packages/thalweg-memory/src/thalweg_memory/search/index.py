@@ -1,0 +1,220 @@
+"""The index of memories: which items of a scope have which words, in a few plain tables.
+
+A question reads a few rows by key, however many scopes there are. Words are kept as keyed
+hashes: the index holds no content.
+"""
+
+import struct
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from thalweg.database.base import Rows
+from thalweg_memory.facts.recall.found import WordOccurrences
+from thalweg_memory.search.lengths import MOST, ItemLengths
+from thalweg_memory.search.postings import BLOCK_BITS, Posting
+from thalweg_memory.search.selection import heaviest, weights
+from thalweg_memory.search.vectors import Vectors
+from thalweg_memory.search.word_rows import LENGTHS, TOTALS, VECTORS, WordRow, WordRows
+
+FACTS = 0
+"""The thread number of items that are facts; threads are numbered from 1."""
+MOST_WORDS = 64
+"""So many words of a question are looked up at most: those that the fewest items have."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """An item on its way into the index."""
+
+    words: Sequence[str]
+    """What it is found by: its `fact_words` or `turn_words` (`memory.facts.recall.found`)."""
+    thread: int = FACTS
+    seq: int = 0
+    """Of the turn in its thread; for a fact its number in a table of facts."""
+    start: int = 0
+    stop: int = -1
+    """Where a piece of a turn begins and ends; -1 for the end of the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Totals:
+    """The totals of a scope."""
+
+    items: int = 0
+    following: int = 1
+    """Number of the next item; numbers are never reused."""
+    words: int = 0
+    """Of all items."""
+
+    @classmethod
+    def read(cls, row: WordRow) -> "_Totals":
+        return cls(row.items, *_STATE.unpack(row.recent)) if row.recent else cls()
+
+    def row(self) -> WordRow:
+        return WordRow(self.items, _STATE.pack(self.following, self.words))
+
+
+_STATE = struct.Struct("<qq")
+_EMPTY = WordRow()
+
+
+class Index:
+    """The index of one scope, in a transaction.
+
+    Who writes has locked the scope's row: two writers of one scope would undo each other.
+    """
+
+    def __init__(self, db: Rows, scope: int, secret: bytes) -> None:
+        self._db = db
+        self._scope = scope
+        self._rows = WordRows(db, scope, secret)
+        self._lengths = ItemLengths(db, scope, self._rows)
+        self.vectors = Vectors(db, scope, self._rows)
+
+    # -- writing -------------------------------------------------------------------------
+
+    def add(self, entries: Sequence[IndexEntry]) -> list[int]:
+        """Add items, oldest first, pieces of one turn in a row.
+
+        Returns:
+            Their numbers, which ascend and are never reused.
+        """
+        totals = self._totals()
+        numbers = range(totals.following, totals.following + len(entries))
+        places = self._next_places({entry.thread for entry in entries} - {FACTS})
+        rows: list[tuple[int, ...]] = []
+        for number, one in zip(numbers, entries, strict=True):
+            place = places.get(one.thread, 0)
+            places[one.thread] = place + 1
+            rows.append((self._scope, number, one.thread, one.seq, place, one.start, one.stop))
+        self._db.insert("memory_item", rows)
+        self._change({n: one.words for n, one in zip(numbers, entries, strict=True)}, {}, totals)
+        return [*numbers]
+
+    def remove(self, items: Mapping[int, Sequence[str]]) -> None:
+        """Take items out.
+
+        Args:
+            items: By number, the words they are indexed under.
+        """
+        self._change({}, items, self._totals())
+        self.vectors.remove(items.keys())
+        keys = [(self._scope, number) for number in items]
+        self._db.run_each("DELETE FROM memory_item WHERE scope = ? AND number = ?", keys)
+
+    def replace(self, number: int, old: Sequence[str], new: Sequence[str]) -> None:
+        """Find an item by other words from now on, and no more by its vector."""
+        self.vectors.remove((number,))
+        self._change({}, {number: old}, self._totals())
+        self._change({number: new}, {}, self._totals())
+
+    def clear(self) -> None:
+        """Take every item of the scope out."""
+        totals = self._totals()
+        self.vectors.clear()
+        kept = self._rows.read((VECTORS,))
+        for table in ("memory_item", "memory_word", "memory_posting"):
+            self._db.run(f"DELETE FROM {table} WHERE scope = ?", (self._scope,))  # noqa: S608 (ours)
+        self._rows.put(kept | {TOTALS: _Totals(following=totals.following).row()})
+
+    def _totals(self) -> _Totals:
+        return _Totals.read(self._rows.read((TOTALS,)).get(TOTALS, _EMPTY))
+
+    def _next_places(self, threads: Collection[int]) -> dict[int, int]:
+        """Number the pieces of threads on from where they are."""
+        places: dict[int, int] = {}
+        for thread in threads:
+            row = self._db.row(
+                "SELECT place FROM memory_item WHERE scope = ? AND thread = ?"
+                " ORDER BY seq DESC, place DESC LIMIT 1",
+                (self._scope, thread),
+            )
+            places[thread] = row[0] + 1 if row else 0
+        return places
+
+    def _change(
+        self,
+        added: Mapping[int, Sequence[str]],
+        gone: Mapping[int, Sequence[str]],
+        totals: _Totals,
+    ) -> None:
+        self._rows.change(added, gone)
+        lengths = {number: min(len(words), MOST) for number, words in added.items()}
+        self._lengths.change(lengths | dict.fromkeys(gone, 0))
+        changed = _Totals(
+            totals.items + len(added) - len(gone),
+            max(totals.following, max(added, default=0) + 1),
+            totals.words + sum(map(len, added.values())) - sum(map(len, gone.values())),
+        )
+        self._rows.put({TOTALS: changed.row()})
+
+    # -- reading -------------------------------------------------------------------------
+
+    def find(
+        self, words: Sequence[str], limit: int, most_words: int = MOST_WORDS
+    ) -> WordOccurrences:
+        """Find items by words; see `MemoryStore.find`."""
+        keys = {self._rows.key(word): word for word in words}
+        rows = self._rows.read((TOTALS, LENGTHS, *keys))
+        totals = _Totals.read(rows.pop(TOTALS, _EMPTY))
+        lengths = rows.pop(LENGTHS, _EMPTY)
+        rarest = sorted(rows, key=lambda key: rows[key].items)[:most_words]
+        counts = {key: rows[key].items for key in rarest}
+        blocks = self._rows.blocks({key: rows[key] for key in rarest})
+        chosen = _chosen(blocks, counts, totals.items, limit)
+        places: dict[int, dict[int, int]] = {key: {} for key in keys}
+        numbers: list[int] = []
+        for block, offsets in chosen.items():
+            base = block << BLOCK_BITS
+            numbers += [base + at for at in offsets]
+            for key, posting in blocks[block].items():
+                places[key].update(posting.among(offsets, base))
+        return WordOccurrences(
+            {word: places[key] for key, word in keys.items()},
+            {word: rows.get(key, _EMPTY).items for key, word in keys.items()},
+            self._lengths.read(numbers, lengths),
+            totals.items,
+            totals.words / max(1, totals.items),
+            {},
+        )
+
+    def turns(self, numbers: Sequence[int]) -> set[tuple[int, int]]:
+        """Return the thread and the `seq` of each turn among items."""
+        rows = self._db.rows_by(
+            "SELECT thread, seq FROM memory_item WHERE scope = ? AND thread <> 0 AND number",
+            numbers,
+            (self._scope,),
+        )
+        return {(thread, seq) for thread, seq in rows}
+
+    def beside(self, numbers: Sequence[int], reach: int) -> dict[int, list[int]]:
+        """List for each piece of a turn those within `reach` of it in its thread, in order."""
+        found: dict[int, list[int]] = {}
+        for number, other in self._db.rows_by(
+            "SELECT a.number, b.number FROM memory_item a JOIN memory_item b"
+            " ON b.scope = a.scope AND b.thread = a.thread"
+            " AND b.seq BETWEEN a.seq - ? AND a.seq + ?"
+            " AND b.place BETWEEN a.place - ? AND a.place + ?"
+            " WHERE a.scope = ? AND a.thread <> 0 AND b.number <> a.number AND a.number",
+            numbers,
+            (reach, reach, reach, reach, self._scope),
+        ):
+            found.setdefault(number, []).append(other)
+        return {number: sorted(others) for number, others in found.items()}
+
+
+def _chosen(
+    blocks: Mapping[int, Mapping[int, Posting]], counts: Mapping[int, int], total: int, limit: int
+) -> dict[int, set[int]]:
+    """Choose the items to return, by block: all, or those with the rarest words."""
+    if sum(counts.values()) <= limit:
+        return {
+            block: {at for posting in words.values() for at in posting.offsets()}
+            for block, words in blocks.items()
+        }
+    weight = dict(zip(counts, weights([*counts.values()], total), strict=True))
+    bits = {
+        block: [(posting.bits(), weight[key]) for key, posting in words.items()]
+        for block, words in blocks.items()
+    }
+    return heaviest(bits, limit)

@@ -1,0 +1,120 @@
+"""The vectors of items: float32, little endian, of length 1, each in a row of its own."""
+
+import secrets
+import struct
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from thalweg.database.base import Rows
+from thalweg_memory.search.word_rows import VECTORS, WordRow, WordRows
+
+MOST_SCANNED = 200_000
+"""Of a scope with more vectors only those of items that words found are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorState:
+    """What the vectors of a scope are, in short: equal states have equal vectors."""
+
+    items: int = 0
+    """Items that have one."""
+    epoch: int = 0
+    """Drawn when the first one was written."""
+    written: int = 0
+    """Vectors that ever were; they are numbered from 0 as they come."""
+    removed: int = 0
+    """Of these, how many were taken out."""
+
+    @classmethod
+    def read(cls, row: WordRow | None) -> "VectorState":
+        """Read what `row` wrote."""
+        return cls() if row is None else cls(row.items, *_STATE.unpack(row.recent))
+
+    def row(self) -> WordRow:
+        """Return its row."""
+        return WordRow(self.items, _STATE.pack(self.epoch, self.written, self.removed))
+
+
+_STATE = struct.Struct("<qqq")
+
+
+class Vectors:
+    """The vectors of one scope, in a transaction."""
+
+    def __init__(self, db: Rows, scope: int, rows: WordRows) -> None:
+        self._db = db
+        self.scope = scope
+        self._rows = rows
+
+    def state(self) -> VectorState:
+        """Return the state of the vectors."""
+        return VectorState.read(self._rows.read((VECTORS,)).get(VECTORS))
+
+    def put(self, vectors: Mapping[int, bytes]) -> None:
+        """Store the vectors of items, by number."""
+        if not vectors:
+            return
+        self.remove(vectors.keys())
+        old = self.state()
+        rows = [
+            (self.scope, at, number, vector)
+            for at, (number, vector) in enumerate(vectors.items(), old.written)
+        ]
+        self._db.insert("memory_vector", rows)
+        self._set(
+            VectorState(
+                old.items + len(rows),
+                old.epoch or secrets.randbits(62) + 1,
+                old.written + len(rows),
+                old.removed,
+            )
+        )
+
+    def remove(self, numbers: Collection[int]) -> None:
+        """Take the vectors of items away; those that have none are passed over."""
+        old = self.state()
+        if not old.items:
+            return
+        gone = [number for number, _ in self.of([*numbers])]
+        self._db.run_each(
+            "DELETE FROM memory_vector WHERE scope = ? AND number = ?",
+            [(self.scope, number) for number in gone],
+        )
+        self._set(replace(old, items=old.items - len(gone), removed=old.removed + len(gone)))
+
+    def clear(self) -> None:
+        """Take all vectors away."""
+        old = self.state()
+        self._db.run("DELETE FROM memory_vector WHERE scope = ?", (self.scope,))
+        if old.epoch:
+            self._set(replace(old, items=0, removed=old.removed + old.items))
+
+    def _set(self, state: VectorState) -> None:
+        self._rows.put({VECTORS: state.row()})
+
+    def of(self, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
+        """Read the vectors of items."""
+        return [
+            *self._db.rows_by(
+                "SELECT number, vector FROM memory_vector WHERE scope = ? AND number",
+                numbers,
+                (self.scope,),
+            )
+        ]
+
+    def since(self, first: int, size: int) -> Iterator[tuple[int, int, bytes]]:
+        """Yield the vectors of `size` bytes that were written from the `first` one on.
+
+        Returns:
+            The number of each vector, that of its item, and the vector, in order.
+        """
+        return self._db.rows(
+            "SELECT place, number, vector FROM memory_vector"
+            " WHERE scope = ? AND place >= ? AND length(vector) = ? ORDER BY place",
+            (self.scope, first, size),
+        )
+
+    def places(self) -> list[int]:
+        """List the numbers of the vectors that are there."""
+        rows = self._db.rows("SELECT place FROM memory_vector WHERE scope = ?", (self.scope,))
+        return [place for (place,) in rows]

@@ -1,0 +1,81 @@
+"""The existing facts that a new statement may relate to, at a cost independent of their number."""
+
+import math
+from collections.abc import Sequence
+
+from thalweg_memory.base import MemoryStore
+from thalweg_memory.facts.recall.found import content_words
+from thalweg_memory.facts.values import Fact, FactId, Profile, Scope
+
+_POOL = 64
+"""Items that the index is asked for."""
+_MOST_WORDS = 64
+_RAREST = 32
+"""Of the words, those that are looked up."""
+
+
+def similar_facts(
+    store: MemoryStore, scope: Scope, text: str, *, vector: bytes | None = None, most: int = 16
+) -> list[Fact]:
+    """List facts that share words with a text, or are near it by vectors, the likeliest first.
+
+    Active and superseded facts are looked at; rare words count more than common ones.
+
+    Args:
+        store: Where they are.
+        scope: Whose.
+        text: A statement, or some turns.
+        vector: Of the text, as `MemoryStore.vector` makes it; `None` has it made.
+        most: Items that are read; facts among them are returned.
+    """
+    words = content_words(text)
+    if not words:
+        return []
+    vector = store.vector(text) if vector is None else vector
+    found = store.find(scope, words[:_MOST_WORDS], vector=vector, limit=_POOL, most_words=_RAREST)
+    scores: dict[int, float] = {}
+    for word, there in found.places.items():
+        rarity = math.log1p(found.total / max(1, found.counts[word]))
+        for number in there:
+            scores[number] = scores.get(number, 0) + rarity
+    for number, cosine in found.near.items():
+        scores[number] = scores.get(number, 0) + cosine * math.log1p(found.total)
+    best = sorted(scores, key=lambda number: (-scores[number], -number))[:most]
+    return [item.fact for item in store.items(scope, best) if item.fact is not None]
+
+
+def facts_beside(
+    store: MemoryStore, scope: Scope, texts: Sequence[str], *, all_up_to: int
+) -> list[Fact]:
+    """List the active facts that texts may have to do with: all of them, where they are few.
+
+    Args:
+        store: Where they are.
+        scope: Whose.
+        texts: Statements or turns.
+        all_up_to: So many active facts are listed whole.
+    """
+    newest = store.facts(scope, limit=all_up_to + 1)
+    if len(newest) <= all_up_to:
+        return newest
+    found: dict[FactId, Fact] = {}
+    for text in texts:
+        found |= {fact.id: fact for fact in similar_facts(store, scope, text)}
+    active = [fact for fact in found.values() if fact.status == "active"]
+    return sorted(active[:all_up_to], key=lambda fact: (fact.created_at, fact.id))
+
+
+MOST_STANDING = 200
+"""The newest facts that are considered where nothing is asked; twice the default `max_facts`."""
+
+
+def standing_facts(store: MemoryStore, scope: Scope, profile: Profile) -> list[Fact]:
+    """Return the active facts that matter for any question, oldest first.
+
+    They are the newest ones, and those cited by the profile. A memory of the default size is
+    returned whole; the cost does not grow with a larger one.
+    """
+    found = {fact.id: fact for fact in store.facts(scope, limit=MOST_STANDING)}
+    cited = {id_ for section in profile.sections for id_ in section.cites} - found.keys()
+    older = store.facts(scope, ids=sorted(cited)) if cited else []
+    return [*older, *found.values()]

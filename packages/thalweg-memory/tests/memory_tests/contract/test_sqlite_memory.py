@@ -1,0 +1,119 @@
+"""The SQLite store keeps every promise of a store of memories, on disk and in memory."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core_tests.contract.suites.archive import said as archived
+from memory_tests.contract.suites.memory import (
+    ADA,
+    OTHERS,
+    MemoryStoreContract,
+    Reopen,
+    done,
+    fact,
+    put,
+    said,
+)
+from thalweg.archive import SqliteArchive, ThreadKey
+from thalweg.errors import ConfigError
+from thalweg_memory.base import MemoryStore, Selection
+from thalweg_memory.opening import open_memory
+from thalweg_memory.store.sqlite import SqliteMemory
+
+
+class TestOnDisk(MemoryStoreContract):
+    """In a file, with a second connection as another process has it."""
+
+    @pytest.fixture
+    def memory(self, tmp_path: Path) -> Iterator[MemoryStore]:
+        """Return an empty store."""
+        with SqliteMemory(tmp_path / "thalweg.db") as memory:
+            yield memory
+
+    @pytest.fixture
+    def reopen(self, tmp_path: Path) -> Iterator[Reopen]:
+        """Open the same file again; every handle is closed at the end."""
+        opened: list[MemoryStore] = []
+
+        def open_again() -> MemoryStore:
+            opened.append(open_memory(tmp_path / "thalweg.db"))
+            return opened[-1]
+
+        yield open_again
+        for memory in opened:
+            memory.close()
+
+
+def test_vectors_are_made_while_nobody_waits(tmp_path: Path) -> None:
+    """Of each text that is new, before the transaction in which they are kept begins."""
+    path = tmp_path / "thalweg.db"
+    made: list[str] = []
+
+    with SqliteMemory(path, busy_timeout_s=0.1) as other:
+
+        def embed(texts: Sequence[str]) -> list[bytes]:
+            made.extend(texts)
+            done(other, put(fact(f"other {len(made)}", "x")), scope=OTHERS[0])
+            return [bytes(8)] * len(texts)
+
+        with open_memory(path, embed=embed) as memory:
+            memory.capture(ADA, "t1", [said("I love Rome", "u1")])
+            done(memory, put(fact("a", "Loves Rome"), fact("b", "Loves Bern")))
+            done(memory, put(replace(fact("a", "Loves Rome"), aliases=("Fond of it",))))
+            assert memory.vector("Rome?") == bytes(8)
+    assert made == ["I love Rome", "Loves Rome", "Loves Bern", "Loves Rome", "Rome?"]
+    with sqlite3.connect(path) as raw:
+        assert raw.execute("SELECT COUNT(*) FROM memory_vector").fetchone() == (3,)
+    raw.close()
+
+
+class TestInMemory(MemoryStoreContract):
+    """In memory, where data ends with its handle."""
+
+    @pytest.fixture
+    def memory(self) -> Iterator[MemoryStore]:
+        """Return an empty store."""
+        memory = open_memory(":memory:")
+        yield memory
+        memory.close()
+
+    @pytest.fixture
+    def reopen(self, memory: MemoryStore) -> Reopen:
+        """Return the store itself."""
+        return lambda: memory
+
+
+def test_a_newer_format_and_another_secret_are_refused(tmp_path: Path) -> None:
+    """The file is left as it was."""
+    path = tmp_path / "thalweg.db"
+    SqliteMemory(path, secret=b"one").close()
+    with pytest.raises(ConfigError, match="another secret"):
+        SqliteMemory(path, secret=b"two")
+    with sqlite3.connect(path) as raw:
+        raw.execute("UPDATE memory_meta SET value = '99' WHERE name = 'version'")
+    raw.close()
+    with pytest.raises(ConfigError, match="memory format 99"):
+        SqliteMemory(path)
+
+
+def test_one_file_holds_an_archive_and_a_memory(tmp_path: Path) -> None:
+    """Neither minds the other, whichever was first."""
+    for first, name in ((SqliteArchive, "one.db"), (SqliteMemory, "two.db")):
+        first(tmp_path / name).close()
+        with SqliteArchive(tmp_path / name) as archive, SqliteMemory(tmp_path / name) as memory:
+            archive.append(ThreadKey("ada", "t1"), [archived("hello")])
+            memory.capture(ADA, "t1", [said("hello", "u1")])
+            memory.forget(ADA, Selection(everything=True), now="2026-03-01T10:00:00Z")
+            assert archive.length(ThreadKey("ada", "t1")) == 1
+            assert archive.search(ThreadKey("ada", "t1"), "hello")[0].text == "hello"
+
+
+@pytest.mark.parametrize("address", ["ftp://x/y", "/nowhere/at/all.db", __file__])
+def test_what_cannot_be_opened_is_told(address: str) -> None:
+    """With what to do about it."""
+    with pytest.raises(ConfigError):
+        open_memory(address)

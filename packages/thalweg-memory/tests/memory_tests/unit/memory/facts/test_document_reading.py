@@ -1,0 +1,181 @@
+"""What is wrong with a memory document is told with its place and what to write there."""
+
+import json
+
+import pytest
+
+from thalweg.errors import DocumentError
+from thalweg_memory.facts.document.reading import read_document
+
+FACT = {
+    "id": "fact-1",
+    "content": "User prefers async/await over callbacks",
+    "category": "preference",
+    "confidence": 0.95,
+    "createdAt": "2024-03-15T10:30:00Z",
+    "source": "conversation",
+}
+
+
+def problem(text: str) -> str:
+    with pytest.raises(DocumentError) as caught:
+        read_document(text)
+    return str(caught.value)
+
+
+def wrong(**fields: object) -> str:
+    return problem(json.dumps({"facts": [FACT, {**FACT, "id": "fact-2", **fields}]}))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            '{\n  "facts": [\n    {"content": "x"},\n  ]\n}',
+            "memory.json: line 3 column 21: trailing comma; remove the last comma",
+        ),
+        (
+            '{"facts": [] ,\n }',
+            "memory.json: line 1 column 14: trailing comma; remove the last comma",
+        ),
+        (
+            '{"facts": [{"content": "x"} {"content": "y"}]}',
+            "memory.json: line 1 column 29: expecting ',' delimiter; put a comma between the two",
+        ),
+        ("{'facts': []}", "use straight double quotes"),
+        ("{“facts”: []}", "use straight double quotes"),
+        ('{"facts": ["a\nb"]}', "write \\n for a new line of a text"),
+        ('{\n  // mine\n  "facts": []}', "line 2 column 3"),
+        ('{\n  // mine\n  "facts": []}', "JSON has no comments: take it out"),
+        ("", "write {} for an empty memory"),
+        ('{"facts": [', "the end is missing: close what was opened"),
+        ('{"facts": [], "facts": []}', "'facts' is twice the key of one object"),
+        ("[" * 100_000, "write a plainer document"),
+    ],
+)
+def test_a_slip_of_the_hand_is_named_with_its_line(text: str, told: str) -> None:
+    assert told in problem(text)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ([], "memory.json: [] is no object; write keys and values between { and }"),
+        ({"fact": []}, "memory.json: fact: unknown key; did you mean 'facts'?"),
+        ({"facts": {}}, "memory.json: facts: {} is no list; write facts between [ and ]"),
+        ({"facts": ["I row"]}, "memory.json: facts[0]: 'I row' is no fact; write {"),
+        ({"userContext": "x"}, "memory.json: userContext: 'x' is no object"),
+        (
+            {"userContext": {"workContex": "x"}},
+            "memory.json: userContext: workContex: unknown key; did you mean 'workCon",
+        ),
+        (
+            {"user": {"topOfMind": {"summary": 7}}},
+            'memory.json: user.topOfMind: 7 is no text; write "7" in quotes',
+        ),
+        (
+            {"history": {"recentMonths": {"summary": "x", "updatedAt": "soon"}}},
+            "memory.json: history.recentMonths: 'soon' is no time; write a time such as 2024-",
+        ),
+        ({"user": {}, "userContext": {}}, "keep one of them: the document has one shape"),
+    ],
+)
+def test_a_place_that_cannot_be_used_is_named(body: object, told: str) -> None:
+    assert told in problem(json.dumps(body))
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (95, "95 is not between 0 and 1; write 0.95"),
+        (1.2, "1.2 is not between 0 and 1; write 1"),
+        (-1, "-1 is not between 0 and 1; write 0"),
+        ("0.9", "'0.9' is no number; write 0.9, unquoted"),
+        ("90%", "'90%' is no number; write 0.9, unquoted"),
+        ("high", "'high' is no number; write a number from 0 to 1, such as 0.9, unquoted"),
+        (True, "True is no number; write a number from 0 to 1, such as 0.9, unquoted"),
+        (float("nan"), "nan is not between 0 and 1; write a number from 0 to 1, such as 0.9"),
+        (float("inf"), "inf is not between 0 and 1; write 1"),
+    ],
+)
+def test_a_confidence_that_is_none_is_told_with_the_nearest(value: object, told: str) -> None:
+    assert wrong(confidence=value) == f"memory.json: facts[1].confidence: {told}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"category": "preferense"}, "category: 'preferense' is no category; did you mean"),
+        ({"content": " "}, "content: it is missing or empty; write a fact"),
+        ({"content": None}, "content: it is missing or empty; write a fact"),
+        ({"createdAt": 1710498600}, "createdAt: 1710498600 is no time; write a time such as"),
+        ({"id": 7}, 'id: 7 is no text; write "7" in quotes'),
+        ({"id": "fact-1"}, "id: 'fact-1' is the id of facts[0] too; remove it"),
+        ({"source": ["t"]}, "source: ['t'] is no text"),
+    ],
+)
+def test_a_field_that_cannot_be_used_is_told(fields: dict[str, object], told: str) -> None:
+    assert f"memory.json: facts[1].{told}" in wrong(**fields)
+
+
+def test_a_misspelt_field_is_not_passed_over() -> None:
+    fact = {"content": "User rows", "confidense": 0.2}
+    told = "facts[0]: confidense: unknown key; did you mean 'confidence'?"
+    assert told in problem(json.dumps({"facts": [fact]}))
+
+
+def test_a_confidence_of_nought_is_nought_and_none_is_not_known() -> None:
+    facts = [{**FACT, "id": str(told), "confidence": told} for told in (0, 0.0, None)]
+    read = read_document(json.dumps({"facts": facts})).facts
+    assert read is not None
+    assert [fact.confidence for fact in read] == [0, 0, 0.5]
+
+
+def test_what_is_not_there_says_nothing_and_what_is_empty_is_empty() -> None:
+    assert read_document("{}").facts is None
+    assert read_document("{}").sections == ()
+    read = read_document('{"facts": [], "userContext": {}}')
+    assert read.facts == ()
+    assert [section.text for section in read.sections] == ["", "", ""]
+
+
+def test_the_newer_shape_is_read_with_all_that_it_has() -> None:
+    body = {
+        "version": "1.0",
+        "lastUpdated": "2026-06-24T12:00:00.123456Z",
+        "revision": 4,
+        "user": {
+            "workContext": {"summary": "Backend architect", "updatedAt": "2026-06-24T12:00:00Z"},
+            "personalContext": {"summary": "", "updatedAt": ""},
+            "topOfMind": {"summary": "A migration", "updatedAt": ""},
+            "cognitiveStyle": {"summary": "Asks why first", "updatedAt": ""},
+        },
+        "history": {"recentMonths": {"summary": "Wrote a scheduler", "updatedAt": ""}},
+        "facts": [
+            {
+                **FACT,
+                "category": "correction",
+                "sourceError": "npm was suggested",
+                "source": {"type": "conversation", "threadId": "thread-9"},
+            }
+        ],
+    }
+    read = read_document(json.dumps(body))
+    assert read.shape == "deerflow"
+    assert [section.text for section in read.sections if section.text] == [
+        "Backend architect",
+        "A migration",
+        "Wrote a scheduler",
+    ]
+    assert read.facts is not None
+    fact = read.facts[0]
+    assert (fact.category, fact.source) == ("behavior", "thread-9")
+    assert json.loads(fact.extra) == {
+        "category": "correction",
+        "sourceError": "npm was suggested",
+        "source": {"type": "conversation", "threadId": "thread-9"},
+    }
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert read_document('\ufeff{"facts": []}').facts == ()

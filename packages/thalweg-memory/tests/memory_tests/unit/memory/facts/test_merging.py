@@ -1,0 +1,193 @@
+"""What becomes of new facts among those that are known, by a model's verdicts and a guard."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from thalweg_memory.facts.by_hand import plan_remember
+from thalweg_memory.facts.changes import Change, PutFact
+from thalweg_memory.facts.learning.asking import CONTROL, ask_for_verdicts
+from thalweg_memory.facts.learning.extraction import Pair
+from thalweg_memory.facts.learning.lesson import verdicts_of
+from thalweg_memory.facts.merging.comparing import Verdict, may_merge, may_supersede
+from thalweg_memory.facts.merging.freshness import current, holds
+from thalweg_memory.facts.merging.planning import plan_merge
+from thalweg_memory.facts.values import Evidence, Fact, FactId, Trust
+
+
+def fact(
+    content: str,
+    day: int = 1,
+    *,
+    value: str = "",
+    attribute: str = "home city",
+    subject: str = "user",
+) -> Fact:
+    at = f"2025-01-{day:02}T00:00:00Z"
+    quote = Evidence("t", f"u{day}", content, at, Trust.USER)
+    return Fact(
+        FactId(f"{content} {day}"), content, "context", 0.8, at, "t", subject=subject,
+        attribute=attribute, value=value, evidence=(quote,), observed_at=at, valid_from=at,
+        written_by="learned:m",
+    )  # fmt: skip
+
+
+BERLIN = fact("User lives in Berlin", 1, value="berlin")
+MUNICH = fact("User moved to Munich", 5, value="munich")
+
+
+def after(
+    facts: Sequence[Fact], new: Fact, verdict: Verdict = "replaces", *, named: bool = False
+) -> list[Fact]:
+    """Merge a fact in, with one verdict for every known one."""
+    held = {known.id: known for known in facts}
+    verdicts = {new.id: dict.fromkeys(held, verdict)}
+    of = {new.id: facts[0].id} if named else {}
+    for change in plan_merge(facts, [new], verdicts=verdicts, named=of):
+        held[put(change).id] = put(change)
+    return list(held.values())
+
+
+def put(change: Change) -> Fact:
+    assert isinstance(change, PutFact)
+    return change.fact
+
+
+def test_what_is_said_again_keeps_its_id_and_gains_wording_evidence_and_date() -> None:
+    again = replace(fact("The user resides in Berlin", 3), confidence=0.9)
+    (merged,) = after([BERLIN], again, "same")
+    assert merged.id == BERLIN.id
+    assert merged.content == BERLIN.content
+    assert merged.aliases == (again.content,)
+    assert merged.evidence == (*BERLIN.evidence, *again.evidence)
+    assert (merged.observed_at, merged.confidence) == (again.observed_at, 0.9)
+    assert merged.valid_from == BERLIN.valid_from
+
+
+def test_the_same_words_are_one_fact_without_any_verdict() -> None:
+    (merged,) = after(
+        [BERLIN], replace(BERLIN, id=FactId("b"), content="user lives in BERLIN!"), "beside"
+    )
+    assert merged.id == BERLIN.id
+
+
+@pytest.mark.parametrize("verdict", ["replaces", "ends", "narrows"])
+def test_an_update_ends_what_it_replaces_and_keeps_it(verdict: Verdict) -> None:
+    old, new = after([BERLIN], MUNICH, verdict)
+    assert (old.status, old.superseded_by, old.valid_to) == (
+        "superseded", MUNICH.id, MUNICH.valid_from,
+    )  # fmt: skip
+    assert (new.status, new.supersedes) == ("active", (BERLIN.id,))
+
+
+def test_facts_beside_each_other_both_hold_and_are_not_linked() -> None:
+    facts = after([BERLIN], MUNICH, "beside")
+    assert [(known.status, known.related) for known in facts] == [("active", ())] * 2
+
+
+def test_a_statement_older_than_what_is_known_comes_in_as_history() -> None:
+    facts = after([MUNICH], BERLIN)
+    assert [known.id for known in current(facts)[0]] == [MUNICH.id]
+    older = next(known for known in facts if known.id == BERLIN.id)
+    assert (older.status, older.superseded_by) == ("superseded", MUNICH.id)
+
+
+def test_what_held_at_a_time_is_told_as_of_then() -> None:
+    facts = after([BERLIN], MUNICH)
+    assert [known.content for known in current(facts, "2025-01-03")[0]] == [BERLIN.content]
+    assert [known.content for known in current(facts, "2025-01-05")[0]] == [MUNICH.content]
+    assert not current(facts, "2024-12-31")[0]
+    assert holds(facts[0], "2025-01-02")
+
+
+def test_what_holds_for_a_time_supersedes_nothing_and_ends_by_itself() -> None:
+    stay = replace(fact("User stays in Tokyo", 9), valid_to="2025-05-05T23:59:59Z")
+    home, away = after([BERLIN], stay)
+    assert (home.status, home.related) == ("active", (stay.id,))
+    assert current([home, away], now="2025-03-01T00:00:00Z")[0] == [home, away]
+    assert current([home, away], now="2025-05-06T00:00:00Z")[0] == [home]
+    assert after([BERLIN], replace(stay, valid_to="", is_temporary=True))[0].status == "active"
+
+
+@pytest.mark.parametrize(
+    ("new", "is_allowed"),
+    [
+        (replace(MUNICH, subject="brother", content="User's brother moved to Munich"), False),
+        (replace(MUNICH, subject="household"), True),
+        (replace(MUNICH, attribute="pet"), False),
+        (replace(MUNICH, attribute="pet", content="User left Berlin for Munich"), True),
+        (replace(MUNICH, attribute="city"), True),
+        (replace(MUNICH, subject=""), True),
+    ],
+    ids=[
+        "other subject",
+        "a label",
+        "nothing in common",
+        "names the old value",
+        "one word",
+        "no subject",
+    ],
+)
+def test_the_guard_looks_at_subject_attribute_and_the_old_value(
+    new: Fact, *, is_allowed: bool
+) -> None:
+    assert may_supersede(BERLIN, new) is is_allowed
+
+
+def test_what_the_guard_refuses_is_linked_and_both_hold() -> None:
+    pet = replace(MUNICH, attribute="pet")
+    old, new = after([BERLIN], pet)
+    assert (old.status, new.status) == ("active", "active")
+    assert (old.related, new.related) == ((new.id,), (old.id,))
+    other = after([BERLIN], replace(MUNICH, subject="brother"))
+    assert all(not known.related for known in other)
+
+
+def test_two_readings_that_agree_need_no_attribute_in_common() -> None:
+    pet = replace(MUNICH, attribute="pet")
+    assert after([BERLIN], pet, named=True)[0].status == "superseded"
+    brother = replace(MUNICH, subject="brother", content="User's brother moved to Munich")
+    assert after([BERLIN], brother, named=True)[0].status == "active"
+
+
+def test_other_numbers_are_never_the_same() -> None:
+    assert not may_merge(fact("User has 2 cats"), fact("User has 3 cats"))
+    assert may_merge(fact("User has 2 cats"), fact("Two cats live with the user"))
+
+
+def test_verdicts_of_a_model_that_finds_the_control_related_are_not_taken() -> None:
+    question, news = ask_for_verdicts([MUNICH], [BERLIN])
+    assert all(text in question.text for text in CONTROL)
+    told = Pair(new="N1", known="F1", verdict="replaces")
+    found = verdicts_of([told], news, question.names)
+    assert found == {MUNICH.id: {BERLIN.id: "replaces"}}
+    control = Pair(new="N0", known="F0", verdict="replaces")
+    assert verdicts_of([told, control], news, question.names) == {}
+
+
+def test_what_is_trusted_less_waits() -> None:
+    page = replace(MUNICH, trust=Trust.WEB)
+    old, new = after([BERLIN], page)
+    assert (old, new.status) == (BERLIN, "quarantined")
+    document = replace(MUNICH, trust=Trust.IMPORT)
+    assert [known.status for known in after([BERLIN], document)] == ["active", "quarantined"]
+
+
+def test_by_hand_is_brought_up_to_date_unless_it_is_protected() -> None:
+    told = replace(BERLIN, written_by="user", evidence=())
+    assert after([told], MUNICH)[0].status == "superseded"
+    kept = replace(told, protected=True)
+    assert [known.status for known in after([kept], MUNICH)] == ["active", "quarantined"]
+
+
+def test_planning_twice_plans_once() -> None:
+    facts = after([BERLIN], MUNICH)
+    assert after(facts, MUNICH) == facts
+
+
+def test_by_hand_both_are_kept_and_linked_where_most_words_are_shared() -> None:
+    green, mate = fact("User prefers green tea"), fact("User prefers mate tea", 2)
+    put_old, put_new = (put(change) for change in plan_remember([green, BERLIN], mate))
+    assert (put_old.related, put_new.related) == ((mate.id,), (green.id,))
+    assert (put_old.status, put_new.status) == ("active", "active")

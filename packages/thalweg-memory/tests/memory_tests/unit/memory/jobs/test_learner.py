@@ -1,0 +1,450 @@
+"""A learner learns from every turn once, whatever happens while it does."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+from langchain_core.messages import BaseMessage
+
+from memory_tests.learning import Clock, answer, learner, say
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg_memory.base import Job, MemoryStore, Selection
+from thalweg_memory.facts.changes import PutFact, RemoveFact
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Fact, FactId, Mode, Scope, Trust
+from thalweg_memory.jobs.events import JobReport, event_of, sentence
+from thalweg_memory.jobs.learner import Learner
+from thalweg_memory.opening import open_memory
+
+ADA = Scope("ada")
+Script = Callable[[Sequence[BaseMessage]], str]
+
+
+@pytest.fixture
+def store() -> Iterator[MemoryStore]:
+    with open_memory(":memory:") as opened:
+        yield opened
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def take(store: MemoryStore, clock: Clock) -> Job:
+    job = store.lease(now=clock(), lease_s=600, worker="w")
+    assert job is not None
+    return job
+
+
+def run(store: MemoryStore, clock: Clock, script: Script = answer, **settings: object) -> JobReport:
+    """Learn once the thread has been quiet."""
+    clock.forward(30)
+    given = MemorySettings.model_validate({"profile": False, **settings})
+    return learner(store, clock, script=script, settings=given).learn(take(store, clock))
+
+
+def contents(store: MemoryStore) -> list[str]:
+    return [fact.content for fact in store.facts(ADA)]
+
+
+def test_what_the_user_says_is_learned_with_its_quote_and_its_origin(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """Once the thread has been quiet for as long as the settings say."""
+    say(store, ADA, "Hi!", "I keep the key in drawer 7. Where is the map?", clock=clock)
+    assert store.lease(now=clock(), lease_s=600, worker="w") is None
+
+    report = run(store, clock)
+
+    (fact,) = store.facts(ADA)
+    (evidence,) = fact.evidence
+    assert fact.content == "The user keeps the key in drawer 7."
+    assert (fact.source, fact.written_by, fact.trust) == ("t", "learned:scripted", Trust.USER)
+    assert (evidence.uid, evidence.quote) == ("t-1", "I keep the key in drawer 7.")
+    assert store.learned(ADA, "t") == 2
+    assert (report.turns, report.changed["active"], report.spent.calls) == (2, 1, 1)
+    assert store.next_due() is None
+
+
+def test_nothing_is_asked_about_a_turn_twice(store: MemoryStore, clock: Clock) -> None:
+    """Turns that were learned from are shown, and not learned from again."""
+    asked: list[str] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        asked.append(str(messages[-1].content))
+        return answer(messages)
+
+    say(store, ADA, "I keep the key in drawer 7.", clock=clock)
+    run(store, clock, script)
+    say(store, ADA, "I keep the map in drawer 8.", clock=clock)
+    run(store, clock, script)
+
+    asked = [text for text in asked if text.startswith("Known facts:")]
+    assert [text.count("(learn from this)") for text in asked] == [1, 1]
+    assert "known already" in asked[1]
+    assert "drawer 7" in asked[1]
+    assert len(store.facts(ADA)) == 2
+
+
+def test_answers_alone_cost_no_call(store: MemoryStore, clock: Clock) -> None:
+    """They count as learned from; what they say is not the user's."""
+    say(store, ADA, "I keep the key in drawer 1.", clock=clock, trust=Trust.WEB)
+
+    report = run(store, clock)
+
+    assert (report.spent.calls, store.learned(ADA, "t"), contents(store)) == (0, 1, [])
+
+
+def test_a_long_thread_is_learned_from_in_portions_each_kept_at_once(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """A failure half way costs what comes after it, and that only until it is tried again."""
+    say(store, ADA, *(f"I keep the key in drawer {n}." for n in range(5)), clock=clock)
+    calls = 0
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        nonlocal calls
+        calls += str(messages[-1].content).startswith("Known facts:")
+        if calls == 3:
+            raise TimeoutError
+        return answer(messages)
+
+    report = run(store, clock, script, learn_turns=1)
+
+    assert (report.failed, report.retry_s, store.learned(ADA, "t")) == ("TimeoutError", 30, 2)
+    report = run(store, clock, script, learn_turns=1)
+    assert (report.failed, store.learned(ADA, "t"), calls) == ("", 5, 6)
+    assert len(store.facts(ADA)) == 5
+
+
+def test_a_model_that_is_away_loses_nothing_and_is_asked_ever_more_rarely(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """The turns stay where they are; the waits double up to an hour."""
+
+    def away(_: Sequence[BaseMessage]) -> str:
+        raise ConnectionError
+
+    say(store, ADA, "I keep the key in drawer 7.", clock=clock)
+    waits = []
+    clock.forward(30)
+    for _ in range(9):
+        report = learner(store, clock, script=away).learn(take(store, clock))
+        assert report.retry_s
+        waits.append(report.retry_s)
+        clock.forward(report.retry_s - 1)
+        assert store.lease(now=clock(), lease_s=1, worker="w") is None
+        clock.forward(1)
+    report = learner(store, clock).learn(take(store, clock))
+
+    assert waits == [30, 60, 120, 240, 480, 960, 1920, 3600, 3600]
+    assert contents(store) == ["The user keeps the key in drawer 7."]
+
+
+def test_a_turn_nobody_can_answer_about_holds_up_no_other(store: MemoryStore, clock: Clock) -> None:
+    """Ever less is asked at once, and in the end that one turn is passed over; it is recalled."""
+
+    def stumbles(messages: Sequence[BaseMessage]) -> str:
+        is_about_it = any("poison" in str(message.content) for message in messages)
+        return "Sorry." if is_about_it else answer(messages)
+
+    texts = ["I keep the key in drawer 1.", "poison", "I keep the key in drawer 2."]
+    say(store, ADA, *texts, clock=clock)
+    skipped = 0
+    settings = MemorySettings(profile=False, overlap_turns=0)
+    for _ in range(8):
+        clock.forward(3_600)
+        if (job := store.lease(now=clock(), lease_s=600, worker="w")) is None:
+            break
+        skipped += learner(store, clock, script=stumbles, settings=settings).learn(job).skipped
+
+    assert skipped == 1
+    assert store.learned(ADA, "t") == 3
+    assert len(store.facts(ADA)) == 2
+    assert [turn.text for turn in store.turns(ADA, "t")] == texts
+
+
+def test_without_a_model_nothing_is_made_up_and_the_job_waits(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """The turns can be recalled all the while."""
+    say(store, ADA, "I keep the key in drawer 7.", clock=clock)
+    clock.forward(30)
+    nobody = Learner(store, None, clock=clock, tell=lambda _: None)
+
+    report = nobody.learn(take(store, clock))
+
+    assert (report.retry_s, contents(store), store.learned(ADA, "t")) == (600, [], 0)
+    assert store.turns(ADA, "t")
+    clock.forward(600)
+    assert learner(store, clock).learn(take(store, clock)).turns == 1
+
+
+@pytest.mark.parametrize("mode", ["off", "read_only", "incognito"])
+def test_a_thread_that_is_off_is_not_learned_from(
+    store: MemoryStore, clock: Clock, mode: Mode
+) -> None:
+    """Nor while memory as a whole is; what was captured before waits until it is on again."""
+    say(store, ADA, "I keep the key in drawer 7.", clock=clock)
+    store.set_mode(ADA, "t", mode)
+
+    assert run(store, clock).spent.calls == 0
+    assert store.learned(ADA, "t") == 0
+    store.set_mode(ADA, "t", "on")
+    say(store, ADA, "Hm.", clock=clock)
+    assert run(store, clock, enabled=False).spent.calls == 0
+    say(store, ADA, "Hm.", clock=clock)
+    assert run(store, clock).turns == 3
+
+
+def edits(
+    store: MemoryStore, clock: Clock, change: Callable[[list[Fact]], list[PutFact | RemoveFact]]
+) -> Script:
+    """Answer, after somebody changed the memory while the model was thinking."""
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        if not str(messages[-1].content).startswith("Known facts:"):
+            return answer(messages)
+        changes = change(store.facts(ADA))
+        version = store.version(ADA)
+        store.commit(ADA, changes, expected=version, actor="user", now=clock(), why="by hand")
+        return answer(messages)
+
+    return script
+
+
+def test_who_loses_a_race_plans_again_without_asking_again(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """Both changes are there in the end; the other one came between the plan and its commit."""
+    say(store, ADA, "I keep the key in drawer 1.", clock=clock)
+    run(store, clock)
+    say(store, ADA, "I keep the map in drawer 2.", clock=clock)
+    clock.forward(30)
+    works = learner(store, clock, settings=MemorySettings(profile=False))
+    (first,) = store.facts(ADA)
+    made = iter(range(100))
+
+    class Racing:
+        """A store that somebody else commits to first, twice."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(store, name)
+
+        def commit(self, *args: Any, **named: Any) -> object:  # noqa: ANN401 (as the store's)
+            number = next(made)
+            if number < 2:
+                added = replace(first, id=FactId(f"mine-{number}"), content=f"Likes tea {number}.")
+                put = PutFact(replace(added, evidence=(), subject=f"tea {number}"), "told")
+                version = store.version(ADA)
+                store.commit(ADA, [put], expected=version, actor="user", now=clock())
+            return store.commit(*args, **named)
+
+    works.store = cast("MemoryStore", Racing())
+
+    report = works.learn(take(store, clock))
+
+    assert (report.races, report.spent.calls, report.turns) == (2, 2, 1)
+    assert sorted(contents(store)) == [
+        "Likes tea 0.",
+        "Likes tea 1.",
+        "The user keeps the key in drawer 1.",
+        "The user keeps the map in drawer 2.",
+    ]
+
+
+def test_a_fact_that_was_taken_out_meanwhile_does_not_come_back(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """Neither said again nor brought up to date; other messages are learned from."""
+    say(store, ADA, "I keep the key in drawer 1.", clock=clock)
+    run(store, clock)
+    text = "I keep the key in drawer 1. Now I keep the map in drawer 1."
+    say(store, ADA, text, "I keep the pen in drawer 2.", clock=clock)
+
+    report = run(
+        store, clock, edits(store, clock, lambda facts: [RemoveFact(facts[0].id, "delete")])
+    )
+
+    assert contents(store) == ["The user keeps the pen in drawer 2."]
+    assert report.refused["its turn was removed"] == 2
+
+
+def test_an_edit_that_was_made_meanwhile_stands(store: MemoryStore, clock: Clock) -> None:
+    """What was said before it does not bring it up to date."""
+    say(store, ADA, "I keep the key in drawer 1.", clock=clock)
+    run(store, clock)
+    say(store, ADA, "Now I keep the map in drawer 1.", clock=clock)
+    mine = "The user keeps nothing in drawer 1."
+
+    run(
+        store,
+        clock,
+        edits(
+            store,
+            clock,
+            lambda facts: [PutFact(replace(facts[0], content=mine, value="nothing"), "edit")],
+        ),
+    )
+
+    assert contents(store) == [mine]
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [Selection(uids=("t-0",)), Selection(threads=("t",)), Selection(everything=True)],
+)
+def test_what_is_forgotten_meanwhile_is_not_learned(
+    store: MemoryStore, clock: Clock, selection: Selection
+) -> None:
+    """Though the model answered about it; the rest of the thread is learned afterwards."""
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        if "drawer 1." in str(messages[-1].content):
+            store.forget(ADA, selection, now=clock())
+        return answer(messages)
+
+    say(store, ADA, "I keep the key in drawer 1.", "I keep the pen in drawer 2.", clock=clock)
+    run(store, clock, script)
+    left = [] if not selection.uids else ["The user keeps the pen in drawer 2."]
+    clock.forward(60)
+    if (job := store.lease(now=clock(), lease_s=600, worker="w")) is not None:
+        learner(store, clock).learn(job)
+
+    assert contents(store) == left
+
+
+def test_a_fact_that_was_forgotten_does_not_bring_another_up_to_date(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """It would take the place of the one that holds, and then not be there."""
+    say(store, ADA, "I keep the map in drawer 1.", clock=clock)
+    run(store, clock)
+    (wrong,) = store.facts(ADA)
+    store.forget(ADA, Selection(facts=(wrong.id,)), now=clock())
+    say(store, ADA, "I keep the key in drawer 1.", clock=clock, thread="u")
+    run(store, clock)
+    say(store, ADA, "Now I keep the map in drawer 1.", clock=clock, thread="v")
+
+    report = run(store, clock)
+
+    assert report.refused["forgotten"] == 1
+    assert contents(store) == ["The user keeps the key in drawer 1."]
+
+
+def test_a_lease_that_ran_out_leaves_the_work_to_whoever_has_it_now(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """The late answer changes nothing, and the turn is learned from once."""
+    say(store, ADA, "I keep the key in drawer 7.", clock=clock)
+    done: list[JobReport] = []
+
+    def slow(messages: Sequence[BaseMessage]) -> str:
+        clock.forward(601)
+        done.append(learner(store, clock).learn(take(store, clock)))
+        return answer(messages)
+
+    late = run(store, clock, slow)
+
+    assert (late.turns, done[0].turns) == (0, 1)
+    assert len(store.facts(ADA)) == len(store.operations(ADA)) - 1 == 1  # and its profile
+    assert len(store.facts(ADA)[0].evidence) == 1
+
+
+def test_a_long_job_is_given_back_and_gone_on_with(store: MemoryStore, clock: Clock) -> None:
+    """Half of the lease is left for the last answer; what is left is due at once."""
+    say(store, ADA, *(f"I keep the key in drawer {n}." for n in range(4)), clock=clock)
+
+    def slow(messages: Sequence[BaseMessage]) -> str:
+        clock.forward(40)
+        return answer(messages)
+
+    clock.forward(30)
+    settings = MemorySettings(profile=False, learn_turns=1)
+    works = learner(store, clock, script=slow, settings=settings)
+    until = "2026-03-01T10:01:30Z"
+
+    first = works.learn(take(store, clock), until)
+    second = works.learn(take(store, clock))
+
+    assert (first.turns, second.turns, second.attempt) == (2, 2, 1)
+    assert len(store.facts(ADA)) == 4
+
+
+def test_an_answer_that_is_half_readable_gives_that_half(store: MemoryStore, clock: Clock) -> None:
+    """After it was asked for once more."""
+
+    def half(messages: Sequence[BaseMessage]) -> str:
+        if messages[-1].type == "human" and "cannot be read" in str(messages[-1].content):
+            messages = messages[:-2]
+        facts = json.loads(answer(messages))["facts"]
+        return json.dumps({"facts": [*facts, {"turn": 1, "content": "The user is tall."}]})
+
+    say(store, ADA, "I keep the key in drawer 7.", clock=clock)
+
+    report = run(store, clock, half)
+
+    assert contents(store) == ["The user keeps the key in drawer 7."]
+    assert (report.unreadable, report.spent.calls) == (1, 2)
+
+
+def test_the_profile_is_written_from_facts_that_hold(store: MemoryStore, clock: Clock) -> None:
+    """With one more call, only where facts changed; it names them."""
+    say(store, ADA, "I keep the key in drawer 7.", clock=clock)
+    first = run(store, clock, profile=True)
+    say(store, ADA, "Thanks.", clock=clock)
+    second = run(store, clock, profile=True)
+
+    (section,) = store.profile(ADA).sections
+    assert (section.name, section.text) == ("personalContext", "Keeps 1 things in drawers.")
+    assert section.cites == tuple(fact.id for fact in store.facts(ADA))
+    assert (first.spent.calls, second.spent.calls) == (2, 1)
+
+
+def test_a_section_goes_when_a_fact_it_rests_on_does_not_hold_any_more(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """Even if no profile is written any more."""
+    say(store, ADA, "I keep the key in drawer 7.", clock=clock)
+    run(store, clock, profile=True)
+    say(store, ADA, "Now I keep the map in drawer 7.", clock=clock)
+
+    run(store, clock, profile=False)
+
+    assert contents(store) == ["The user keeps the map in drawer 7."]
+    assert store.profile(ADA).sections == ()
+
+
+def test_the_least_valuable_facts_make_room(store: MemoryStore, clock: Clock) -> None:
+    """They are in the history, and recalled no more."""
+    say(store, ADA, *(f"I keep the key in drawer {n}." for n in range(4)), clock=clock)
+
+    run(store, clock, max_facts=3)
+
+    statuses = [fact.status for fact in store.facts(ADA, statuses=None)]
+    assert sorted(statuses) == ["active", "active", "active", "expired"]
+
+
+def test_what_a_job_did_and_cost_is_told_without_a_word_of_the_thread(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """As a sentence and as an event."""
+    say(store, ADA, "I keep the key in drawer 7.", clock=clock)
+    clock.forward(30)
+    told: list[JobReport] = []
+    works = learner(store, clock, told=told, settings=MemorySettings(profile=False))
+    works.tariff = Tariff(name="mine", read=0.1, write=1, base=2.0)
+
+    report = works.learn(take(store, clock))
+
+    event = event_of(report)
+    assert told == [report]
+    assert event["cost"] == pytest.approx(
+        (report.spent.input + 5 * report.spent.output) * 2 / 1_000_000
+    )
+    assert (event["turns"], event["changed"], event["model"]) == (1, {"active": 1}, "scripted")
+    for text in (json.dumps(event), sentence(report)):
+        assert "drawer" not in text

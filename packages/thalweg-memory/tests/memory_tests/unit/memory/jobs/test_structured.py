@@ -1,0 +1,164 @@
+"""A model is asked for a list, in whichever way it understands, and once more where it erred."""
+
+import json
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import Runnable, RunnableLambda
+
+from thalweg.engine.tokens import exact_counter
+from thalweg.testing import ScriptedModel
+from thalweg_memory.facts.learning.asking import LearnerRequest
+from thalweg_memory.facts.learning.extraction import Item
+from thalweg_memory.jobs.structured import Respondent
+
+FACT = {
+    "turn": 1,
+    "quote": "tea",
+    "content": "The user likes tea.",
+    "category": "preference",
+    "confidence": 0.9,
+}
+QUESTION = LearnerRequest("rules", "question", {}, (("asked", '{"facts": []}'),))
+GOOD = json.dumps({"facts": [FACT]})
+
+
+class Refused(Exception):  # noqa: N818 (as a provider's client names it)
+    """A provider's answer to a request it does not understand."""
+
+    def __init__(self, status_code: int) -> None:
+        super().__init__(status_code)
+        self.status_code = status_code
+
+
+class Plain(ScriptedModel):
+    """A model that takes neither schemas nor tools."""
+
+    status: int = 0
+
+    def with_structured_output(
+        self,
+        schema: Any,  # noqa: ANN401 (LangChain's signature)
+        *,
+        include_raw: bool = False,
+        **kwargs: Any,  # noqa: ANN401 (the same)
+    ) -> Runnable[Any, Any]:
+        """Refuse, as a provider or as LangChain does."""
+        del schema, include_raw, kwargs
+        if not self.status:
+            raise NotImplementedError
+        return RunnableLambda(self._refuse)
+
+    def _refuse(self, _: object) -> dict[str, Any]:
+        raise Refused(self.status)
+
+
+Script = Callable[[Sequence[BaseMessage]], AIMessage | str]
+
+
+def respondent(script: Script, status: int | None = None) -> Respondent:
+    model = ScriptedModel(script=script)
+    if status is not None:
+        model = Plain(script=script, status=status)
+    return Respondent(model, exact_counter())
+
+
+def test_what_stands_before_a_question_is_the_same_every_time() -> None:
+    """The rules, then examples: a provider's cache has all but the question itself."""
+    seen: list[list[tuple[str, str]]] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        seen.append([(m.type, str(m.content)) for m in messages])
+        return GOOD
+
+    told = respondent(script).ask(QUESTION, "facts", Item)
+
+    assert [item.quote for item in told.answer.items] == ["tea"]
+    assert seen == [
+        [("system", "rules"), ("human", "asked"), ("ai", '{"facts": []}'), ("human", "question")]
+    ]
+    assert (told.spent.calls, told.spent.input > 0, told.spent.output > 0) == (1, True, True)
+
+
+def test_the_arguments_of_a_tool_call_are_an_answer() -> None:
+    """So most models give structured output; broken arguments are read as far as they go."""
+    call = {"name": "facts", "args": {"facts": [FACT]}, "id": "c1"}
+    broken = {"name": "facts", "args": GOOD[:-2] + ', {"turn"', "id": "c1", "error": None}
+    good = respondent(lambda _: AIMessage("", tool_calls=[call]))
+    cut = respondent(lambda _: AIMessage("", invalid_tool_calls=[broken]))
+
+    assert len(good.ask(QUESTION, "facts", Item).answer.items) == 1
+    told = cut.ask(QUESTION, "facts", Item)
+    assert len(told.answer.items) == 1
+    assert told.spent.calls == 2
+
+
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more_with_what_was_wrong() -> None:
+    """With the answer before it, and never a third time."""
+    said: list[str] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        said.append(str(messages[-1].content))
+        return "I found one." if len(said) == 1 else GOOD
+
+    told = respondent(script).ask(QUESTION, "facts", Item)
+
+    assert "it is not JSON" in said[1]
+    assert len(told.answer.items) == 1
+    assert told.spent.calls == 2
+
+
+def test_of_two_broken_answers_what_can_be_read_is_kept() -> None:
+    """Item by item; nothing else is made up."""
+    half = json.dumps({"facts": [FACT, {"turn": 1}]})
+    answers = iter([half, "sorry"])
+
+    told = respondent(lambda _: next(answers)).ask(QUESTION, "facts", Item)
+
+    assert [item.content for item in told.answer.items] == ["The user likes tea."]
+
+
+@pytest.mark.parametrize("status", [0, 400, 422])
+def test_a_model_that_takes_no_schema_is_asked_in_plain_words(status: int) -> None:
+    """And it is known from then on."""
+    asked: list[str] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        asked.append(str(messages[-1].content))
+        return GOOD
+
+    one = respondent(script, status=status)
+    for _ in range(2):
+        assert len(one.ask(QUESTION, "facts", Item).answer.items) == 1
+
+    assert len(asked) == 2
+    assert all('"additionalProperties"' in text for text in asked)
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_what_may_pass_goes_to_the_caller(status: int) -> None:
+    """Another way of asking would not help; trying again later does."""
+    with pytest.raises(Refused):
+        respondent(lambda _: GOOD, status=status).ask(QUESTION, "facts", Item)
+
+
+def test_an_answer_that_became_too_long_is_read_as_far_as_it_goes() -> None:
+    """Where a client raises that, the error holds what was written and what it cost."""
+
+    class TooLongError(Exception):
+        completion = SimpleNamespace(
+            choices=[SimpleNamespace(message=SimpleNamespace(content=GOOD[:-2] + ', {"tu'))],
+            usage=SimpleNamespace(prompt_tokens=100, completion_tokens=20),
+        )
+
+    class Rambling(Plain):
+        def _refuse(self, _: object) -> dict[str, Any]:
+            raise TooLongError
+
+    told = Respondent(Rambling(script=lambda _: GOOD, status=1), len).ask(QUESTION, "facts", Item)
+
+    assert [item.content for item in told.answer.items] == ["The user likes tea."]
+    assert (told.spent.calls, told.spent.input, told.spent.output) == (2, 200, 40)

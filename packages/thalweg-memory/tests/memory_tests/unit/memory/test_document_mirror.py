@@ -1,0 +1,479 @@
+"""A memory with a document beside it: either side's changes reach the other, and none is lost."""
+
+import asyncio
+import json
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any, cast
+
+import pytest
+
+from thalweg.errors import ConfigError, DocumentError, NoSuchFactError, StaleWriteError
+from thalweg_memory import Memory
+from thalweg_memory.base import MemoryStore, Operation, Selection
+from thalweg_memory.document_file import DocumentFile
+from thalweg_memory.document_mirror import DocumentMirror
+from thalweg_memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import (
+    Evidence,
+    Fact,
+    FactId,
+    ProfileSection,
+    Scope,
+    Statement,
+    Trust,
+)
+from thalweg_memory.opening import attach_document, mirror_of, open_memory
+
+ME = Scope("local")
+NOW = "2026-03-01T10:00:00Z"
+HIDDEN = "User hid the key under the third flowerpot"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[MemoryStore]:
+    with opened(tmp_path) as one:
+        yield one
+
+
+def opened(folder: Path) -> MemoryStore:
+    store = open_memory(folder / "thalweg.db")
+    attach_document(store, in_document(folder / "memory.json"))
+    return store
+
+
+def in_document(path: Path) -> MemorySettings:
+    return MemorySettings(storage="json", storage_path=str(path))
+
+
+def mirror(memory: MemoryStore) -> DocumentMirror:
+    found = mirror_of(memory)
+    assert found is not None
+    return found
+
+
+def fact(name: str, content: str, **fields: Any) -> Fact:  # noqa: ANN401 (any field)
+    return Fact(FactId(name), content, "preference", 0.9, NOW, "thread-1", **fields)
+
+
+def commit(memory: MemoryStore, *changes: Change, actor: str = "user") -> Operation | None:
+    while True:
+        version = memory.version(ME)
+        try:
+            return memory.commit(ME, changes, expected=version, actor=actor, now=NOW)
+        except StaleWriteError:
+            continue
+
+
+def learn(memory: MemoryStore, *facts: Fact) -> None:
+    commit(memory, *(PutFact(one, "learned") for one in facts), actor="learned:m")
+
+
+def contents(memory: MemoryStore) -> list[str]:
+    return sorted(one.content for one in memory.facts(ME))
+
+
+def body(memory: MemoryStore) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(mirror(memory).path_of(ME).read_text(encoding="utf-8"))
+    return told
+
+
+def told(memory: MemoryStore) -> list[str]:
+    return sorted(one["content"] for one in body(memory)["facts"])
+
+
+def save(memory: MemoryStore, value: object) -> None:
+    """Save as editors do: another file, put in the place of the one that was there."""
+    path = mirror(memory).path_of(ME)
+    beside = path.with_suffix(".swp")
+    beside.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    beside.replace(path)
+
+
+def test_what_is_learned_stands_in_the_document(memory: MemoryStore) -> None:
+    learn(memory, fact("f1", "User drinks tea"))
+    commit(memory, WriteSection(ProfileSection("topOfMind", "The garden"), "asked"))
+    assert told(memory) == ["User drinks tea"]
+    assert body(memory)["userContext"]["topOfMind"] == "The garden"
+
+
+def test_an_edit_by_hand_is_there_at_the_next_reading(memory: MemoryStore) -> None:
+    quote = Evidence("thread-1", "u", "I drink tea", NOW, Trust.USER)
+    learn(memory, fact("f1", "User drinks tea", evidence=(quote,)))
+    edited = body(memory)
+    edited["facts"][0]["content"] = "User drinks coffee"
+    save(memory, edited)
+    (found,) = memory.facts(ME)
+    assert (found.content, found.evidence, found.written_by) == ("User drinks coffee", (), "user")
+    assert memory.operations(ME)[0].why == "memory.json was edited by hand"
+
+
+def test_an_edit_of_the_same_length_in_the_same_moment_is_noticed(memory: MemoryStore) -> None:
+    """Neither the size nor, at the clock's coarseness, the time of the file tells it."""
+    learn(memory, fact("f1", "User drinks tea"))
+    path = mirror(memory).path_of(ME)
+    memory.facts(ME)
+    before = path.stat()
+    path.write_text(path.read_text("utf-8").replace("tea", "ale"), "utf-8")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert contents(memory) == ["User drinks ale"]
+
+
+def test_what_is_written_by_hand_gets_an_id(memory: MemoryStore) -> None:
+    save(memory, {"facts": [{"content": "User rows"}]})
+    assert contents(memory) == ["User rows"]
+    (written,) = body(memory)["facts"]
+    assert written["id"].startswith("fact-")
+    assert memory.facts(ME)[0].id == written["id"]
+
+
+def test_what_is_taken_out_by_hand_goes_and_can_be_brought_back(memory: MemoryStore) -> None:
+    learn(memory, fact("f1", "User drinks tea"), fact("f2", "User rows"))
+    edited = body(memory)
+    del edited["facts"][0]
+    save(memory, edited)
+    assert contents(memory) == ["User rows"]
+    memory.undo(ME, memory.operations(ME)[0].id, now=NOW)
+    assert contents(memory) == told(memory) == ["User drinks tea", "User rows"]
+
+
+def test_a_hand_and_a_learner_do_not_lose_a_change_to_each_other(memory: MemoryStore) -> None:
+    learn(memory, fact("f1", "User drinks tea"))
+    edited = body(memory)
+    edited["facts"].append({"content": "User rows"})
+    save(memory, edited)
+    with opened(mirror(memory).path_of(ME).parent) as other:
+        learn(other, fact("f2", "User has a dog"))
+    learn(memory, fact("f3", "User reads"))
+    expected = ["User drinks tea", "User has a dog", "User reads", "User rows"]
+    assert contents(memory) == told(memory) == expected
+
+
+def test_a_planner_that_read_before_an_edit_plans_again(memory: MemoryStore) -> None:
+    learn(memory, fact("f1", "User drinks tea"))
+    version = memory.version(ME)
+    edited = body(memory)
+    edited["facts"] = []
+    save(memory, edited)
+    with pytest.raises(StaleWriteError):
+        memory.commit(
+            ME, [PutFact(fact("f1", "User drinks tea"), "said again")], expected=version,
+            actor="learned:m", now=NOW,
+        )  # fmt: skip
+    assert contents(memory) == told(memory) == []
+
+
+def test_a_broken_edit_is_told_and_the_memory_goes_on(
+    memory: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    learn(memory, fact("f1", "User drinks tea"))
+    whole = mirror(memory).path_of(ME).read_text("utf-8")
+    broken = whole.replace("tea", "coffee").rstrip().removesuffix("}")
+    save(memory, broken)
+    with caplog.at_level(logging.WARNING, "thalweg.memory"):
+        assert contents(memory) == contents(memory) == ["User drinks tea"]
+        learn(memory, fact("f2", "User rows"))
+    (record,) = caplog.records
+    assert "memory.json: line 22 column 1" in record.message
+    with pytest.raises(DocumentError, match=r"line 22 column 1: .* close what was opened"):
+        mirror(memory).reload(ME)
+    assert mirror(memory).path_of(ME).read_text("utf-8") == broken
+
+    save(memory, broken + "}")
+    assert contents(memory) == told(memory) == ["User drinks coffee", "User rows"]
+
+
+def test_what_is_forgotten_is_in_no_file(memory: MemoryStore) -> None:
+    learn(memory, fact("f1", HIDDEN), fact("f2", "User rows"))
+    edited = body(memory)
+    edited["notes"] = [f"Remember: {HIDDEN}!"]
+    edited["kept"] = "as it is"
+    edited["facts"][1]["note"] = f"said with: {HIDDEN}"
+    edited["facts"].append({"content": "User reads", "tags": ["evenings"]})
+    edited["userContext"]["mine"] = HIDDEN
+    save(memory, edited)
+    memory.forget(ME, Selection(facts=(FactId("f1"),)), now=NOW)
+    folder = mirror(memory).path_of(ME).parent
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    assert {file.name for file in files} >= {"memory.json", ".memory.json.seen", "thalweg.db"}
+    for file in files:
+        assert b"flowerpot" not in file.read_bytes(), file.name
+    assert told(memory) == ["User reads", "User rows"]
+    assert body(memory)["kept"] == "as it is"
+    assert body(memory)["facts"][1]["tags"] == ["evenings"]
+
+
+def test_nothing_is_forgotten_while_nobody_can_tell_what_the_document_holds(
+    memory: MemoryStore,
+) -> None:
+    learn(memory, fact("f1", HIDDEN))
+    save(memory, "{")
+    with pytest.raises(DocumentError):
+        memory.forget(ME, Selection(facts=(FactId("f1"),)), now=NOW)
+    assert contents(memory) == [HIDDEN]
+
+
+def test_what_was_taken_out_before_is_forgotten_in_the_document_too(memory: MemoryStore) -> None:
+    learn(memory, fact("f1", HIDDEN))
+    edited = body(memory)
+    edited["notes"] = f"Remember: {HIDDEN}!"
+    save(memory, edited)
+    commit(memory, RemoveFact(FactId("f1"), "asked"))
+    receipt = memory.forget(ME, Selection(words="flowerpot"), now=NOW)
+    assert receipt.facts == (FactId("f1"),)
+    folder = mirror(memory).path_of(ME).parent
+    assert all(b"flowerpot" not in file.read_bytes() for file in folder.iterdir())
+
+
+def test_a_view_does_not_change_when_the_document_is_edited(memory: MemoryStore) -> None:
+    learn(memory, fact("f1", "User drinks tea"))
+    edited = body(memory)
+    edited["facts"] = []
+    with memory.view(ME):
+        save(memory, edited)
+        assert contents(memory) == ["User drinks tea"]
+    assert contents(memory) == []
+
+
+def test_a_line_that_is_taken_out_hides_its_turns_from_the_next_reading(
+    memory: MemoryStore,
+) -> None:
+    """Whatever is read first: a learner reads turns, and never asks for facts before them."""
+    said = Statement("thread-1", 0, "user", "I drink tea", NOW, Trust.USER, uid="u")
+    memory.capture(ME, "thread-1", [said])
+    quote = Evidence("thread-1", "u", "I drink tea", NOW, Trust.USER)
+    learn(memory, fact("f1", "User drinks tea", evidence=(quote,)))
+    edited = body(memory)
+    edited["facts"] = []
+    save(memory, edited)
+    assert memory.turns(ME, "thread-1") == []
+
+
+def test_a_dry_run_changes_nothing(memory: MemoryStore) -> None:
+    learn(memory, fact("f1", HIDDEN))
+    receipt = memory.forget(ME, Selection(everything=True), now=NOW, dry_run=True)
+    assert receipt.facts == (FactId("f1"),)
+    assert contents(memory) == told(memory) == [HIDDEN]
+
+
+def test_deleting_the_document_empties_the_memory(memory: MemoryStore) -> None:
+    learn(memory, fact("f1", "User drinks tea"))
+    commit(memory, WriteSection(ProfileSection("topOfMind", "The garden"), "asked"))
+    mirror(memory).path_of(ME).unlink()
+    done = mirror(memory).reload(ME)
+    assert done is not None
+    assert contents(memory) == told(memory) == []
+    assert memory.profile(ME).text("topOfMind") == ""
+    memory.undo(ME, done.id, now=NOW)
+    assert contents(memory) == told(memory) == ["User drinks tea"]
+    assert body(memory)["userContext"]["topOfMind"] == "The garden"
+
+
+def test_a_document_that_an_editor_puts_aside_for_a_moment_is_not_deleted(
+    memory: MemoryStore,
+) -> None:
+    learn(memory, fact("f1", "User drinks tea"))
+    path = mirror(memory).path_of(ME)
+    aside = path.rename(path.with_suffix(".json~"))
+    assert contents(memory) == ["User drinks tea"]
+    learn(memory, fact("f2", "User rows"))
+    assert not path.exists()
+    aside.rename(path)
+    assert contents(memory) == ["User drinks tea", "User rows"]
+    learn(memory, fact("f3", "User reads"))
+    assert told(memory) == ["User drinks tea", "User reads", "User rows"]
+
+
+def test_a_document_of_deerflow_is_taken_over_as_it_is(memory: MemoryStore) -> None:
+    given: dict[str, Any] = {
+        "version": "1.0",
+        "lastUpdated": "2025-01-01T00:00:00Z",
+        "user": {"workContext": {"summary": "Backend architect", "updatedAt": ""}},
+        "history": {},
+        "facts": [
+            {
+                "id": "fact_a1",
+                "content": "User wants pnpm, not npm",
+                "category": "correction",
+                "confidence": 0,
+                "createdAt": "2025-01-01T00:00:00.5Z",
+                "source": "thread-7",
+                "sourceError": "npm was used",
+            }
+        ],
+    }
+    save(memory, given)
+    (found,) = memory.facts(ME)
+    assert (found.trust, found.written_by, found.confidence) == (Trust.IMPORT, "import", 0)
+    learn(memory, fact("f2", "User rows"))
+    after = body(memory)
+    assert after["facts"][0] == given["facts"][0]
+    assert after["user"] == given["user"]
+    assert [one["id"] for one in after["facts"]] == ["fact_a1", "f2"]
+
+
+def test_a_change_whose_writing_was_cut_off_is_written_by_the_next_process(
+    memory: MemoryStore,
+) -> None:
+    learn(memory, fact("f1", "User drinks tea"))
+    folder = mirror(memory).path_of(ME).parent
+    with open_memory(folder / "thalweg.db") as bare:
+        change = PutFact(fact("f2", HIDDEN), "learned")
+        bare.commit(ME, [change], expected=bare.version(ME), actor="user", now=NOW)
+    part = folder / ".memory.json.part"
+    part.write_text("half of", "utf-8")
+    with opened(folder) as other:
+        assert contents(other) == told(other) == sorted([HIDDEN, "User drinks tea"])
+    assert not part.exists()
+
+
+def test_the_rights_and_the_link_of_a_document_stay(memory: MemoryStore) -> None:
+    path = mirror(memory).path_of(ME)
+    learn(memory, fact("f1", "User drinks tea"))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    real = path.with_name("elsewhere.json")
+    path.rename(real)
+    path.symlink_to(real)
+    real.chmod(0o640)
+    learn(memory, fact("f2", "User rows"))
+    assert path.is_symlink()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert told(memory) == ["User drinks tea", "User rows"]
+
+
+def test_nothing_is_lost_between_threads_processes_and_a_hand(tmp_path: Path) -> None:
+    """Each writer has its own store and file, as processes have; a person edits all the while."""
+
+    def write(name: str) -> None:
+        with opened(tmp_path) as mine:
+            for number in range(6):
+                learn(mine, fact(f"{name}-{number}", f"{name} says {number}"))
+
+    threads = [Thread(target=write, args=(name,)) for name in ("a", "b", "c")]
+    with opened(tmp_path) as memory:
+        learn(memory, fact("f1", "User drinks tea"))
+        for thread in threads:
+            thread.start()
+        by_hand: list[str] = []
+        while any(thread.is_alive() for thread in threads) and len(by_hand) < 6:
+            with DocumentFile(
+                mirror(memory).path_of(ME)
+            ).locked():  # an editor that asks before it saves
+                edited = body(memory)
+                by_hand.append(f"by hand {len(by_hand)}")
+                edited["facts"].append({"content": by_hand[-1]})
+                save(memory, edited)
+            mirror(memory).reload(ME)
+        for thread in threads:
+            thread.join()
+        said = [f"{name} says {number}" for name in "abc" for number in range(6)]
+        expected = sorted(["User drinks tea", *said, *by_hand])
+        assert contents(memory) == told(memory) == expected
+
+
+def test_every_scope_has_a_document_of_its_own(tmp_path: Path) -> None:
+    scopes = [
+        Scope(owner, agent)
+        for owner in ("local", "Ada", "ada", "ada/agents/x", "..", "owners")
+        for agent in ("", "coder", "../memory")
+    ]
+    with opened(tmp_path) as memory:
+        paths = [mirror(memory).path_of(scope) for scope in scopes]
+    assert len({str(path).casefold() for path in paths}) == len(scopes)
+    assert all(path.resolve().is_relative_to(tmp_path) for path in paths)
+    assert all(".." not in path.parts for path in paths)
+
+
+def test_one_scope_does_not_see_the_document_of_another(memory: MemoryStore) -> None:
+    learn(memory, fact("f1", "User drinks tea"))
+    assert memory.facts(Scope("ada")) == []
+    assert not mirror(memory).path_of(Scope("ada")).exists()
+
+
+def test_the_settings_say_whether_there_is_a_document(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    with open_memory(":memory:") as store:
+        attach_document(store, MemorySettings())
+        assert mirror_of(store) is None
+        attach_document(store, in_document(path))
+        attach_document(store, in_document(tmp_path / "another.json"))
+        assert mirror(store).path_of(ME) == path
+
+
+def test_a_store_without_tables_of_ours_keeps_no_document(tmp_path: Path) -> None:
+    stranger = cast("MemoryStore", object())
+    with pytest.raises(ConfigError, match="cannot have a document"):
+        attach_document(stranger, in_document(tmp_path / "memory.json"))
+
+
+def test_dropping_and_editing_at_once_is_settled(memory: MemoryStore) -> None:
+    """A fact dropped here and edited there: the later edit is a person's last word on it."""
+    learn(memory, fact("f1", "User drinks tea"))
+    edited = body(memory)
+    edited["facts"][0]["content"] = "User drinks coffee"
+    with open_memory(mirror(memory).path_of(ME).parent / "thalweg.db") as bare:
+        bare.commit(
+            ME,
+            [RemoveFact(FactId("f1"), "asked")],
+            expected=bare.version(ME),
+            actor="user",
+            now=NOW,
+        )
+    save(memory, edited)
+    assert contents(memory) == told(memory) == ["User drinks coffee"]
+
+
+def test_a_fact_that_was_taken_in_is_not_taken_in_again_without_its_id(
+    memory: MemoryStore,
+) -> None:
+    """An editor that still had the text without it saved again; nothing was taken out either."""
+    learn(memory, fact("f1", "User drinks tea"))
+    edited = body(memory)
+    edited["facts"].append({"content": "User rows"})
+    save(memory, edited)
+    assert contents(memory) == ["User drinks tea", "User rows"]
+    save(memory, edited)
+    with opened(mirror(memory).path_of(ME).parent) as other:
+        assert contents(other) == told(other) == ["User drinks tea", "User rows"]
+        assert len(other.operations(ME)) == 2
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Iterator[Memory]:
+    with open_memory(tmp_path / "thalweg.db") as store:
+        yield Memory(store, ME, settings=in_document(tmp_path / "memory.json"))
+
+
+def test_a_handle_has_the_document_that_its_settings_name(mine: Memory, tmp_path: Path) -> None:
+    mine.remember("User drinks tea")
+    path = tmp_path / "memory.json"
+    path.write_text(path.read_text("utf-8").replace("drinks tea", "drinks rum"), "utf-8")
+    assert "rum" in mine.recall("What does the user drink?").text
+    path.write_text(path.read_text("utf-8").replace("rum", "ale"), "utf-8")
+    done = asyncio.run(mine.areload())
+    assert done is not None
+    assert [one.content for one in mine.facts()] == ["User drinks ale"]
+
+
+def test_what_is_deleted_or_cleared_leaves_the_document(mine: Memory, tmp_path: Path) -> None:
+    first, second = mine.remember("User drinks tea"), mine.remember("User rows on Sundays")
+    with pytest.raises(NoSuchFactError):
+        mine.delete(first.id, "nowhere")
+    mine.delete(first.id)
+    path = tmp_path / "memory.json"
+    assert [one["id"] for one in json.loads(path.read_text())["facts"]] == [second.id]
+    done = mine.clear()
+    assert done is not None
+    assert json.loads(path.read_text())["facts"] == []
+    mine.undo(done.id)
+    assert [one["id"] for one in json.loads(path.read_text())["facts"]] == [second.id]
+
+
+def test_a_memory_without_a_document_cannot_be_reloaded() -> None:
+    with open_memory(":memory:") as store, pytest.raises(ConfigError, match="no document"):
+        Memory(store, ME).reload()

@@ -1,0 +1,200 @@
+"""The handle: what people do with a memory."""
+
+import asyncio
+import inspect
+from collections.abc import Iterator
+
+import pytest
+
+from thalweg.engine.entries import Message, Text
+from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, NoSuchFactError
+from thalweg_memory import Memory, MemorySettings, MemoryStore, Scope, open_memory
+from thalweg_memory.facts.values import Statement, Trust
+
+NOW = "2026-03-01T10:00:00Z"
+
+
+@pytest.fixture
+def store() -> Iterator[MemoryStore]:
+    """Open an empty store."""
+    with open_memory(":memory:") as opened:
+        yield opened
+
+
+@pytest.fixture
+def memory(store: MemoryStore) -> Memory:
+    """Return the memory of one owner."""
+    return Memory(store, Scope("ada"), clock=lambda: NOW)
+
+
+def test_every_method_has_a_twin_to_be_awaited_with_the_same_parameters() -> None:
+    """A method that is added to one side and forgotten on the other fails here."""
+    methods = dict(inspect.getmembers(Memory, inspect.isfunction))
+    public = {name for name in methods if not name.startswith("_")}
+    twins = {name for name in public if inspect.iscoroutinefunction(methods[name])}
+    blocking = public - twins
+    assert twins == {f"a{name.removesuffix('_')}" for name in blocking - {"remember_as_agent"}}
+    for name in blocking - {"remember_as_agent"}:
+        twin = methods[f"a{name.removesuffix('_')}"]
+        assert inspect.signature(twin) == inspect.signature(methods[name]), name
+
+
+def test_what_may_be_about_the_same_is_kept_linked_and_told_with_both_dates(
+    memory: Memory,
+) -> None:
+    """Without a model nothing is superseded; the newer one comes first."""
+    memory.remember("User's home city is Berlin", said_at="2025-01-05T10:00:00Z")
+    memory.remember("User's home city is Munich", said_at="2026-02-01T10:00:00Z")
+
+    old, new = memory.facts()
+    assert (old.related, new.related) == ((new.id,), (old.id,))
+    now = memory.recall("Which home city?").text
+    assert "is Munich (earlier, 5 January 2025: User's home city is Berlin)" in now
+    then = memory.recall("Which home city?", as_of="2025-06-01").text
+    assert "Berlin" in then
+    assert "Munich" not in then
+
+
+def test_what_ends_is_not_told_after_its_last_day(memory: Memory) -> None:
+    """A day or a month by hand; what held before was never superseded."""
+    memory.remember("User lives in Bonn", said_at="2025-01-05T10:00:00Z")
+    memory.remember("User stays in Tokyo", until="2025-03", said_at="2025-02-01T10:00:00Z")
+
+    told = memory.recall("Where in Bonn or Tokyo?").text
+    assert "Bonn" in told
+    assert "Tokyo" not in told
+    assert "Tokyo" in memory.recall("Tokyo", as_of="2025-03-15").text
+
+
+def test_a_conversation_is_told_what_matters_whatever_it_is_about(memory: Memory) -> None:
+    """How somebody wants to be answered shares no word with what they ask; a search is strict."""
+    memory.remember("User wants answers in German", category="preference")
+    hello = [Message("user", (Text("What is a monad?"),))]
+
+    assert "German" in memory.recall(hello).text
+    assert memory.recall("What is a monad?").text == ""
+
+
+def test_a_thread_that_begins_recalls_what_shares_words_with_its_first_hits(
+    memory: Memory, store: MemoryStore
+) -> None:
+    """A question gets what it asks for; so does a thread under way."""
+
+    def said(text: str) -> Statement:
+        return Statement(text, 0, "user", text, NOW, Trust.USER)
+
+    for text in ("I bought a telescope from Piet", "Piet moved to Ghent", "I dislike coriander"):
+        store.capture(Scope("ada"), text, [said(text)])
+    hello = [Message("user", (Text("Which telescope is best?"),))]
+    begun = memory.recall(hello, budget_tokens=500)
+    store.capture(Scope("ada"), "t", [said("Good evening")])
+    later = memory.recall(hello, budget_tokens=500, thread="t")
+
+    assert "Ghent" in begun.text
+    assert "coriander" not in begun.text
+    assert begun.tokens <= 500
+    assert "Ghent" not in later.text
+    assert "Ghent" not in memory.recall("Which telescope is best?").text
+
+
+def test_what_is_told_fits_its_budget_to_the_token(memory: Memory) -> None:
+    """Frame and headings are counted."""
+    for number in range(40):
+        memory.remember(f"User's garden plot {number} grows the {number}th kind of beans")
+    recalled = memory.recall("What grows in the garden?", budget_tokens=150, explain=True)
+
+    assert 0 < recalled.tokens <= 150
+    assert {one.fate for one in recalled.placed} == {"shown", "no room"}
+
+
+def test_another_owner_sees_nothing(memory: Memory, store: MemoryStore) -> None:
+    """Not by a question, not by an id."""
+    fact = memory.remember("User lives in Oslo")
+    other = Memory(store, Scope("bob"))
+
+    assert other.recall("Who lives in Oslo?").text == ""
+    with pytest.raises(NoSuchFactError):
+        other.fact(fact.id)
+    with pytest.raises(NoSuchFactError):
+        other.forget(fact.id)
+
+
+def test_an_edit_can_be_undone_and_a_memory_restored(memory: Memory) -> None:
+    """Nothing that was said is gone until it is forgotten."""
+    fact = memory.remember("User lives in Oslo")
+    memory.edit(fact.id, content="User lives in Bergen", category="context")
+    assert memory.fact(fact.id).content == "User lives in Bergen"
+
+    memory.undo(memory.history()[0].id)
+    assert memory.fact(fact.id) == fact
+    memory.restore(0)
+    assert memory.facts() == []
+
+
+def test_what_is_forgotten_is_told_no_more_and_may_be_said_again(memory: Memory) -> None:
+    """A dry run changes nothing."""
+    memory.remember("User lives in Oslo")
+    planned = memory.forget(query="Oslo", dry_run=True)
+    assert len(memory.facts()) == len(planned.facts) == 1
+
+    memory.forget(query="Oslo")
+    assert memory.facts("active", "superseded", "quarantined", "expired") == []
+    assert "Oslo" not in memory.export()
+    assert memory.remember("User lives in Oslo").content == "User lives in Oslo"
+
+
+def test_what_is_forgotten_by_words_has_the_words_in_it(memory: Memory) -> None:
+    """It is found by the day it was said on, too; that does not delete it."""
+    memory.remember("I moved to Munich")
+
+    assert memory.forget(query="city").facts == ()
+    assert memory.forget(query="Sunday").facts == ()
+    assert memory.forget(query="munich moved").facts
+
+
+def test_what_may_not_be_remembered_is_refused_with_the_reason(memory: Memory) -> None:
+    """What nobody can see is not stored; wording is never a reason."""
+    with pytest.raises(FactRefusedError, match="cannot be remembered"):
+        memory.remember("User lives in P\u200borto")
+    assert memory.facts() == []
+
+
+def test_to_forget_something_has_to_be_named(memory: Memory) -> None:
+    """An empty call must not empty a memory."""
+    with pytest.raises(ConfigError, match="name facts"):
+        memory.forget()
+
+
+@pytest.mark.parametrize("settings", [{"enabled": False}, {"read_only": True}])
+def test_a_memory_that_is_off_takes_nothing_in(
+    store: MemoryStore, settings: dict[str, bool]
+) -> None:
+    """It says which setting to change; forgetting always works."""
+    Memory(store, Scope("ada")).remember("User lives in Oslo")
+    memory = Memory(store, Scope("ada"), settings=MemorySettings(**settings))  # type: ignore[arg-type]  # a flag
+
+    with pytest.raises(MemoryOffError, match="set it to"):
+        memory.remember("User lives in Bergen")
+    assert bool(memory.recall("Who lives in Oslo?").text) == memory.settings.enabled
+    assert memory.forget(everything=True).facts
+
+
+def test_a_document_goes_out_and_comes_in_as_it_was(memory: Memory, store: MemoryStore) -> None:
+    """Into another memory, too."""
+    memory.remember("User lives in Oslo", category="context", confidence=0.8)
+    memory.write_profile("workContext", "Engineer at a shipyard")
+    document = memory.export()
+    other = Memory(store, Scope("bob"), clock=lambda: NOW)
+    other.import_(document)
+
+    assert other.export() == document
+
+
+def test_it_can_be_awaited(memory: Memory) -> None:
+    """The twins do the same."""
+
+    async def told() -> str:
+        await memory.aremember("User lives in Oslo")
+        return (await memory.arecall("Who lives in Oslo?")).text
+
+    assert "Oslo" in asyncio.run(told())

@@ -1,0 +1,48 @@
+"""A memory that the former version wrote: opened, read, changed and forgotten from."""
+
+import sqlite3
+from pathlib import Path
+
+from thalweg_memory import Memory, Scope, open_memory
+from thalweg_memory.facts.values import Statement, Trust
+
+ADA = Scope("ada")
+
+
+def as_written_by_version_1(path: Path) -> None:
+    """Take from a file what later versions added."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE thalweg_version")
+        for table, column in (
+            ("memory_scope", "format"),
+            ("memory_scope", "cleared"),
+            ("memory_turn", "hidden"),
+        ):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        connection.execute("UPDATE memory_meta SET value = ? WHERE name = 'version'", (b"1",))
+    connection.close()
+
+
+def test_a_database_of_the_former_version_goes_on(tmp_path: Path) -> None:
+    """It is upgraded when it is opened; what it holds is found, and its index made anew."""
+    path = tmp_path / "memory.db"
+    turn = Statement(
+        "t", 0, "user", "I keep bees in Porto.", "2026-01-01T00:00:00Z", Trust.USER, uid="m"
+    )
+    with open_memory(path) as store:
+        store.capture(ADA, "t", [turn])
+        Memory(store, ADA).remember("The user sails a Folkboat.")
+    as_written_by_version_1(path)
+
+    with open_memory(path) as store:
+        memory = Memory(store, ADA)
+        assert "bees" in memory.recall("Who keeps bees?").text
+        memory.remember("The user plays the oboe.")
+        assert "Folkboat" in memory.recall("Which boat?  Folkboat").text
+        memory.forget(query="bees")
+        memory.clear()
+
+        assert memory.recall("bees Folkboat oboe").text == ""
+    with sqlite3.connect(path) as connection:
+        assert dict(connection.execute("SELECT name, value FROM memory_meta"))["version"] == b"2"
+    connection.close()

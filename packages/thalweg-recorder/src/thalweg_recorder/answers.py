@@ -1,0 +1,173 @@
+"""What an agent is answered that asks the recorder: bounded, marked as data, without secrets.
+
+The public methods of `Answers` are the tools of `thalweg mcp`, their arguments those of the tools.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated
+
+from pydantic import Field
+
+from thalweg.archive import Archive, Span, ThreadKey, recall
+from thalweg.archive.threads.journal import read_pages
+from thalweg.engine.tokens import exact_counter
+from thalweg.errors import FactRefusedError, MemoryOffError, RangeError
+from thalweg.redaction.secrets import redact
+from thalweg_memory.facts.values import Trust
+from thalweg_memory.handle import Memory
+from thalweg_memory.prompts import prompt as memory_prompt
+from thalweg_recorder.prompts import prompt
+from thalweg_recorder.searching import SearchFilter, render_found, search_sessions
+from thalweg_recorder.sessions import OWNER, RecordedSession, list_sessions
+
+MAX_TOKENS = 2_000
+"""Bound on the text of an answer; the mark around it adds about twenty."""
+MAX_REPORTED = 20
+"""Compactions that a report lists, the newest."""
+_REFERENCE = re.compile(r"(?P<thread>.+)#(?P<first>\d{1,12})(?:-(?P<last>\d{1,12}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Answers to the agent of one owner, that works in one project.
+
+    Errors of what was asked are answers, too; a model reads them.
+    """
+
+    archive: Archive
+    memory: Memory | None = None
+    project: str = ""
+    """The folder that the agent works in; empty where it is unknown."""
+    owner: str = OWNER
+
+    def recall(
+        self,
+        query: str = "",
+        handle: str = "",
+        scope: Annotated[str, Field(pattern="^(project|all)$")] = "project",
+        lines: tuple[int, int] | None = None,
+        chars: tuple[int, int] | None = None,
+        path: str = "",
+    ) -> str:
+        """Find passages by a question, or read what a reference names."""
+        if handle:
+            return self._read(handle, lines, chars, path)
+        return self._search(query, SearchFilter(project=self._searched() if scope != "all" else ""))
+
+    def history(
+        self,
+        file: str = "",
+        command: str = "",
+        words: str = "",
+        errors: bool = False,  # noqa: FBT001, FBT002 (a field of the tool's schema)
+    ) -> str:
+        """Find what happened to a file, with a command, or which errors occurred."""
+        only = SearchFilter(project=self._searched(), file=file, command=command, errors=errors)
+        return self._search(words, only)
+
+    def remember(self, statement: str) -> str:
+        """Propose a fact: as nobody knows what the agent has read, it waits for the user."""
+        if self.memory is None:
+            return memory_prompt("remember_off").render()
+        try:
+            fact = self.memory.remember_as_agent(
+                statement, category="knowledge", turns=(), least=Trust.WEB
+            )
+        except FactRefusedError as refused:
+            return memory_prompt("remember_refused").render(problem=refused.problem)
+        except MemoryOffError:
+            return memory_prompt("remember_off").render()
+        name = "remember_waits" if fact.status == "quarantined" else "remember_done"
+        return prompt(name).render(content=fact.content)
+
+    def recall_memory(self, query: str) -> str:
+        """Look up what is known of the user."""
+        recalled = self.memory.recall(query, budget_tokens=MAX_TOKENS) if self.memory else None
+        if recalled is None or not recalled.text:
+            return memory_prompt("recall_memory_nothing").render()
+        return _as_data(recalled.text)
+
+    def context_report(self, thread: str = "") -> str:
+        """Report what a session cost and what its compactions took."""
+        sessions = [
+            (name, session)
+            for name, session in list_sessions(self.archive, self.owner)
+            if (name == thread if thread else session.is_in(self.project))
+        ]
+        if not sessions:
+            return prompt("recorded_no_sessions").render()
+        name, session = max(sessions, key=lambda pair: pair[1].ended_at)
+        return _as_data(_bounded("\n".join(self._report(name, session))))
+
+    def _searched(self) -> str:
+        """Return the agent's project, if any session of it is recorded."""
+        sessions = (session for _, session in list_sessions(self.archive, self.owner))
+        known = self.project and any(session.is_in(self.project) for session in sessions)
+        return self.project if known else ""
+
+    def _search(self, query: str, only: SearchFilter) -> str:
+        found = search_sessions(self.archive, query, only, owner=self.owner, max_tokens=MAX_TOKENS)
+        if not found:
+            return prompt("recorded_nothing").render()
+        return _as_data(_bounded(redact(render_found(found))))
+
+    def _read(
+        self,
+        reference: str,
+        lines: tuple[int, int] | None,
+        chars: tuple[int, int] | None,
+        path: str,
+    ) -> str:
+        match = _REFERENCE.fullmatch(reference.strip())
+        if match is None:
+            return prompt("recorded_unknown").render(reference=reference[:200])
+        key = ThreadKey(self.owner, match["thread"])
+        first = int(match["first"])
+        try:
+            handle = self.archive.handle(key, Span(first, int(match["last"] or first)))
+        except RangeError:
+            return prompt("recorded_unknown").render(reference=reference[:200])
+        read = recall(
+            self.archive,
+            key,
+            handle=handle,
+            lines=lines,
+            chars=chars,
+            path=path,
+            max_tokens=MAX_TOKENS,
+        )
+        return _as_data(redact(read))
+
+    def _report(self, thread: str, session: RecordedSession) -> Iterator[str]:
+        cost = "unknown" if session.cost is None else f"${session.cost:,.2f}"
+        yield f"{thread}: {session.title or '(no title)'}"
+        yield (
+            f"{session.calls:,} calls of {session.model or 'an unknown model'}; {session.input:,} "
+            f"tokens in ({session.cached:,} from the cache), {session.output:,} out; cost {cost}"
+        )
+        pages = read_pages(self.archive, ThreadKey(self.owner, thread)).values()
+        new = [one for page in pages for one in page.session.get("new_compactions", ())]
+        cuts = [0, *(one["position"] for one in new)]
+        spans = [*zip(pairwise(cuts), new, strict=True)]
+        yield f"{len(new)} compactions" + (" (the newest)" if len(new) > MAX_REPORTED else "")
+        for (first, end), one in spans[-MAX_REPORTED:]:
+            before = f", {one['tokens_before']:,} tokens before" if "tokens_before" in one else ""
+            held = f"; read back {thread}#{first}-{end - 1}" if end > first else ""
+            yield f"- {one.get('at', 'at an unknown time')}{before}{held}"
+
+
+def _bounded(text: str) -> str:
+    """Cut a text to `MAX_TOKENS`."""
+    count = exact_counter()
+    while count(text) > MAX_TOKENS:
+        text = text[: max(1, len(text) * MAX_TOKENS // (count(text) + 1))]
+    return text
+
+
+def _as_data(text: str) -> str:
+    """Mark a text as data; what looks like the mark inside it is escaped."""
+    fenced = re.sub(r"<(?=\s*/?\s*recorded-data)", r"<\\", text, flags=re.IGNORECASE)
+    return prompt("recorded_data").render(text=fenced)

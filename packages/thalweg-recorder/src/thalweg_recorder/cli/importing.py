@@ -1,0 +1,86 @@
+"""`thalweg import`: sessions of coding agents into the archive."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thalweg.cli.home import home_folder
+from thalweg.cli.printing import tell
+from thalweg.cli.progress import progress_bar
+from thalweg.cli.shared_options import AsJson, single_command
+from thalweg.engine.transcript import printable
+from thalweg_recorder import Imported, open_recorder, recorder_home
+from thalweg_recorder import import_sessions as import_into
+from thalweg_recorder.cli.options import Owner, Place
+from thalweg_recorder.forgotten import ForgottenNames
+from thalweg_recorder.recordings import coding_sessions, find_recordings
+
+
+@single_command
+def import_sessions(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH",
+            help="Recorded threads: files, folders or globs; the format is detected. Without one: "
+            "the sessions of Claude Code, Codex, Gemini CLI, opencode and pi in the home folder.",
+        ),
+    ] = None,
+    *,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Exclude sources and projects of this path (`*`, `?`, `[…]`); may be repeated.",
+        ),
+    ] = None,
+    archive: Place = None,
+    owner: Owner = "local",
+    as_json: AsJson = False,
+) -> None:
+    """Import sessions of coding agents into the archive; only what is new is added.
+
+    Nothing that was imported is lost when a source is truncated, rewritten or deleted. Secrets
+    are redacted. A project with a file .thalweg-off is left out. What is new is indexed for
+    search. Exit code 2 when a PATH could not be read; the others are imported all the same.
+    """
+    home = home_folder()
+    found = find_recordings(paths) if paths else coding_sessions(home, subagents=True)
+    if not found:
+        sys.stderr.write(f"There are no sessions of coding agents in {home}.\n")
+        return
+    with open_recorder(archive) as opened, progress_bar("importing", len(found)) as advance:
+        results = []
+        importing = import_into(
+            opened,
+            found,
+            owner=owner,
+            exclude=exclude or (),
+            forgotten=ForgottenNames(recorder_home()),
+        )
+        for imported in importing:
+            results.append(imported)
+            advance(Path(imported.source).name)
+        opened.update_index(owner)
+    for imported in results:
+        if imported.error:
+            sys.stderr.write(f"thalweg: {printable(imported.error)}\n")
+    tell(_lines(results), {"sources": [asdict(one) for one in results]}, as_json=as_json)
+    if paths and any(imported.error for imported in results):
+        raise typer.Exit(2)
+
+
+def _lines(results: Iterable[Imported]) -> Iterator[str]:
+    results = list(results)
+    new = [one for one in results if one.new]
+    for one in new:
+        yield f"{one.new:>7,}  {printable(one.thread)}"
+    messages = sum(one.new for one in new)
+    yield f"{messages:,} new messages in {len(new)} of {len(results)} sessions."
+    for reason in dict.fromkeys(one.skipped for one in results if one.skipped):
+        count = sum(one.skipped == reason for one in results)
+        yield f"{count} {reason}."

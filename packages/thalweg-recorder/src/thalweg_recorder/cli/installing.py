@@ -1,0 +1,73 @@
+"""`thalweg install` and `thalweg uninstall`: the recorder in coding agents."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from thalweg.cli.asking import UNCHANGED, confirm
+from thalweg.cli.home import home_folder
+from thalweg.cli.printing import print_lines
+from thalweg.cli.shared_options import Yes, single_command
+from thalweg.engine.transcript import printable
+from thalweg.errors import ConfigError
+from thalweg_recorder.installing import (
+    FileChange,
+    apply_changes,
+    pick_hosts,
+    plan_install,
+    plan_uninstall,
+)
+from thalweg_recorder.place import recorder_home
+
+Agents = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--agent",
+        metavar="NAME",
+        help="claude-code, codex, gemini-cli or opencode; may be repeated. Default: all that are "
+        "used here.",
+    ),
+]
+
+
+@single_command
+def install(*, agent: Agents = None, yes: Yes = False) -> None:
+    """Record the sessions of coding agents from now on, and let the agents read them.
+
+    Adds hooks, which copy new rows into the archive and give the agent a summary after a
+    compaction, and the MCP server. Shows each change and asks; `thalweg uninstall` reverts it.
+    """
+    if os.name != "posix":
+        what, problem = "thalweg install", "hooks need POSIX"
+        raise ConfigError(what, problem, "run `thalweg import` from time to time")
+    hosts = pick_hosts(home_folder(), agent or ())
+    if not hosts:
+        sys.stderr.write(f"No agent is installed in {home_folder()}; name one with --agent.\n")
+        raise typer.Exit(2)
+    folder = recorder_home().absolute()
+    _perform(plan_install(home_folder(), folder, hosts), yes=yes, installs=True)
+    print_lines(host.note for host in hosts if host.note)
+
+
+@single_command
+def uninstall(*, agent: Agents = None, yes: Yes = False) -> None:
+    """Take the recorder out of coding agents; what was recorded stays.
+
+    A configuration that was not changed since becomes what it was, byte for byte.
+    """
+    folder = recorder_home().absolute()
+    hosts = pick_hosts(home_folder(), agent or ())
+    _perform(plan_uninstall(home_folder(), folder, hosts), yes=yes, installs=False)
+
+
+def _perform(changes: Sequence[FileChange], *, yes: bool, installs: bool) -> None:
+    if not changes:
+        print_lines(["Nothing to change."])
+        return
+    print_lines(printable(change.diff) for change in changes)
+    confirm("Make these changes?", "to make them", yes=yes, refused=UNCHANGED)
+    apply_changes(recorder_home().absolute(), changes, installs=installs)
+    print_lines([f"Changed {change.path}" for change in changes])

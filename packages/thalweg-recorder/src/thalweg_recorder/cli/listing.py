@@ -1,0 +1,56 @@
+"""`thalweg sessions`: what was imported, at a glance."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from thalweg.archive import open_existing
+from thalweg.cli.printing import tell
+from thalweg.cli.shared_options import AsJson, single_command
+from thalweg.engine.transcript import printable
+from thalweg_recorder.cli.options import Owner, Place
+from thalweg_recorder.place import recorder_place
+from thalweg_recorder.searching import SearchFilter
+from thalweg_recorder.sessions import RecordedSession, list_sessions
+
+_HEAD = "newest            agent        compactions     cost  title; project; thread"
+
+
+@single_command
+def sessions(
+    *,
+    project: Annotated[
+        str, typer.Option(metavar="PATH", help="Only sessions in this folder, or below it.")
+    ] = "",
+    agent: Annotated[
+        str, typer.Option(metavar="NAME", help="Only of this agent: claude-code, codex, …")
+    ] = "",
+    archive: Place = None,
+    owner: Owner = "local",
+    as_json: AsJson = False,
+) -> None:
+    """List imported sessions, the newest last: title, project, agent, compactions, cost.
+
+    The cost is what the agent reported, at today's prices of its last model; `-` where it did not
+    report or the price is unknown. `thalweg thread history ID` prints a session.
+    """
+    only = SearchFilter(project=project, agent=agent)
+    with open_existing(archive or recorder_place()) as opened:
+        found = [pair for pair in list_sessions(opened, owner) if only.admits(pair[1])]
+    found.sort(key=lambda pair: pair[1].ended_at)
+    plain = [{"thread": name, **asdict(one), "cost": one.cost} for name, one in found]
+    nothing = "There are no such sessions; `thalweg import` reads them in."
+    tell(_lines(found) if found else (), {"sessions": plain}, as_json=as_json, nothing=nothing)
+
+
+def _lines(found: Iterable[tuple[str, RecordedSession]]) -> Iterator[str]:
+    yield _HEAD
+    for thread, session in found:
+        when = session.ended_at[:16].replace("T", " ") or "-"
+        cost = "-" if session.cost is None else f"${session.cost:,.2f}"
+        title = printable(session.title) or "(no title)"
+        yield f"{when:<16}  {session.agent:<12} {session.compactions:>11}  {cost:>7}  {title}"
+        for line in filter(None, (session.project, thread)):
+            yield f"{'':<53}{printable(line)}"

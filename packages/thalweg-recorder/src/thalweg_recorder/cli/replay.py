@@ -1,0 +1,204 @@
+"""`thalweg replay`: recorded threads under one or more policies, offline."""
+
+import sys
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+
+from thalweg.cli.home import home_folder
+from thalweg.cli.printing import print_json
+from thalweg.cli.progress import progress_bar
+from thalweg.cli.shared_options import bounded, single_command
+from thalweg.cli.values import listed
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.sections import choices
+from thalweg.engine.window.budget import Budget
+from thalweg.errors import ConfigError
+from thalweg_recorder.cli.replay_table import as_table
+from thalweg_recorder.pages import check_place
+from thalweg_recorder.recordings.files import find_recordings
+from thalweg_recorder.recordings.sessions import coding_sessions
+from thalweg_recorder.replay.fleet import USUAL_WINDOW, FleetOutcome, ReplayOrder, replay_all
+from thalweg_recorder.replay.policies import FIXED, POLICIES, check_policies
+from thalweg_recorder.replay.report import write_report
+from thalweg_recorder.replay.results import ReplayRun
+from thalweg_recorder.replay.sample import sample_path
+from thalweg_recorder.replay.verdict import verdict
+
+USUAL_POLICIES = "thalweg,deepagents"
+REPORT_NAME = "thalweg-report.html"
+"""File of a report that is opened and has no name."""
+
+
+@single_command
+def replay(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH",
+            help="Recorded threads: files, folders or globs; the format is detected. "
+            "Without one: the sessions that coding agents keep on this machine, or else a sample.",
+        ),
+    ] = None,
+    *,
+    window: Annotated[
+        int | None,
+        typer.Option(
+            metavar="TOKENS",
+            help="What the model accepts, its answer included. Default: the window of the recorded "
+            f"model, or {USUAL_WINDOW:,} if it is unknown.",
+            callback=bounded,
+        ),
+    ] = None,
+    policy: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help=f"One or more of {', '.join(POLICIES)}, separated by commas; deepagents, deerflow "
+            f"and langchain are models of these systems. With @0.5 {', '.join(FIXED)} acts at half "
+            "the window. `recorded` is what the agent that wrote a log really did. "
+            f"Default: {USUAL_POLICIES}, and recorded where a log of an agent states its usage.",
+        ),
+    ] = "",
+    prices: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help=f"Prices: one or more of {', '.join(TARIFFS)}, separated by commas. "
+            "Default: those of the recorded model, or Anthropic's if it is unknown.",
+        ),
+    ] = "",
+    newest: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Without PATH: number of sessions, newest first.",
+            min=1,
+            callback=bounded,
+        ),
+    ] = 5,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object with every figure.")
+    ] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a report for a browser.")
+    ] = None,
+    show: Annotated[
+        bool,
+        typer.Option(
+            "--open", help=f"Open the report in a browser; without --html it is {REPORT_NAME}."
+        ),
+    ] = False,
+    timing: Annotated[
+        bool,
+        typer.Option(help="With --json: measured times, all that differs between two runs."),
+    ] = True,
+) -> None:
+    """Replay recorded threads under one or more policies; report cost and what was lost.
+
+    Nothing is sent anywhere and no model is needed. Exit code 2 when a PATH could not be
+    replayed; what could be is reported all the same.
+    """
+    order = _order(paths, window, policy, tariffs_named(prices), newest)
+    html = html or (Path(REPORT_NAME) if show else None)
+    if html is not None:
+        check_place(html, order.paths)
+    outcome = _run(order)
+    for failure in outcome.failures:
+        sys.stderr.write(f"thalweg: {failure}\n")
+    if not outcome.runs:
+        raise typer.Exit(2)
+    if html is not None:
+        write_report(named_with_prices(outcome.runs), html)
+    print_outcome(outcome, as_json=as_json, timing=timing)
+    if html is not None:
+        (sys.stderr if as_json else sys.stdout).write(f"\nReport: {html}\n")
+        if show and not webbrowser.open(html.resolve().as_uri()):
+            sys.stderr.write("thalweg: no browser was found to open the report\n")
+    if outcome.failures and paths:
+        raise typer.Exit(2)
+
+
+def _order(
+    paths: list[str] | None, window: int | None, policy: str, tariffs: Sequence[Tariff], newest: int
+) -> ReplayOrder:
+    names = listed([policy or USUAL_POLICIES])
+    check_policies(names)
+    if not names:
+        raise ConfigError("--policy", "no policy is named", f"use {', '.join(POLICIES)}")
+    try:
+        budget = Budget(window=window) if window is not None else None
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+        problem = problem.replace("Input", f"{window}")
+        raise ConfigError("--window", problem, "use a larger window") from None
+    found = find_recordings(paths) if paths else _without_path(newest)
+    return ReplayOrder(tuple(found), names, budget, tuple(tariffs), adds_recorded=not policy)
+
+
+def tariffs_named(prices: str) -> list[Tariff]:
+    """Return the tariffs of these names, separated by commas.
+
+    Raises:
+        ConfigError: There are no prices of a name.
+    """
+    names = listed([prices])
+    for name in names:
+        if name not in TARIFFS:
+            mend = choices(name, tuple(TARIFFS))
+            raise ConfigError("--prices", f"there are no prices of {name!r}", mend)
+    if prices and not names:
+        raise ConfigError("--prices", "no prices are named", f"use {', '.join(TARIFFS)}")
+    return [TARIFFS[name] for name in names]
+
+
+def _without_path(newest: int) -> list[Path]:
+    home = home_folder()
+    sessions = coding_sessions(home)
+    if not sessions:
+        sys.stderr.write(
+            f"No PATH, and no sessions of Claude Code, Codex, Gemini CLI or pi in {home}: "
+            "replaying the sample that ships with Thalweg.\n"
+        )
+        return [sample_path()]
+    chosen = sessions[:newest]
+    which = f"the newest {len(chosen)} (--newest)" if chosen != sessions else "all"
+    sys.stderr.write(
+        f"No PATH: sessions of coding agents in {home}: {len(sessions)}; replaying {which}:\n"
+    )
+    sys.stderr.writelines(f"  {path}\n" for path in chosen)
+    return chosen
+
+
+def _run(order: ReplayOrder) -> FleetOutcome:
+    with progress_bar("replaying", len(order.paths)) as advance:
+        return replay_all(order, tell=lambda path: advance(path.name))
+
+
+def named_with_prices(runs: Sequence[ReplayRun]) -> list[ReplayRun]:
+    """Name the prices beside the policy where there are several: the report knows runs by it."""
+    several = len({(run.trajectory, run.policy) for run in runs}) < len(runs)
+    return [replace(r, policy=f"{r.policy}, {r.tariff}") if several else r for r in runs]
+
+
+def print_outcome(outcome: FleetOutcome, *, as_json: bool, timing: bool) -> None:
+    """Print the runs as one JSON object, or as a table and a verdict."""
+    if as_json:
+        runs = [run.to_json(timing=timing) for run in outcome.runs]
+        print_json({"runs": runs})
+        return
+    columns = Console().width if sys.stdout.isatty() else None
+    table, legend = as_table(outcome.runs, columns)
+    width = max(columns or 0, table.width or 0)
+    console = Console(width=width, highlight=False, markup=False, emoji=False)
+    console.print(table)
+    console.print(f"\n{legend}\n", soft_wrap=True)
+    for line in verdict(outcome.runs):
+        console.print(line, soft_wrap=columns is None)

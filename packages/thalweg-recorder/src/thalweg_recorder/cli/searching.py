@@ -1,0 +1,61 @@
+"""`thalweg search`: passages of all sessions."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from thalweg.archive import open_existing
+from thalweg.cli.printing import tell
+from thalweg.cli.shared_options import AsJson, single_command
+from thalweg.engine.transcript import printable
+from thalweg_recorder.cli.options import Agent, Owner, Place, Project, Since, Until
+from thalweg_recorder.place import recorder_place
+from thalweg_recorder.searching import SearchFilter, render_found, search_sessions
+
+
+@single_command
+def search(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="WORDS", help="A question or some words, any language."),
+    ] = None,
+    *,
+    project: Project = "",
+    agent: Agent = "",
+    since: Since = "",
+    until: Until = "",
+    file: Annotated[
+        str, typer.Option(metavar="PATH", help="Messages that name this file, or part of its path.")
+    ] = "",
+    command: Annotated[
+        str, typer.Option(metavar="TEXT", help="Messages with this part of a command.")
+    ] = "",
+    errors: Annotated[bool, typer.Option("--errors", help="Results that are errors.")] = False,
+    max_tokens: Annotated[
+        int, typer.Option(metavar="N", help="Limit of the output.", min=1)
+    ] = 2_000,
+    archive: Place = None,
+    owner: Owner = "local",
+    as_json: AsJson = False,
+) -> None:
+    """Find passages in all sessions, best first. `thalweg thread history ID` prints a session.
+
+    Each hit begins with its reference: the thread and the position of the message in it.
+    """
+    only = SearchFilter(
+        project=project,
+        agent=agent,
+        since=since,
+        until=until,
+        file=file,
+        command=command,
+        errors=errors,
+    )
+    with open_existing(archive or recorder_place()) as opened:
+        query = " ".join(words or ())
+        found = search_sessions(opened, query, only, owner=owner, max_tokens=max_tokens)
+    plain = [{"reference": one.reference, **asdict(one.passage)} for one in found]
+    lines = [printable(render_found(found))] if found else []
+    nothing = "No message of these sessions has these words."
+    tell(lines, {"passages": plain}, as_json=as_json, nothing=nothing)

@@ -1,0 +1,418 @@
+"""Importing sessions: what a source holds that the archive has not is appended, and nothing else.
+
+A row has an id made of its content (`row_ids`), which the archive stores with the message. So an
+import that was interrupted anywhere, repeated, or run twice at once adds what is missing, once;
+a source that was truncated or rewritten takes nothing away.
+"""
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
+from itertools import chain
+from pathlib import Path
+
+from thalweg.archive import Archive, Logged, ThreadKey, TurnRow
+from thalweg.archive.threads.branch import ThreadBranch
+from thalweg.archive.threads.journal import TurnRecord, page_to_json, read_page
+from thalweg.archive.threads.retry import Retry
+from thalweg.engine.entries import Message, message_to_json
+from thalweg.engine.window.reading import Reader
+from thalweg.errors import ConflictError, RecordingError
+from thalweg.redaction.secrets import redact
+from thalweg_recorder.forgotten import ForgottenNames
+from thalweg_recorder.hook import is_opted_out
+from thalweg_recorder.recordings import Recording, read_recording
+from thalweg_recorder.recordings.base import RecordedCompaction
+from thalweg_recorder.recordings.files import session_state, sessions_in
+from thalweg_recorder.redaction import without_secrets
+from thalweg_recorder.sessions import (
+    OWNER,
+    RecordedSession,
+    list_sessions,
+    newest_import,
+    session_to_plain,
+)
+
+_PROJECT_FILE = ".project_root"
+DIGEST_BYTES = 12
+"""Of a row's content in its id: 96 bits, far beyond chance among the rows of one thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The result of one source."""
+
+    source: str
+    thread: str = ""
+    """Name of its thread; empty where nothing was read."""
+    new: int = 0
+    """Messages that were appended."""
+    compactions: int = 0
+    """Compactions among what is new."""
+    skipped: str = ""
+    """Why it was not read, in a few words; empty where it was."""
+    error: str = ""
+    """Why it could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPlan:
+    """What an import adds to a thread."""
+
+    rows: tuple[Logged, ...]
+    session: RecordedSession
+    compactions: tuple[tuple[int, RecordedCompaction], ...]
+    """New ones, each with the position in the log that it came before."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row and no compaction is new."""
+        return not self.rows and not self.compactions
+
+
+def import_sessions(
+    archive: Archive,
+    paths: Iterable[Path],
+    *,
+    owner: str = OWNER,
+    exclude: Sequence[str] = (),
+    forgotten: ForgottenNames | None = None,
+) -> Iterator[Imported]:
+    """Import recorded sessions, except for those whose source did not change.
+
+    Args:
+        archive: The target.
+        paths: The sources.
+        owner: The owner of the new threads.
+        exclude: Patterns (`*`, `?`, `[…]`) of sources and projects that are not imported.
+        forgotten: Forgotten sessions, which are not imported again.
+
+    Yields:
+        The result of each source, in their order. One that cannot be read does not stop the others.
+
+    Raises:
+        StorageError: The archive cannot be written, such as on a full disk. What was yielded is
+            stored, and importing again continues there.
+    """
+    read = {session.source: (thread, session) for thread, session in list_sessions(archive, owner)}
+    known = {source: session for source, (_, session) in read.items()}
+    for path in chain.from_iterable(_addresses(path, known) for path in paths):
+        thread, before = read.get(str(path.absolute()), ("", None))
+        if _matches(str(path.absolute()), exclude):
+            yield Imported(str(path), thread, skipped="excluded")
+            continue
+        try:
+            size, changed = session_state(path)
+            if _is_unchanged(before, size, changed):
+                yield Imported(str(path), thread, skipped="unchanged")
+                continue
+            recording = _with_project(read_recording(path, is_growing=True), path)
+        except RecordingError as error:
+            yield Imported(str(path), thread, error=str(error))
+            continue
+        except OSError as error:
+            problem = (error.strerror or str(error)).lower()
+            yield Imported(str(path), thread, error=f"{path}: {problem}")
+            continue
+        source = ImportSource(str(path.absolute()), size, changed)
+        yield import_recording(
+            archive, recording, source, owner=owner, exclude=exclude, forgotten=forgotten
+        )
+
+
+def import_copy(
+    archive: Archive,
+    copy: Path,
+    original: Path,
+    *,
+    owner: str = OWNER,
+    forgotten: ForgottenNames | None = None,
+) -> Imported:
+    """Import a copy of a log that was made before its agent may have rewritten the log.
+
+    The log itself counts as not read yet. See `import_sessions` for the arguments and errors.
+    """
+    try:
+        recording = _with_project(read_recording(copy, is_growing=True), original)
+    except RecordingError as error:
+        return Imported(str(original), error=str(error))
+    source = ImportSource(str(original.absolute()))
+    return import_recording(archive, recording, source, owner=owner, forgotten=forgotten)
+
+
+def _addresses(path: Path, known: Mapping[str, RecordedSession]) -> list[Path]:
+    """Return the sessions of a source; one that cannot be listed is an error where it is read."""
+    try:
+        before = known.get(str(path.absolute()))
+        if before is not None and _is_unchanged(before, *session_state(path)):
+            return [path]
+        return sessions_in(path)
+    except (RecordingError, OSError):
+        return [path]
+
+
+def _is_unchanged(before: RecordedSession | None, size: int, changed: int) -> bool:
+    return before is not None and (before.size_bytes, before.mtime_ns) == (size, changed)
+
+
+def _with_project(recording: Recording, path: Path) -> Recording:
+    """Add the project that Gemini CLI stores next to its sessions, if the log has none."""
+    place = path.parent.parent / _PROJECT_FILE
+    if recording.session.project or not place.is_file():
+        return recording
+    project = place.read_text("utf-8", "replace").strip()
+    return replace(recording, session=replace(recording.session, project=project))
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSource:
+    """Where a recording was read from, and its state before it was read."""
+
+    path: str
+    """An absolute path, or the address of a session inside a file."""
+    size_bytes: int = 0
+    mtime_ns: int = 0
+
+
+def import_recording(
+    archive: Archive,
+    recording: Recording,
+    source: ImportSource,
+    *,
+    owner: str = OWNER,
+    exclude: Sequence[str] = (),
+    forgotten: ForgottenNames | None = None,
+) -> Imported:
+    """Add what a recording has and its thread in the archive has not, in one transaction.
+
+    See `import_sessions` for the arguments.
+
+    Raises:
+        ConflictError: Other imports of the same session were faster, again and again.
+        StorageError: The archive cannot be written; nothing was added.
+    """
+    thread = thread_name(recording, source.path)
+    key = ThreadKey(owner, thread)
+    project = recording.session.project
+    if project and _matches(project, exclude):
+        return Imported(source.path, thread, skipped="excluded")
+    if project and is_opted_out(project):
+        return Imported(source.path, thread, skipped="opted out")
+    if forgotten is not None and thread in forgotten:
+        return Imported(source.path, thread, skipped="forgotten")
+    tries = Retry()
+    while True:
+        length = archive.length(key)
+        plan = _planned(archive, key, recording, source, length)
+        if plan is None:
+            return Imported(source.path, thread)
+        try:
+            _enter(archive, key, plan, length)
+        except ConflictError as conflict:
+            tries.spend(conflict)
+        else:
+            return Imported(source.path, thread, len(plan.rows), len(plan.compactions))
+
+
+def _planned(
+    archive: Archive, key: ThreadKey, recording: Recording, source: ImportSource, length: int
+) -> ImportPlan | None:
+    """Plan an import against the archive; `None` where it already has all of it."""
+    found = newest_import(archive, key)
+    before = found[1] if found else None
+    ids = row_ids(recording.messages)
+    known = set(archive.positions(key, ids))
+    if known:  # what is new may be the rest of a message that was not complete
+        fresh = [m for m, row in zip(recording.messages, ids, strict=True) if row not in known]
+        known.update(archive.positions(key, (row for m in fresh for row in _beginnings(m))))
+    plan = plan_import(recording, source, ids, known, length, before)
+    return None if plan.is_empty and plan.session == before else plan
+
+
+def plan_import(
+    recording: Recording,
+    source: ImportSource,
+    ids: Sequence[str],
+    known: Collection[str],
+    length: int,
+    before: RecordedSession | None,
+) -> ImportPlan:
+    """Decide what an import appends.
+
+    A message that the agent completed after an earlier import is appended as what it has more:
+    its further parts, in a message of their own.
+
+    Args:
+        recording: What the source holds now.
+        source: The source.
+        ids: Of its rows, see `row_ids`.
+        known: Ids of rows that the archive has, those of `_beginnings` included.
+        length: Length of the thread's log.
+        before: The session as of the import before.
+    """
+    entries = map(Reader(_uncounted).read, recording.messages)
+    rows: list[Logged] = []
+    appended: list[Message] = []
+    for entry, row in zip(entries, ids, strict=True):
+        if row in known:
+            continue
+        message = replace(entry.message, uid=row)
+        if known and (stored := _stored_parts(entry.message, known)):
+            message = replace(message, parts=message.parts[stored:], usage=None)
+        about = redact(entry.answers.brief) if entry.answers else ""
+        appended.append(message)
+        rows.append(Logged(without_secrets(message), about))
+    placed = tuple(
+        (length + sum(m.line < compaction.line for m in appended), compaction)
+        for compaction in _new_compactions(recording.compactions, before)
+    )
+    session = _session_after(recording, source, before, appended, placed)
+    return ImportPlan(tuple(rows), session, placed)
+
+
+def _new_compactions(
+    compactions: Sequence[RecordedCompaction], before: RecordedSession | None
+) -> Sequence[RecordedCompaction]:
+    """Return those after the newest existing one; by number if the source has no times."""
+    if before is None:
+        return compactions
+    if all(compaction.at for compaction in compactions):
+        return [one for one in compactions if one.at > before.compacted_at]
+    return compactions[before.compactions :]
+
+
+def _uncounted(text: str) -> int:
+    del text
+    return 0  # an import plans no context
+
+
+def row_ids(messages: Sequence[Message]) -> list[str]:
+    """Name each row of a source by what it holds: the same row has the same id in every import.
+
+    What is named is the content with its time and its id in the source; not its line and what
+    it cost. Equal rows are numbered.
+
+    Example:
+        >>> from thalweg.engine.entries import Text
+        >>> one = Message("user", (Text("yes"),), uid="u1", line=4)
+        >>> row_ids([one, replace(one, line=9)])
+        ['u1~319006bfd6c2750a6fc0207a', 'u1~319006bfd6c2750a6fc0207a~2']
+    """
+    seen: Counter[str] = Counter()
+    ids: list[str] = []
+    for message in messages:
+        row = _row_id(message)
+        seen[row] += 1
+        ids.append(row if seen[row] == 1 else f"{row}~{seen[row]}")
+    return ids
+
+
+def _row_id(message: Message) -> str:
+    named = replace(message, line=-1, usage=None, name="")
+    digest = hashlib.blake2b(message_to_json(named).encode(), digest_size=DIGEST_BYTES)
+    return f"{message.uid}~{digest.hexdigest()}"
+
+
+def _beginnings(message: Message) -> list[str]:
+    """Name the rows that a message may have been when it was not complete, longest first."""
+    return [
+        _row_id(replace(message, parts=message.parts[:parts]))
+        for parts in range(len(message.parts) - 1, 0, -1)
+    ]
+
+
+def _stored_parts(message: Message, known: Container[str]) -> int:
+    """Count the parts of a message that the archive has as a message that was not complete."""
+    beginnings = enumerate(_beginnings(message), 1)
+    return next((len(message.parts) - k for k, row in beginnings if row in known), 0)
+
+
+def _session_after(
+    recording: Recording,
+    source: ImportSource,
+    before: RecordedSession | None,
+    appended: Sequence[Message],
+    placed: Sequence[tuple[int, RecordedCompaction]],
+) -> RecordedSession:
+    """Return the updated metadata of a session; data that a source lost is kept."""
+    info, was = recording.session, before or RecordedSession(agent=recording.format)
+    times = [message.at for message in appended if message.at]
+    usages = [message.usage for message in appended if message.usage]
+    return RecordedSession(
+        agent=recording.format,
+        id=info.id or was.id,
+        project=info.project or was.project,
+        branch=info.branch or was.branch,
+        title=redact(info.title) or was.title or redact(recording.title),
+        model=info.model or was.model,
+        source=source.path,
+        size_bytes=source.size_bytes,
+        mtime_ns=source.mtime_ns,
+        started_at=min((*times, *filter(None, (was.started_at,))), default=""),
+        ended_at=max((*times, was.ended_at), default=""),
+        calls=was.calls + len(usages),
+        input=was.input + sum(usage.input for usage in usages),
+        cached=was.cached + sum(usage.cached for usage in usages),
+        written=was.written + sum(usage.written for usage in usages),
+        output=was.output + sum(usage.output for usage in usages),
+        compactions=was.compactions + len(placed),
+        compacted_at=max((one.at for _, one in placed), default=was.compacted_at),
+    )
+
+
+def _enter(archive: Archive, key: ThreadKey, plan: ImportPlan, length: int) -> None:
+    """Append the rows, with a turn in the journal that states where they came from."""
+    count = archive.turn_count(key)
+    before = read_page(archive, key, count - 1) if count else None
+    line = before.line if before else ThreadBranch()
+    for position in range(length, length + len(plan.rows)):
+        line = line.add(position)
+    summaries = [redact(compaction.summary) for _, compaction in plan.compactions]
+    digests = archive.attach(key, *summaries) if summaries else []
+    new = [
+        {"position": position, **_plain(compaction), "summary": digest}
+        for (position, compaction), digest in zip(plan.compactions, digests, strict=True)
+    ]
+    page = TurnRecord(
+        kind="import",
+        at=time.time(),
+        parent=count - 1 if count else None,
+        root=before.root if before else 0,
+        length=length + len(plan.rows),
+        line=line,
+        model=plan.session.model,
+        note=f"{len(plan.rows)} messages from {plan.session.source}",
+        session={**session_to_plain(plan.session), **({"new_compactions": new} if new else {})},
+    )
+    archive.add_turn(key, TurnRow(page_to_json(page)), length=length, log=plan.rows)
+
+
+def _plain(compaction: RecordedCompaction) -> dict[str, str | int]:
+    plain: dict[str, str | int] = {
+        "at": compaction.at,
+        "trigger": compaction.trigger,
+        "tokens_before": compaction.tokens_before,
+    }
+    return {name: value for name, value in plain.items() if value}
+
+
+def thread_name(recording: Recording, source: str) -> str:
+    """Name the thread of a recorded session.
+
+    Where the log does not state an id, the name of the file and a digest of its path do.
+
+    Example:
+        >>> thread_name(Recording("run-7", "chat-document", ()), "/runs/run-7.json")
+        'chat-document:run-7-86379b90'
+    """
+    if recording.session.id:
+        return f"{recording.format}:{recording.session.id}"
+    digest = hashlib.blake2b(source.encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
+    return f"{recording.format}:{Path(recording.name).name}-{digest}"
+
+
+def _matches(text: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch(text, pattern) or text == pattern.rstrip("/") for pattern in patterns)

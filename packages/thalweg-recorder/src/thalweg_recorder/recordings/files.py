@@ -1,0 +1,309 @@
+"""Find recorded threads, detect their format, and parse them.
+
+Two rules: a format is detected by a file's content, never by its name; the only error, for any
+file, is `RecordingError`.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from thalweg.errors import RecordingError
+from thalweg_recorder.recordings import opencode_database
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.formats import (
+    chat_document,
+    claude_code,
+    codex,
+    gemini_cli,
+    langgraph,
+    openai_chat_log,
+    opencode,
+    openhands,
+    pi,
+    thalweg_thread,
+)
+from thalweg_recorder.recordings.rows import LogFormat
+from thalweg_recorder.recordings.source import (
+    SEEN_CHARS,
+    RecordedFile,
+    open_source,
+    without_open_line,
+)
+
+Formats = tuple[LogFormat, ...]
+
+FORMATS: Formats = (
+    thalweg_thread.FORMAT,
+    claude_code.FORMAT,
+    codex.FORMAT,
+    pi.FORMAT,
+    gemini_cli.FORMAT,
+    opencode.FORMAT,
+    openhands.FORMAT,
+    langgraph.FORMAT,
+    chat_document.FORMAT,
+    openai_chat_log.FORMAT,
+)
+"""Every format, specific ones before general ones."""
+
+_JSON_LINES, _JSON = ".jsonl", ".json"
+_MOST_THREADS = 1_000
+"""Values of a file that are looked at for a session, before the file is taken for no recording."""
+_SHOWN_NAMES = 5
+"""Names of sessions in an error."""
+_SIDECARS = ("needles.jsonl", "goals.jsonl", "index.json")
+_SIDECAR_ENDINGS = ("_questions.jsonl", "_qa.jsonl")
+
+
+def read_recording(
+    path: str | Path, *, is_growing: bool = False, formats: Formats = FORMATS
+) -> Recording:
+    """Parse a recorded thread of any supported format, compressed or not.
+
+    Args:
+        path: The file, or the address of a session in a file with several: `FILE#NAME`, as
+            `sessions_in` returns it.
+        is_growing: Whether another process may be writing the last line, which is then skipped
+            until it is complete.
+        formats: Those that are detected, specific ones before general ones.
+
+    Raises:
+        RecordingError: The file is missing, unreadable or empty, has no supported format, no
+            message, or several sessions.
+    """
+    path = Path(path)
+    if opencode_database.is_session(path):
+        return opencode_database.read_session(path)
+    if name := session_name(path):
+        source = _session(path, name, formats)
+    else:
+        source = _opened(path, formats)
+        source = without_open_line(source) if is_growing else source
+        if sessions := _sessions(source, formats):
+            mend = f"name one, as {path}#{next(iter(sessions))}; it has {_few(sessions)}"
+            raise RecordingError(str(path), f"holds {len(sessions)} sessions", mend)
+    known = format_of(source, formats)
+    if known is None:
+        raise _unknown(path, source, formats)
+    recording = known.read(source)
+    if not recording.messages:
+        problem = f"was taken for {known.name} but holds no message"
+        raise RecordingError(str(path), problem, "record at least one turn")
+    return recording
+
+
+def _opened(path: Path, formats: Formats) -> RecordedFile:
+    return open_source(path, [known.unpack for known in formats if known.unpack])
+
+
+def sessions_in(path: Path, formats: Formats = FORMATS) -> list[Path]:
+    """Return the addresses of the sessions in a file with several, in its order.
+
+    Any other path is returned unchanged, as is a file that cannot be read: reading it states why.
+
+    Raises:
+        RecordingError: A database of opencode cannot be read.
+    """
+    if path.name == opencode_database.DATABASE:
+        return opencode_database.sessions_in(path)
+    if not path.is_file() or _is_plain_log(path, formats):
+        return [path]
+    try:
+        names = list(_sessions(_opened(path, formats), formats))
+    except RecordingError:
+        return [path]
+    return [path.with_name(f"{path.name}#{name}") for name in names] or [path]
+
+
+def session_state(path: Path) -> tuple[int, int]:
+    """Return the size of a source, and when it changed last, in nanoseconds.
+
+    Raises:
+        RecordingError: The database of opencode cannot be read.
+        OSError: The file cannot be read.
+    """
+    if opencode_database.is_session(path):
+        return opencode_database.session_state(path)
+    stat = file_of(path).stat()
+    return stat.st_size, stat.st_mtime_ns
+
+
+def file_of(path: Path) -> Path:
+    """Return the file that an address of a session names; any other path unchanged."""
+    return path.with_name(path.name.rpartition("#")[0]) if session_name(path) else path
+
+
+def session_name(path: Path) -> str:
+    """Return the session that an address names; empty for the path of a file."""
+    file, mark, name = path.name.rpartition("#")
+    return name if mark and file and not path.exists() else ""
+
+
+def _is_plain_log(path: Path, formats: Formats) -> bool:
+    """Return whether a file begins with a row of a log, which is then not parsed twice."""
+    with path.open("rb") as file:
+        first = file.readline()
+    try:
+        row = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and format_of(_alone(path.name, row), formats) is None
+
+
+def _session(path: Path, name: str, formats: Formats) -> RecordedFile:
+    file = file_of(path)
+    sessions = _parsed(file, formats, *session_state(file))
+    if name not in sessions:
+        raise RecordingError(str(path), "there is no such session", f"it has {_few(sessions)}")
+    return sessions[name]
+
+
+@lru_cache(maxsize=1)
+def _parsed(file: Path, formats: Formats, *_state: int) -> dict[str, RecordedFile]:
+    """Parse a file with several sessions: once for all of them, unless its state changes."""
+    return _sessions(_opened(file, formats), formats)
+
+
+def _sessions(source: RecordedFile, formats: Formats) -> dict[str, RecordedFile]:
+    """Return the sessions of a file by their names; empty if it does not have several."""
+    if (known := format_of(source, formats)) is not None:
+        return _named(source, known.split(source.document))
+    listed = source.document if isinstance(source.document, list) else None
+    values = source.objects if listed is None else listed
+    if not any(format_of(_alone(source.name, value), formats) for value in values[:_MOST_THREADS]):
+        return {}
+    return _named(source, _split_each(source.name, values, formats))
+
+
+def _split_each(name: str, values: Sequence[Any], formats: Formats) -> Iterator[tuple[str, Any]]:
+    """Yield the sessions of values each of which would be a recording in a file of its own."""
+    for index, value in enumerate(values):
+        if (known := format_of(_alone(name, value), formats)) is not None:
+            inner = dict(known.split(value))
+            if len(inner) > 1:
+                yield from ((f"{index}.{within}", one) for within, one in inner.items())
+            else:
+                yield str(index), value
+
+
+def _named(source: RecordedFile, documents: Iterable[tuple[str, Any]]) -> dict[str, RecordedFile]:
+    named: dict[str, RecordedFile] = {}
+    for given, document in documents:
+        name = quote(given, safe=" ,.:;@+=~")
+        while name in named:
+            name += "~"
+        one = _alone(f"{source.name}#{name}", document)
+        named[name] = replace(one, file_notes=source.file_notes)
+    return named if len(named) > 1 else {}
+
+
+def _alone(name: str, document: object) -> RecordedFile:
+    return RecordedFile(name, "", document, ())
+
+
+def _few(sessions: Iterable[str]) -> str:
+    names = list(sessions)
+    more = f" and {len(names) - _SHOWN_NAMES} more" if names[_SHOWN_NAMES:] else ""
+    return ", ".join(names[:_SHOWN_NAMES] or ["one session"]) + more
+
+
+def format_of(source: RecordedFile, formats: Formats = FORMATS) -> LogFormat | None:
+    """Return the first format that detects a file as its own; `None` if none does."""
+    return next((known for known in formats if known.detect(source)), None)
+
+
+def _unknown(path: Path, source: RecordedFile, formats: Formats) -> RecordingError:
+    if "\0" in source.text or source.text[:SEEN_CHARS].count("\ufffd") > SEEN_CHARS // 8:
+        return RecordingError(str(path), "is a binary file", "pass a recorded thread")
+    seen = source.text.strip()[:SEEN_CHARS]
+    looked_for = "; ".join(f"{known.name}: {known.looks_for}" for known in formats)
+    problem = f"unknown format (it begins {seen!r})"
+    return RecordingError(str(path), problem, f"known are {looked_for}")
+
+
+def find_recordings(places: Iterable[str | Path], formats: Formats = FORMATS) -> list[Path]:
+    """Return the files of recorded threads.
+
+    The path of a file is used unchanged; a folder is searched recursively, without hidden folders;
+    a pattern (`*`, `?`, `[…]`, `**`) is expanded first. In folders and patterns, questions and
+    indices next to recordings are skipped; JSON Lines are included, and files with another ending
+    (`.json`, `LogFormat.endings`) only if they contain a thread.
+
+    Args:
+        places: Files, folders and patterns.
+        formats: See `read_recording`.
+
+    Returns:
+        Every file once, by the first path it was found under, sorted by path.
+
+    Raises:
+        RecordingError: A path does not exist, or has no recording.
+    """
+    found: dict[Path, Path] = {}
+    for place in places:
+        files = list(_files(place, formats))
+        if not files:
+            names = ", ".join(f"*{ending}" for ending in (_JSON_LINES, *_endings(formats)))
+            problem = f"holds no recording ({names}, also .gz)"
+            raise RecordingError(str(place), problem, "check the path")
+        for path in files:
+            found.setdefault(path.resolve(), path)
+    return sorted(found.values())
+
+
+def _files(place: str | Path, formats: Formats) -> Iterator[Path]:
+    path = Path(place)
+    if file_of(path).is_file():
+        yield from sessions_in(path, formats)
+    elif path.is_dir():
+        yield from _recordings(_beneath(path), formats)
+    elif has_magic(str(place)):
+        for match in _matches(str(place)):
+            yield from _recordings(_beneath(match) if match.is_dir() else (match,), formats)
+    else:
+        raise RecordingError(str(place), "there is no such file or folder", "check the path")
+
+
+def _matches(pattern: str) -> Iterator[Path]:
+    # `Path.glob` takes no absolute pattern.
+    return map(Path, glob(pattern, recursive=True))  # noqa: PTH207
+
+
+def _beneath(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        inside = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith(".") for part in inside.parts):
+            yield path
+
+
+def _recordings(files: Iterable[Path], formats: Formats) -> Iterator[Path]:
+    for path in files:
+        if _is_recording(path, formats):
+            yield from sessions_in(path, formats)
+
+
+def _is_recording(path: Path, formats: Formats) -> bool:
+    name = path.name.removesuffix(".gz")
+    if name in _SIDECARS or name.endswith(_SIDECAR_ENDINGS):
+        return False
+    if name.endswith(_JSON_LINES):
+        return True
+    return name.endswith(_endings(formats)) and _holds_thread(path, formats)
+
+
+def _endings(formats: Formats) -> tuple[str, ...]:
+    return _JSON, *sorted({ending for known in formats for ending in known.endings})
+
+
+def _holds_thread(path: Path, formats: Formats) -> bool:
+    try:
+        source = _opened(path, formats)
+    except RecordingError:
+        return False
+    return format_of(source, formats) is not None or bool(_sessions(source, formats))

@@ -1,0 +1,187 @@
+"""One JSON document with the messages of a chat.
+
+A list of messages; a request body of OpenAI, Anthropic or Google; a result of tau-bench
+(`traj`) or ToolBench (`answer_generation`); a trace of Vorflux.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from thalweg.engine.wires.anthropic import AnthropicWire
+from thalweg.engine.wires.base import Wire
+from thalweg.engine.wires.fields import as_usage
+from thalweg.engine.wires.gemini import GeminiWire
+from thalweg.engine.wires.openai_chat import OpenAIChatWire
+from thalweg.engine.wires.openai_responses import OpenAIResponsesWire
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.formats.openai_chat_log import is_chat_message
+from thalweg_recorder.recordings.rows import (
+    LogFormat,
+    Recorded,
+    SessionRows,
+    as_list,
+    as_object,
+    as_objects,
+    as_str,
+    as_text,
+)
+from thalweg_recorder.recordings.source import JsonObject, RecordedFile
+from thalweg_recorder.recordings.times import iso_time
+
+NAME = "chat-document"
+
+_ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
+_BESIDE = frozenset({"timestamp", "usage"})
+"""Fields next to a message's own, added by the log."""
+_RESPONSES_ITEMS = frozenset({"function_call", "function_call_output", "reasoning", "message"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Chat:
+    """The messages found in a document."""
+
+    wire: Wire
+    items: Sequence[Any]
+    ahead: int = 0
+    """Items before the first of the list: a system prompt that is a field of its own."""
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+def detect(source: RecordedFile) -> bool:
+    """Return whether the document has a list of messages in one of the forms."""
+    return _chat(source.document) is not None
+
+
+def read(source: RecordedFile) -> Recording:
+    """Return the recording; `Message.line` is the index in the list of messages."""
+    chat = _chat(source.document)
+    assert chat is not None  # noqa: S101 (`detect` checked it)
+    rows = SessionRows.of(source)
+    rows.skipped = chat.skipped
+    rows.items += [
+        Recorded(
+            max(index - chat.ahead, 0),
+            {key: value for key, value in raw.items() if key not in _BESIDE},
+            uid=as_str(raw.get("id")),
+            at=iso_time(raw.get("timestamp")),
+            usage=as_usage(raw.get("usage")),
+        )
+        for index, raw in enumerate(map(_object, chat.items))
+    ]
+    return rows.recording(NAME, chat.wire.read)
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {"content": value}
+
+
+def _chat(document: object) -> _Chat | None:
+    if isinstance(document, list):
+        return _of_list(document)
+    if not isinstance(document, dict):
+        return None
+    found = (form(document) for form in _FORMS)
+    return next((chat for chat in found if chat is not None), None)
+
+
+def _of_list(messages: list[Any]) -> _Chat | None:
+    objects = as_objects(messages)
+    if any("parts" in one and as_str(one.get("role")) in {"user", "model"} for one in objects):
+        return _Chat(GeminiWire(), messages)
+    if any(as_str(one.get("type")) in _RESPONSES_ITEMS for one in objects):
+        return _Chat(OpenAIResponsesWire(), messages)
+    if any(map(is_chat_message, objects)):
+        return _Chat(AnthropicWire() if _is_anthropic(objects) else OpenAIChatWire(), messages)
+    return None
+
+
+def _is_anthropic(messages: Iterable[Mapping[str, Any]]) -> bool:
+    return any(
+        as_str(block.get("type")) in _ANTHROPIC_BLOCKS
+        for message in messages
+        for block in as_objects(message.get("content"))
+    )
+
+
+def _body(document: JsonObject) -> _Chat | None:
+    """Return the chat of a request body, or of an object with messages under a common key."""
+    for name in ("messages", "contents", "input", "traj"):
+        if (chat := _of_list(as_list(document.get(name)))) is not None:
+            return _with_system(document, chat)
+    return None
+
+
+def _with_system(document: JsonObject, chat: _Chat) -> _Chat:
+    for name in ("system", "instructions", "systemInstruction", "system_instruction"):
+        if told := document.get(name):
+            wire = AnthropicWire() if name == "system" else chat.wire
+            return _Chat(wire, [_system(name, told), *chat.items], ahead=1)
+    return chat
+
+
+def _system(name: str, told: object) -> JsonObject:
+    if name.startswith("system") and isinstance(told, dict):
+        return {"role": "system", **told}
+    return {"role": "system", "content": told}
+
+
+def _toolbench(document: JsonObject) -> _Chat | None:
+    tries = as_list(as_object(document.get("answer_generation")).get("train_messages"))
+    return _of_list(as_list(tries[-1])) if tries else None
+
+
+def _vorflux(document: JsonObject) -> _Chat | None:
+    spans = as_objects(document.get("trajectory"))
+    if not any(span.get("type") == "llm_call" for span in spans):
+        return None
+    skipped = Counter(
+        kind for span in spans if (kind := str(span.get("type"))) not in {"llm_call", "tool_call"}
+    )
+    return _Chat(OpenAIChatWire(), list(_spans(spans)), skipped=skipped)
+
+
+def _spans(spans: Iterable[JsonObject]) -> Iterator[JsonObject]:
+    """Yield the spans of a trace as chat messages; a result's call is found by its arguments."""
+    waiting: list[tuple[str, str]] = []
+    for span in spans:
+        at = {"timestamp": span.get("timestamp")}
+        output = span.get("output")
+        if span.get("type") == "llm_call":
+            yield from filter(is_chat_message, as_list(span.get("task_prompt")))
+            if isinstance(output, dict):
+                message = {"role": "assistant", **output, **at}
+                waiting += _asked(message)
+                yield message
+        elif span.get("type") == "tool_call":
+            raw: JsonObject = {"role": "tool", "name": as_str(span.get("tool")), **at}
+            request = _request(span.get("arguments"))
+            if asked := next((one for one in waiting if one[0] == request), None):
+                waiting.remove(asked)
+                raw["tool_call_id"] = asked[1]
+            yield {**raw, "content": as_text(span.get("result"))}
+
+
+def _request(arguments: object) -> str:
+    """Return arguments in a comparable form: spans spell names differently from the tool."""
+    if isinstance(arguments, dict):
+        arguments = {name.replace("_", "").lower(): told for name, told in arguments.items()}
+    return json.dumps(arguments, sort_keys=True)
+
+
+def _asked(message: JsonObject) -> Iterator[tuple[str, str]]:
+    for call in as_objects(message.get("tool_calls")):
+        if isinstance(function := call.get("function"), dict):
+            try:
+                arguments = json.loads(function.get("arguments") or "{}")
+            except (ValueError, TypeError, RecursionError):
+                arguments = None
+            yield _request(arguments), as_str(call.get("id"))
+
+
+_FORMS = (_body, _toolbench, _vorflux)
+
+
+FORMAT = LogFormat(NAME, "JSON with a list of `role` and `content`", detect, read)

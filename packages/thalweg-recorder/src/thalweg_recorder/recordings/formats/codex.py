@@ -1,0 +1,136 @@
+"""Sessions of Codex: `~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`.
+
+A row of type `response_item` wraps one item of OpenAI's Responses API. Older files hold the
+items bare.
+"""
+
+from dataclasses import dataclass, replace
+
+from thalweg.engine.wires.fields import as_usage
+from thalweg.engine.wires.openai_responses import OpenAIResponsesWire
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.rows import (
+    LogFormat,
+    Recorded,
+    SessionRows,
+    as_object,
+    as_str,
+    who_wrote,
+)
+from thalweg_recorder.recordings.source import JsonObject, RecordedFile
+from thalweg_recorder.recordings.times import iso_time
+
+NAME = "codex"
+
+_WRAPPERS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+_BARE = frozenset(
+    {
+        "message",
+        "reasoning",
+        "function_call",
+        "function_call_output",
+        "custom_tool_call",
+        "custom_tool_call_output",
+        "local_shell_call",
+        "web_search_call",
+    }
+)
+
+
+def detect(source: RecordedFile) -> bool:
+    """Return whether a row wraps an item, or bare items follow a header of the old form."""
+    return any(map(_is_wrapped, source.objects)) or (
+        any(map(_is_bare, source.objects))
+        and any({"id", "timestamp"} <= row.keys() for row in source.objects[:1])
+    )
+
+
+def _is_wrapped(row: JsonObject) -> bool:
+    return as_str(row.get("type")) in _WRAPPERS and isinstance(row.get("payload"), dict)
+
+
+def _is_bare(row: JsonObject) -> bool:
+    kind = as_str(row.get("type"))
+    return kind in _BARE and ("role" in row or kind != "message") and "payload" not in row
+
+
+def read(source: RecordedFile) -> Recording:
+    """Return the recording of the model's input and output; events repeat them and are skipped."""
+    return _CodexSession.of(source).read(source.lines, NAME, OpenAIResponsesWire().read)
+
+
+@dataclass(slots=True)
+class _CodexSession(SessionRows):
+    """The rows processed so far."""
+
+    answer_at: int = -1
+    """Index in `items` at which the model's last answer begins; -1 before the first."""
+    answering: bool = False
+
+    def take(self, line: int, row: JsonObject) -> None:
+        if _is_wrapped(row):
+            self._take_wrapped(line, row, row["payload"])
+        elif _is_bare(row):
+            self._take_item(line, row, as_str(row.get("timestamp")))
+        else:
+            self.skipped[as_str(row.get("type")) or "header or state"] += 1
+
+    def _take_wrapped(self, line: int, row: JsonObject, payload: JsonObject) -> None:
+        match row["type"]:
+            case "response_item":
+                self._take_item(line, payload, iso_time(row.get("timestamp")))
+            case "compacted":
+                at = iso_time(row.get("timestamp"))
+                self.compacted(line, as_str(payload.get("message")), at)
+            case "turn_context":
+                self.skipped["turn_context"] += 1
+                self.info = replace(self.info, model=as_str(payload.get("model")))
+            case "session_meta":
+                self._take_header(line, row, payload)
+            case "event_msg" if payload.get("type") == "token_count":
+                self._take_usage(payload)
+            case kind:
+                name = as_str(payload.get("type")) if kind == "event_msg" else ""
+                self.skipped[f"{kind} {name}".rstrip()] += 1
+
+    def _take_header(self, line: int, row: JsonObject, payload: JsonObject) -> None:
+        self.skipped["session_meta"] += 1
+        git = payload.get("git")
+        self.info = replace(
+            self.info,
+            id=self.info.id or as_str(payload.get("id")),
+            project=self.info.project or as_str(payload.get("cwd")),
+            branch=as_str(git.get("branch")) if isinstance(git, dict) else self.info.branch,
+        )
+        base = payload.get("base_instructions")
+        text = as_str(base.get("text")) if isinstance(base, dict) else as_str(base)
+        if text and not self.items:
+            block = {"type": "input_text", "text": text}
+            raw = {"type": "message", "role": "system", "content": [block]}
+            self.items.append(Recorded(line, raw, at=iso_time(row.get("timestamp"))))
+
+    def _take_item(self, line: int, item: JsonObject, at: str) -> None:
+        kind = as_str(item.get("type"))
+        if kind in {"compaction", "ghost_snapshot"}:
+            self.skipped[kind] += 1
+            return
+        is_answer = kind in {"reasoning", "message"} and as_str(item.get("role")) in {
+            "",
+            "assistant",
+        }
+        is_answer = is_answer or kind.endswith("_call")
+        if is_answer and not self.answering:
+            self.answer_at = len(self.items)
+        self.answering = is_answer
+        self.items.append(Recorded(line, item, as_str(item.get("id")), at, kind=who_wrote(item)))
+
+    def _take_usage(self, payload: JsonObject) -> None:
+        self.skipped["event_msg token_count"] += 1
+        reported = as_object(as_object(payload.get("info")).get("last_token_usage"))
+        usage = as_usage({**reported, "cached_tokens": reported.get("cached_input_tokens")})
+        answer = self.items[self.answer_at] if self.answer_at >= 0 else None
+        if usage and isinstance(answer, Recorded):
+            self.items[self.answer_at] = replace(answer, usage=usage)
+
+
+FORMAT = LogFormat(NAME, "Codex rollout rows (`type`, `payload`)", detect, read)

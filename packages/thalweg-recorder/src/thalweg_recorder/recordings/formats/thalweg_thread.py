@@ -1,0 +1,57 @@
+"""Threads in Thalweg's export format: a header line, then one line per message.
+
+Messages are complete: parts, media, ids, author, reported usage.
+"""
+
+import json
+from dataclasses import replace
+from typing import get_args
+
+from thalweg.archive.threads.thread_export import NAME
+from thalweg.engine.entries import Message, Role, message_from_json
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.rows import (
+    LogFormat,
+    SessionRows,
+    broken_message,
+    left_out,
+    pairing_notes,
+)
+from thalweg_recorder.recordings.source import RecordedFile
+
+_ROLES = frozenset(get_args(Role))
+
+
+def detect(source: RecordedFile) -> bool:
+    """Return whether the first line is the header of the format."""
+    first = next(iter(source.objects), None)
+    return first is not None and first.get("thalweg") == NAME
+
+
+def read(source: RecordedFile) -> Recording:
+    """Return the recording; `Message.line` is the line of the message."""
+    rows, heads = SessionRows.of(source), 0
+    messages: list[Message] = []
+    for line, value in source.lines:
+        if isinstance(value, dict) and value.get("thalweg") == NAME:
+            heads += 1
+        elif (message := _message(value)) is not None:
+            messages.append(replace(message, line=line))
+        else:
+            messages.append(broken_message(rows.odd(line, value)))
+    if heads > 1:
+        rows.skipped["a further head"] = heads - 1
+    notes = (*rows.notes, *left_out(rows.skipped), *pairing_notes(messages))
+    return Recording(source.name, NAME, tuple(messages), notes)
+
+
+def _message(value: object) -> Message | None:
+    if not isinstance(value, dict) or value.get("role") not in _ROLES:
+        return None
+    try:
+        return message_from_json(json.dumps(value))
+    except ValueError:
+        return None
+
+
+FORMAT = LogFormat(NAME, "a first line with `thalweg`", detect, read)

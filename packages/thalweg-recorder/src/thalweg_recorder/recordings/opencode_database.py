@@ -1,0 +1,120 @@
+"""The database of opencode: `~/.local/share/opencode/opencode.db`, with all of its sessions.
+
+A session in it is addressed as a file would be: `…/opencode.db#ses_…`.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from thalweg.errors import RecordingError
+from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.formats import opencode
+from thalweg_recorder.recordings.source import RecordedFile
+
+DATABASE = "opencode.db"
+BUSY_TIMEOUT_S = 5.0
+
+
+def sessions_in(path: Path) -> list[Path]:
+    """Return the addresses of the sessions in a database of opencode, the oldest first.
+
+    Raises:
+        RecordingError: The database cannot be read.
+    """
+    with _opened(path) as db:
+        rows = db.execute("SELECT id FROM session ORDER BY time_created, id").fetchall()
+    return [path.with_name(f"{DATABASE}#{session}") for (session,) in rows]
+
+
+def is_session(path: Path) -> bool:
+    """Return whether a path addresses a session in a database of opencode.
+
+    Example:
+        >>> is_session(Path("/data/opencode.db#ses_1")), is_session(Path("/data/opencode.db"))
+        (True, False)
+    """
+    return path.name.startswith(f"{DATABASE}#")
+
+
+def session_state(path: Path) -> tuple[int, int]:
+    """Return the number of the parts of a session, and when it changed last, in nanoseconds.
+
+    Raises:
+        RecordingError: The database cannot be read.
+    """
+    session = path.name.partition("#")[2]
+    with _opened(path.with_name(DATABASE)) as db:
+        count, changed = db.execute(_STATE, {"session": session}).fetchone()
+    return count, (changed or 0) * 1_000_000
+
+
+def read_session(path: Path) -> Recording:
+    """Parse a session.
+
+    Of an answer that is not complete, the parts that are complete are read.
+
+    Raises:
+        RecordingError: The database cannot be read, or has no such session or no message of it.
+    """
+    session = path.name.partition("#")[2]
+    with _opened(path.with_name(DATABASE)) as db:
+        info = db.execute(_SESSION, (session,)).fetchone()
+        if info is None:
+            raise RecordingError(str(path), "there is no such session", "list them: opencode")
+        messages = list(_messages(db, session))
+    keys = ("id", "directory", "title", "version")
+    document = {"info": dict(zip(keys, info, strict=True)), "messages": messages}
+    recording = opencode.read(RecordedFile(session, "", document, ()))
+    if not recording.messages:
+        raise RecordingError(str(path), "holds no message", "record at least one turn")
+    return recording
+
+
+def _messages(db: sqlite3.Connection, session: str) -> Iterator[dict[str, Any]]:
+    parts: dict[str, list[Any]] = {}
+    for part, message, data in db.execute(_PARTS, (session,)):
+        parts.setdefault(message, []).append({**json.loads(data), "id": part})
+    for message, data in db.execute(_MESSAGES, (session,)):
+        info = json.loads(data)
+        of_message = parts.get(message, [])
+        if info.get("role") == "assistant" and "completed" not in info.get("time", {}):
+            of_message = list(takewhile(_is_complete, of_message))
+        yield {"info": {**info, "id": message}, "parts": of_message}
+
+
+def _is_complete(part: dict[str, Any]) -> bool:
+    """Return whether a part of an answer that is being written does not change any more.
+
+    Only the result of a call is added to it; it is a message of its own.
+    """
+    if part.get("type") == "tool":
+        return bool(part.get("state", {}).get("status") != "pending")
+    return "end" in part.get("time", {"end": 0})
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        uri = f"{path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)) as db:
+            yield db
+    except (sqlite3.Error, ValueError) as error:
+        problem = f"is no database of opencode that can be read ({error})"
+        raise RecordingError(str(path), problem, "check the path and its permissions") from error
+
+
+_STATE = """
+SELECT (SELECT COUNT(*) FROM part WHERE session_id = :session),
+    (SELECT MAX(time_updated) FROM (
+        SELECT time_updated FROM part WHERE session_id = :session
+        UNION ALL SELECT time_updated FROM message WHERE session_id = :session
+        UNION ALL SELECT time_updated FROM session WHERE id = :session))
+"""
+_SESSION = "SELECT id, directory, title, version FROM session WHERE id = ?"
+_MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+_PARTS = "SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id"

@@ -1,0 +1,304 @@
+"""Build a thread from the log of an agent: rows yield provider objects, a wire parses them.
+
+Two rules: a log format never parses what a provider's wire can parse; the fields of a row next to
+its provider object (line, id, time, usage, author) override what the wire read.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from thalweg.engine.entries import Kind, Message, Text, Usage
+from thalweg.engine.wires.base import Note
+from thalweg.engine.wires.fields import to_json
+from thalweg_recorder.recordings.base import RecordedCompaction, Recording, SessionInfo
+from thalweg_recorder.recordings.source import (
+    NOTED_CHARS,
+    BrokenLine,
+    JsonObject,
+    RecordedFile,
+    Unpack,
+)
+
+RECORDED_SUMMARY = "recorded_summary"
+"""Code of a note: the recorded agent's own summary of a compaction, which is dropped."""
+
+
+Read = Callable[[Sequence[Any]], tuple[list[Message], list[Note]]]
+"""Parses the objects of a wire: `Wire.read`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogFormat:
+    """One format of recorded threads."""
+
+    name: str
+    looks_for: str
+    """Short description of what identifies a file of this format."""
+    detect: Callable[[RecordedFile], bool]
+    read: Callable[[RecordedFile], Recording]
+    """Loses no line: `SessionRows.odd` for a row in another form or a broken line, and the notes of
+    the file first."""
+    split: Callable[[JsonObject], Iterable[tuple[str, JsonObject]]] = lambda _: ()
+    """Yields the sessions of a document that may have several: each with its name."""
+    endings: tuple[str, ...] = ()
+    """Endings of its files, besides those of JSON and JSON Lines."""
+    unpack: Unpack | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One provider object of a log, and the fields that its row adds."""
+
+    line: int
+    raw: Mapping[str, Any]
+    uid: str = ""
+    at: str = ""
+    kind: Kind = "said"
+    name: str = ""
+    is_error: bool = False
+    usage: Usage | None = None
+
+
+@dataclass(slots=True)
+class SessionRows:
+    """The rows of a session's log that were processed so far."""
+
+    name: str
+    """Name of the recording."""
+    notes: list[Note]
+    """Irregularities found so far."""
+    items: list[Recorded | BrokenLine] = field(default_factory=list)
+    """Objects from the rows, in order."""
+    skipped: Counter[str] = field(default_factory=Counter)
+    """Counts of rows that are no messages in this format, by kind."""
+    info: SessionInfo = field(default_factory=SessionInfo)
+    compactions: list[RecordedCompaction] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, source: RecordedFile) -> Self:
+        """Begin with the irregularities of a file."""
+        return cls(source.name, list(source.notes))
+
+    def take(self, line: int, row: JsonObject) -> None:
+        """Process the next row that is an object; it is a provider object unless overridden."""
+        self.items.append(Recorded(line, row))
+
+    def read(
+        self,
+        rows: Iterable[tuple[int, Any]],
+        log_format: str,
+        wire: Read,
+        *,
+        why: Mapping[str, str] | None = None,
+    ) -> Recording:
+        """Process rows with their lines, and return the recording; see `recording`."""
+        for line, row in rows:
+            if isinstance(row, dict):
+                self.take(line, row)
+            else:
+                self.odd(line, row)
+        return self.recording(log_format, wire, why=why)
+
+    def recording(
+        self, log_format: str, wire: Read, *, why: Mapping[str, str] | None = None
+    ) -> Recording:
+        """Parse the provider objects with their wire, and note irregularities.
+
+        Args:
+            log_format: Format of the file.
+            wire: Parses the objects.
+            why: Reasons for skipping a kind of row, if it is not obvious.
+        """
+        messages, read_notes = _through_wire(wire, self.items)
+        told = (*self.notes, *left_out(self.skipped, why), *read_notes, *pairing_notes(messages))
+        return Recording(
+            self.name, log_format, tuple(messages), told, self.info, tuple(self.compactions)
+        )
+
+    def odd(self, line: int, value: object) -> BrokenLine:
+        """Keep a row in no supported form as broken, and note it if it is valid JSON."""
+        if not isinstance(value, BrokenLine):
+            text = to_json(value)
+            note = f"not a row of this format: {text[:NOTED_CHARS]}"
+            self.notes.append(Note(line, "odd_row", note))
+            value = BrokenLine(line, text)
+        self.items.append(value)
+        return value
+
+    def note_summary(self, line: int, size: int) -> None:
+        """Note a summary of the recorded agent, which a replay does not use."""
+        note = f"the recorded agent's own summary, {size} characters"
+        self.notes.append(Note(line, RECORDED_SUMMARY, note))
+
+    def compacted(
+        self, line: int, summary: str, at: str, *, trigger: str = "", before: object = None
+    ) -> None:
+        """Note a compaction of the recorded agent, and its summary."""
+        self.note_summary(line, len(summary))
+        tokens = before if isinstance(before, int) else 0
+        self.compactions.append(RecordedCompaction(line, at, trigger, tokens, summary))
+
+
+def _through_wire(
+    read: Read, items: Sequence[Recorded | BrokenLine]
+) -> tuple[list[Message], list[Note]]:
+    """Parse the provider objects of a log with their wire, in order.
+
+    Results of calls get the name of the tool if the wire does not provide it.
+
+    A broken line becomes an injected user message, so that its content remains in the thread;
+    broken lines alone form no thread.
+    """
+    good = [item for item in items if isinstance(item, Recorded)]
+    told, wire_notes = read([item.raw for item in good])
+    of_items = iter(_by_item(told, good))
+    messages: list[Message] = []
+    for item in items:
+        if isinstance(item, Recorded):
+            messages += next(of_items)
+        elif told:
+            messages.append(broken_message(item))
+    return _named(messages), [_with_line(note, good) for note in wire_notes]
+
+
+def _by_item(told: Iterable[Message], items: Sequence[Recorded]) -> list[list[Message]]:
+    """Group parsed messages by their item; one without an origin belongs to the item before."""
+    own = {id(item.raw): index for index, item in enumerate(items)}
+    grouped: list[list[Message]] = [[] for _ in items]
+    index = 0
+    for message in told:
+        raws = message.origin.raws if message.origin else ()
+        index = next((own[id(raw)] for raw in raws if id(raw) in own), index)
+        first = not any(before.role == message.role for before in grouped[index])
+        grouped[index].append(_laid_over(message, items[index], first=first))
+    return grouped
+
+
+def _laid_over(message: Message, item: Recorded, *, first: bool) -> Message:
+    usage = item.usage if first else None
+    return replace(
+        message,
+        line=item.line,
+        uid=item.uid or message.uid,
+        at=item.at or message.at,
+        kind=item.kind if item.kind != "said" else message.kind,
+        name=message.name or item.name,
+        is_error=message.is_error or (item.is_error and message.role == "tool"),
+        usage=message.usage or (usage if message.role == "assistant" else None),
+    )
+
+
+def _named(messages: Iterable[Message]) -> list[Message]:
+    names: dict[str, str] = {}
+    named: list[Message] = []
+    for message in messages:
+        names |= {call.id: call.name for call in message.calls if call.id}
+        nameless = message.role == "tool" and not message.name and message.answers in names
+        named.append(replace(message, name=names[message.answers]) if nameless else message)
+    return named
+
+
+def _with_line(note: Note, items: Sequence[Recorded]) -> Note:
+    return replace(note, line=items[note.line].line) if 0 <= note.line < len(items) else note
+
+
+def broken_message(broken: BrokenLine) -> Message:
+    """Return a line that is no JSON as a text message, which every provider accepts."""
+    return Message("user", (Text(broken.text),), kind="injected", line=broken.line)
+
+
+def left_out(rows: Counter[str], why: Mapping[str, str] | None = None) -> list[Note]:
+    """Return one note for each kind of row that the format defines as no message."""
+    reasons = why or {}
+    return [
+        Note(-1, "left_out", f"{count} rows of {kind}: {reasons.get(kind, 'no messages')}")
+        for kind, count in sorted(rows.items())
+    ]
+
+
+_HARNESS = (
+    "<local-command-",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "<task-notification>",
+    "<system-reminder>",
+    "[Request interrupted by user",
+    "<user_instructions>",
+    "<environment_context>",
+    "<turn_aborted>",
+    "<subagent_notification>",
+    "<skill>",
+    "# AGENTS.md instructions",
+)
+"""Prefixes of user messages that Claude Code or Codex wrote, not the user."""
+
+
+def who_wrote(raw: Mapping[str, Any]) -> Kind:
+    """Return whether the user or the agent's harness wrote a provider's user message.
+
+    Example:
+        >>> who_wrote({"role": "user", "content": "<task-notification>done</task-notification>"})
+        'injected'
+    """
+    content = raw.get("content")
+    if isinstance(content, list) and content and isinstance(content[0], dict):
+        content = content[0].get("text")
+    harness = raw.get("role") == "user" and as_str(content).lstrip().startswith(_HARNESS)
+    return "injected" if harness else "said"
+
+
+def as_str(value: object) -> str:
+    """Return a string unchanged, and anything else as an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def as_object(value: object) -> JsonObject:
+    """Return a JSON object unchanged, and anything else as an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """Return a list unchanged, and anything else as an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def as_objects(value: object) -> list[JsonObject]:
+    """Return the JSON objects of a list; none of anything else."""
+    return [one for one in as_list(value) if isinstance(one, dict)]
+
+
+def chat_call(call_id: object, name: object, arguments: str) -> JsonObject:
+    """Return a tool call as OpenAI's Chat Completions has it."""
+    function = {"name": name, "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def as_text(value: object) -> str:
+    """Return a string unchanged, and anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def pairing_notes(messages: Iterable[Message]) -> list[Note]:
+    """Return notes for results without a call, reused ids and unanswered calls."""
+    notes: list[Note] = []
+    asked: Counter[str] = Counter()
+    where: dict[str, int] = {}
+    for message in messages:
+        for call in message.calls:
+            if not call.id:
+                notes.append(Note(message.line, "call_without_id", f"call of {call.name}"))
+            elif call.id in where:
+                notes.append(Note(message.line, "reused_call_id", call.id))
+            asked[call.id] += 1
+            where[call.id] = message.line
+        if message.role == "tool":
+            if not asked[message.answers]:
+                notes.append(Note(message.line, "orphan_result", message.answers or "no id"))
+            else:
+                asked[message.answers] -= 1
+    open_calls = [id_ for id_, count in asked.items() if count > 0]
+    notes += [Note(where[id_], "unanswered_call", id_ or "no id") for id_ in open_calls]
+    return notes

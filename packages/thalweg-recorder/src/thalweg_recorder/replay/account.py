@@ -1,0 +1,259 @@
+"""The account of one contestant under one tariff: requests in, calls, costs and losses out."""
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from thalweg.engine.edits import forecast_of, main_reason
+from thalweg.engine.entries import Entry
+from thalweg.engine.pricing.savings import ChargedRequest, RequestChanges, Savings
+from thalweg.engine.tokens import Counter, exact_counter
+from thalweg.engine.transcript import as_text, speaker
+from thalweg.engine.window.budget import Budget
+from thalweg.engine.window.items import WindowItem
+from thalweg_recorder.replay.cache import PrefixCache, RequestCharge
+from thalweg_recorder.replay.contestant import Contestant, PeerRequest, Summarizing
+from thalweg_recorder.replay.questions import ASK_TOKENS, RECALL_TOKENS, goals_missing, hidden
+from thalweg_recorder.replay.results import NeedleRecall, OutlineLine, ReplayedCall, ReplayRun
+from thalweg_recorder.replay.subject import ReplaySubject, TariffTerms
+from thalweg_recorder.replay.uses import LaterUse
+
+LAYOUT_TOKENS = 64
+"""Tokens by which a request may differ from one sent whole although no message changed: notes stand
+in for missing messages."""
+HEAD_CHARS = 100
+"""Beginning of a message that an outline shows."""
+
+
+@dataclass(slots=True)
+class Account:
+    """The accounting of one contestant's requests under one tariff.
+
+    A contestant's own overhead tokens (its harness's prompt, its tools) are excluded from the cost:
+    they are the same in every request, and do not affect how a thread fits into the window.
+    `beside` has their number.
+    """
+
+    subject: ReplaySubject
+    terms: TariffTerms
+    policy: str
+    budget: Budget
+    count: Counter = field(default_factory=exact_counter)
+    cache: PrefixCache = field(init=False)
+    savings: Savings = field(init=False)
+    calls: list[ReplayedCall] = field(default_factory=list)
+    outlines: list[list[OutlineLine]] = field(default_factory=list)
+    summaries: list[Summarizing] = field(default_factory=list)
+    read: set[int] = field(default_factory=set)
+    """Positions of the messages that a summarizer was shown word for word."""
+    fetched: dict[int, int] = field(default_factory=dict)
+    """Tool results that a fault brought back, and the turn that fetched each."""
+    fault_cost: float = 0.0
+    lost: int = 0
+    beside: int = 0
+    """Maximum overhead tokens that the contestant sent in a request."""
+    _whole: AbstractSet[int] = frozenset()
+    """Positions that the last request showed word for word."""
+    _freed: int = 0
+    """Tokens that the changes in the ledger of savings freed."""
+
+    def __post_init__(self) -> None:
+        self.cache = PrefixCache(self.terms.tariff)
+        self.savings = Savings(self.budget.window)
+
+    def take(self, position: int, request: PeerRequest, contestant: Contestant) -> None:
+        """Account for the request that the assistant message at a position answered."""
+        cold = position in self.terms.cold
+        items = request.items
+        self.summaries += request.summaries
+        self.read.update(*(summary.read for summary in request.summaries))
+        self.beside = max(self.beside, request.beside)
+        charge = self.cache.send(items, cold=cold)
+        self._enter(position, request, charge)
+        self._outline(items, contestant, anew=charge.broke_at >= 0)
+        self._forget(position, self._whole - request.whole)
+        self._whole = request.whole
+        faults = self._faults(position, request, contestant, charge.tokens)
+        self.calls.append(
+            ReplayedCall(
+                turn=len(self.calls) + 1,
+                position=position,
+                tokens=charge.tokens,
+                cached=charge.cached,
+                written=charge.written,
+                cost=charge.cost,
+                cold=cold,
+                broke_at=charge.broke_at,
+                edits=request.edits,
+                faults=faults,
+                engine_ms=request.engine_ms,
+                outline=len(self.outlines) - 1,
+                length=len(items),
+                problems=request.problems,
+            )
+        )
+
+    def _enter(self, position: int, request: PeerRequest, charge: RequestCharge) -> None:
+        """Enter a call in the ledger of savings, with what was changed for it."""
+        whole, before = self.terms.whole[position], self.calls[-1] if self.calls else None
+        grown = before.tokens if before else 0
+        broke = charge.broke_at
+        sent = ChargedRequest(
+            tariff=self.terms.tariff,
+            tokens=charge.tokens,
+            cached=charge.cached,
+            written=charge.written,
+            same=grown if broke < 0 else sum(item.tokens for item in request.items[:broke]),
+            is_cold=position in self.terms.cold,
+        )
+        freed = whole.tokens - charge.tokens - self._freed
+        if not (request.edits or abs(freed) > LAYOUT_TOKENS or broke >= 0 > whole.broke_at):
+            self.savings.call(sent)
+            return
+        self._freed += freed
+        came = range(before.position if before else 0, position)
+        named = main_reason(request.edits) if request.edits else _unnamed(broke)
+        change = RequestChanges(
+            turn=len(self.calls) + 1,
+            reason=named,
+            freed=freed,
+            took=(self._whole - request.whole) | set(came) - request.whole,
+            asked=sum(map(self._summarizing, request.summaries)),
+            forecast=forecast_of(request.edits),
+        )
+        self.savings.call(sent, change)
+
+    def _outline(self, items: Sequence[WindowItem], contestant: Contestant, *, anew: bool) -> None:
+        """Keep the longest request of each stretch between rewrites: it begins with the others."""
+        if anew or not self.outlines:
+            self.outlines.append([])
+        seen = self.outlines[-1]
+        seen.extend(_line(item, contestant) for item in items[len(seen) :])
+
+    def _forget(self, now: int, dropped: AbstractSet[int]) -> None:
+        """Drop what was re-fetched when the messages around it are removed from the context."""
+        if not dropped:
+            return
+        for source, turn in [*self.fetched.items()]:
+            after = (p for p in range(turn + 1, now) if self.subject.entries[p].answers)
+            if next(after, turn) in dropped:
+                del self.fetched[source]
+
+    def _faults(
+        self, position: int, request: PeerRequest, contestant: Contestant, tokens: int
+    ) -> int:
+        """Count the uses by this turn of what the request no longer shows, and price them."""
+        uses = self.subject.uses.get(position)
+        if not uses:
+            return 0
+        whole = request.whole
+        other = "\n".join(i.message.text for i in request.items if i.position not in whole)
+        missed = 0
+        for use in uses:
+            if use.source in self.fetched or any(p in whole for p in use.said_at):
+                continue
+            if use.identifier and use.identifier in other:
+                continue
+            self.fetched[use.source] = position
+            missed += 1
+            price = self._price(use, contestant, tokens)
+            self.fault_cost += price
+            self.savings.fetch(use.source, price)
+        return missed
+
+    def _price(self, use: LaterUse, contestant: Contestant, tokens: int) -> float:
+        """Price a fault: one more turn that fetches what is missing."""
+        size = self.subject.entries[use.source].tokens
+        if contestant.holds(use.source):
+            size = min(size, RECALL_TOKENS)
+        else:
+            self.lost += 1
+        prices = self.terms.tariff.prices(tokens)
+        asked = prices.write * (ASK_TOKENS + size) + prices.output * ASK_TOKENS
+        return prices.read * tokens + asked
+
+    def _summarizing(self, summary: Summarizing) -> float:
+        tariff, plain = self.terms.tariff, summary.tokens - summary.cached - summary.written
+        read = tariff.charge(summary.cached, summary.written, plain)
+        return read + summary.output * tariff.prices(summary.tokens).output
+
+    def close(self, final: PeerRequest, contestant: Contestant) -> ReplayRun:
+        """Sum up, with the request that the thread's next call would be.
+
+        That request is not paid for: it is what recall and goals are looked for in.
+        """
+        recording, questions = self.subject.recording, self.subject.questions
+        entries = self.subject.entries
+        missing = goals_missing(questions.goals, final.items)
+        spent = sum(map(self._summarizing, self.summaries), 0.0)
+        cost = sum(call.cost for call in self.calls) + spent
+        gone = hidden(final.items, entries)
+        evicted = hidden(final.items, entries, reasoning=False)
+        self.read.update(*(summary.read for summary in final.summaries))
+        return ReplayRun(
+            trajectory=recording.name,
+            policy=self.policy,
+            window=self.budget.window,
+            tariff=self.terms.tariff.name,
+            limit=self.budget.limit,
+            usd_per_million=self.terms.tariff.usd_per_million,
+            messages=len(recording.messages),
+            calls=tuple(self.calls),
+            outlines=tuple(map(tuple, self.outlines)),
+            summaries=len(self.summaries),
+            summary_input_tokens=sum(summary.tokens for summary in self.summaries),
+            summary_output_tokens=sum(summary.output for summary in self.summaries),
+            beside_tokens=self.beside,
+            cost=cost,
+            cost_unmanaged=self.terms.cost_unmanaged,
+            faults_recoverable=sum(call.faults for call in self.calls) - self.lost,
+            faults_lost=self.lost,
+            cost_with_faults=cost + self.fault_cost,
+            savings=tuple(self.savings.lines()),
+            cost_beyond=self.savings.beyond,
+            recall=self._recall(final.items, contestant),
+            goals_verbatim=len(questions.goals) - len(missing),
+            goals_lost=len(missing),
+            goals_missing=tuple(goal.quote for goal in missing),
+            evicted_tokens=_tokens(evicted),
+            unread_evicted_tokens=_tokens(e for e in evicted if e.position not in self.read),
+            unrecoverable_bytes=sum(e.size_bytes for e in gone if not contestant.holds(e.position)),
+            notes=tuple(f"line {note.line + 1}: {note.text}" for note in recording.notes),
+        )
+
+    def _recall(self, items: Sequence[WindowItem], contestant: Contestant) -> NeedleRecall:
+        """Look for each needle: in the context, by one recall with its words, by further steps."""
+        context = "\n".join(as_text(item.message) for item in items)
+        inline = search = tokens = 0
+        steps: list[int] = []
+        for needle in self.subject.questions.needles:
+            if needle.answer in context:
+                inline += 1
+                continue
+            brought = contestant.recall(needle.question)
+            tokens += self.count(brought)
+            if needle.answer in brought:
+                search += 1
+                continue
+            entries = self.subject.entries
+            at = next((e.position for e in entries if e.message.line == needle.line), -1)
+            steps.append(contestant.steps(needle, at, f"{context}\n{brought}"))
+        return NeedleRecall(inline, search, len(steps), tuple(steps), tokens)
+
+
+def _unnamed(broke_at: int) -> str:
+    """Return why a request differs, if the contestant does not."""
+    return "arrived too large" if broke_at < 0 else "a trigger of the policy"
+
+
+def _tokens(entries: Iterable[Entry]) -> int:
+    return sum(entry.tokens for entry in entries)
+
+
+def _line(item: WindowItem, contestant: Contestant) -> OutlineLine:
+    how, handle = contestant.shown(item)
+    head = " ".join(item.message.text[: 2 * HEAD_CHARS].split())[:HEAD_CHARS]
+    calls = ", ".join(f"{call.name}(…)" for call in item.message.calls)
+    return OutlineLine(
+        item.position, speaker(item.message), item.tokens, how, head or calls, handle
+    )

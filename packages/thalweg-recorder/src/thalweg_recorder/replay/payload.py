@@ -1,0 +1,178 @@
+"""Runs as one compact JSON object, for the page of the report.
+
+Texts and lines are written once and referenced by index; fields of calls are written as one column
+each; a request is written as ranges of lines. Measured times are omitted, so that two replays of
+one recording have equal bytes.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from thalweg.engine.edits import Edit, Fold, Pin, Strip, Supersede, Unpin
+from thalweg.engine.entries import Message
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.transcript import as_text
+from thalweg_recorder.pages import Pool
+from thalweg_recorder.replay.results import OutlineLine, ReplayRun
+from thalweg_recorder.replay.verdict import verdict
+
+TEXT_CHARS = 24_000
+"""Maximum characters of one replacement text; the rest is counted."""
+_FILLER = re.compile(r"(?: summary){20,}")
+_Row = list[Any]
+
+
+@dataclass(slots=True)
+class _PayloadPools:
+    texts: Pool = field(default_factory=Pool)
+    lines: Pool = field(default_factory=Pool)
+
+    def text(self, text: str) -> int:
+        """Number a text."""
+        return self.texts.number(text)
+
+    def line(self, line: OutlineLine) -> int:
+        """Return the number of a line; its fields are in the order of `OutlineLine`."""
+        texts = (line.speaker, line.shown, line.head, line.handle)
+        who, shown, head, handle = map(self.text, texts)
+        return self.lines.number((line.position, who, line.tokens, shown, head, handle))
+
+
+def payload(runs: Sequence[ReplayRun]) -> dict[str, Any]:
+    """Gather what the page shows, recording by recording, in the order of the runs.
+
+    Example:
+        >>> payload([])
+        {'verdict': [], 'texts': [], 'lines': [], 'trajectories': []}
+    """
+    pools = _PayloadPools()
+    by_recording: dict[str, list[ReplayRun]] = {}
+    for run in runs:
+        by_recording.setdefault(run.trajectory, []).append(run)
+    trajectories = [
+        {
+            "name": name,
+            "title": group[0].title or name,
+            "project": group[0].project,
+            "started_at": group[0].started_at,
+            "notes": list(dict.fromkeys(note for run in group for note in run.notes)),
+            "runs": [_run(run, pools) for run in group],
+        }
+        for name, group in by_recording.items()
+    ]
+    return {
+        "verdict": verdict(runs),
+        "texts": list(pools.texts.numbers),
+        "lines": list(pools.lines.numbers),
+        "trajectories": trajectories,
+    }
+
+
+def _run(run: ReplayRun, pools: _PayloadPools) -> dict[str, Any]:
+    calls = run.calls
+    return {
+        "totals": run.to_json(timing=False),
+        "limit": run.limit,
+        "tariff": _tariff(run.tariff),
+        "missing": list(run.goals_missing),
+        "summaries": _summaries(run),
+        "calls": {
+            "position": [call.position for call in calls],
+            "tokens": [call.tokens for call in calls],
+            "cached": [call.cached for call in calls],
+            "written": [call.written for call in calls],
+            "cost": [round(call.cost, 1) for call in calls],
+            "broke": [call.broke_at for call in calls],
+            "faults": [call.faults for call in calls],
+            "outline": [call.outline for call in calls],
+            "length": [call.length for call in calls],
+        },
+        "cold": [k for k, call in enumerate(calls) if call.cold],
+        "problems": [[k, list(call.problems)] for k, call in enumerate(calls) if call.problems],
+        "edits": [_edit(k, e, pools) for k, call in enumerate(calls) for e in call.edits],
+        "outlines": [_stretches(map(pools.line, lines)) for lines in run.outlines],
+    }
+
+
+def _tariff(name: str) -> dict[str, Any]:
+    known = TARIFFS.get(name)
+    return {"name": name} if known is None else known.model_dump(mode="json", exclude={"block"})
+
+
+def _summaries(run: ReplayRun) -> list[_Row]:
+    """Return the cost of a call's summaries, if a model writes them."""
+    read, written = run.summary_input_tokens, run.summary_output_tokens
+    spent = run.cost - sum(call.cost for call in run.calls)
+    price = (spent - read) / written if written else 0.0
+    costs = [
+        [k, round(e.summary_input + price * e.summary_output, 1)]
+        for k, call in enumerate(run.calls)
+        for e in call.edits
+        if isinstance(e, Fold)
+    ]
+    return [row for row in costs if row[1]]
+
+
+def _edit(call: int, edit: Edit, pools: _PayloadPools) -> _Row:
+    """Write an edit as call, kind, reason, tokens, first and last position, text, remark."""
+    first, last, text, remark = _place(edit)
+    kind = type(edit).__name__.lower()
+    numbers = [edit.tokens_before, edit.tokens_after, first, last]
+    names = [pools.text(kind), pools.text(edit.reason)]
+    return [call, *names, *numbers, pools.text(_shortened(text)), pools.text(remark)]
+
+
+def _place(edit: Edit) -> tuple[int, int, str, str]:
+    match edit:
+        case Fold():
+            kept = _named(edit.kept, "kept word for word")
+            wrote = (
+                f"a model reads {edit.summary_input:,} tokens and writes {edit.summary_output:,}"
+            )
+            remarks = (kept, wrote if edit.summary_output else "")
+            return 0, edit.last, edit.record, "; ".join(filter(None, remarks))
+        case Pin() | Unpin():
+            return edit.position, edit.position, edit.quote, ""
+        case Strip():
+            return edit.positions[0], edit.positions[-1], "", _named(edit.positions, "stripped")
+        case Supersede():
+            text = as_text(Message("tool", edit.parts))
+            return edit.position, edit.position, text, f"made stale by #{edit.by}"
+        case _:
+            return edit.position, edit.position, as_text(Message("tool", edit.parts)), ""
+
+
+KEPT_NAMED = 20
+"""How many kept positions are named one by one."""
+
+
+def _named(positions: Sequence[int], what: str) -> str:
+    if not positions:
+        return ""
+    named = ", ".join(f"#{position}" for position in positions[:KEPT_NAMED])
+    more = f" and {len(positions) - KEPT_NAMED:,} more" if len(positions) > KEPT_NAMED else ""
+    return f"{what}: {named}{more}"
+
+
+def _shortened(text: str) -> str:
+    text = _FILLER.sub(lambda m: f" summary and so on, {len(m[0]) // 8:,} times", text)
+    over = len(text) - TEXT_CHARS
+    return text if over <= 0 else f"{text[:TEXT_CHARS]}\n[{over:,} more characters]"
+
+
+def _stretches(numbers: Iterable[int]) -> list[int]:
+    """Write numbers as first and length of each stretch of consecutive ones.
+
+    Example:
+        >>> _stretches([4, 5, 6, 9])
+        [4, 3, 9, 1]
+    """
+    stretches = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
+    return [n for _, group in stretches for n in _first_and_length([k for _, k in group])]
+
+
+def _first_and_length(numbers: Sequence[int]) -> tuple[int, int]:
+    return numbers[0], len(numbers)

@@ -1,0 +1,106 @@
+"""The policy `recorded`: what the agent that wrote a log really sent, paid for and compacted."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from thalweg.engine.entries import Usage
+from thalweg.errors import RecordingError
+from thalweg_recorder.recordings.base import RecordedCompaction
+from thalweg_recorder.replay.questions import Goal
+from thalweg_recorder.replay.results import ReplayedCall, ReplayRun
+from thalweg_recorder.replay.subject import ReplaySubject, TariffTerms
+
+RECORDED = "recorded"
+"""Name of the policy."""
+
+
+def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> ReplayRun:
+    """Return the calls of a log with their costs, and what its compactions removed.
+
+    The agent's own system prompt and tools are estimated as what its first request has above the
+    messages. As for every policy they are reported in `beside_tokens` and left out of the cost. The
+    context after a compaction is the agent's own summary and what came later: a request of the user
+    that neither contains is lost, and so is all text from before, since the agent has no tool that
+    reads it back.
+
+    Raises:
+        RecordingError: The log states no usage.
+    """
+    recording = subject.recording
+    answers = [(p, m.usage) for p, m in enumerate(recording.messages) if m.usage is not None]
+    if not answers:
+        raise RecordingError(recording.name, "states no usage", "omit the policy for this log")
+    first, usage = answers[0]
+    beside = max(0, usage.input - terms.whole[first].tokens)
+    starts = _starts(subject, recording.compactions)
+    breaks = {bisect_right([p for p, _ in answers], start - 1) for start in starts}
+    calls = tuple(
+        _call(turn, position, _without(each, beside), terms, broke=turn in breaks)
+        for turn, (position, each) in enumerate(answers)
+    )
+    start = starts[-1] if starts else 0
+    summary = recording.compactions[-1].summary if starts else ""
+    gone = subject.entries[:start]
+    goals = subject.questions.goals
+    lost = tuple(goal.quote for goal in goals if _is_lost(goal, subject, start, summary))
+    cost = sum(call.cost for call in calls)
+    return ReplayRun(
+        trajectory=recording.name,
+        policy=RECORDED,
+        window=window,
+        tariff=terms.tariff.name,
+        limit=window,
+        usd_per_million=terms.tariff.usd_per_million,
+        messages=len(recording.messages),
+        calls=calls,
+        outlines=((),),
+        summaries=len(starts),
+        beside_tokens=beside,
+        cost=cost,
+        cost_unmanaged=terms.cost_unmanaged,
+        cost_with_faults=cost,
+        goals_verbatim=len(goals) - len(lost),
+        goals_lost=len(lost),
+        goals_missing=lost,
+        evicted_tokens=sum(entry.tokens for entry in gone),
+        unrecoverable_bytes=sum(entry.size_bytes for entry in gone),
+    )
+
+
+def _starts(subject: ReplaySubject, compactions: Sequence[RecordedCompaction]) -> list[int]:
+    """Return the position of the first message after each compaction, by their times."""
+    times = [message.at for message in subject.recording.messages]
+    latest = ""
+    ordered = [latest := max(latest, at) for at in times]
+    return [bisect_right(ordered, compaction.at) for compaction in compactions if compaction.at]
+
+
+def _without(usage: Usage, beside: int) -> Usage:
+    """Take the overhead out of a request: from what it read, then from what it wrote."""
+    read = min(beside, usage.cached)
+    written = min(beside - read, usage.written)
+    return Usage(
+        max(0, usage.input - beside), usage.cached - read, usage.written - written, usage.output
+    )
+
+
+def _call(
+    turn: int, position: int, usage: Usage, terms: TariffTerms, *, broke: bool
+) -> ReplayedCall:
+    plain = max(0, usage.input - usage.cached - usage.written)
+    return ReplayedCall(
+        turn=turn + 1,
+        position=position,
+        tokens=usage.input,
+        cached=usage.cached,
+        written=usage.written,
+        cost=terms.tariff.charge(usage.cached, usage.written, plain),
+        cold=position in terms.cold,
+        broke_at=0 if broke else -1,
+    )
+
+
+def _is_lost(goal: Goal, subject: ReplaySubject, start: int, summary: str) -> bool:
+    """Whether no message after the last compaction, nor its summary, contains a request."""
+    later = (message.text for message in subject.recording.messages[start:])
+    return goal.quote not in summary and not any(goal.quote in text for text in later)

@@ -1,0 +1,135 @@
+"""Working off the events that hooks enqueued: one process for each archive at a time."""
+
+import fcntl
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.database.private_files import open_private
+from thalweg.errors import ThalwegError
+from thalweg_recorder.forgotten import ForgottenNames
+from thalweg_recorder.hook import CHUNK_BYTES, LOCK, session_file
+from thalweg_recorder.importing import import_copy, import_sessions
+from thalweg_recorder.place import open_recorder
+from thalweg_recorder.sessions import OWNER
+from thalweg_recorder.summary import summarize
+
+SUMMARIZED = "PreCompact"
+"""The event before a compaction; Gemini CLI emits its own whether or not it compacts."""
+ORPHAN_S = 60
+"""Seconds after which a file in the queue without its event is of a process that was killed."""
+
+
+def work(folder: Path) -> int:
+    """Work off the queue; return at once where another process does.
+
+    An event whose import fails stays in the queue for the next time. One that is no event is
+    dropped.
+
+    Returns:
+        How many events were handled.
+    """
+    done = 0
+    while any(_queued(folder)):
+        with _lock(folder) as is_ours:
+            if not is_ours:
+                return done
+            with open_recorder(folder / "thalweg.db") as archive:
+                handled = sum(_handle(archive, folder, place) for place in _queued(folder))
+                archive.update_index(OWNER)
+            _drop_orphans(folder)
+        if not handled:
+            return done
+        done += handled
+        # A hook that came while the lock was held started no worker: look again.
+    return done
+
+
+def _queued(folder: Path) -> Iterator[Path]:
+    yield from sorted((folder / "queue").glob("*.json"))
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[bool]:
+    """Hold the lock of the folder, if it is free; a process that is killed releases it."""
+    with open(folder / LOCK, "w", opener=open_private) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+        else:
+            yield True
+
+
+def _handle(archive: Archive, folder: Path, place: Path) -> bool:
+    """Import the session of an event, and summarize it before a compaction."""
+    try:
+        event = json.loads(place.read_text("utf-8"))
+        source, session, name = (
+            str(event[key]) for key in ("transcript_path", "session_id", "hook_event_name")
+        )
+    except (ValueError, KeyError, TypeError):
+        _drop(place)
+        return True
+    try:
+        forgotten = ForgottenNames(folder)
+        copy = Path(event.get("copy", ""))
+        if copy.is_file() and not _begins_with(Path(source), copy):
+            import_copy(archive, copy, Path(source), forgotten=forgotten)
+        for imported in import_sessions(archive, [Path(source)], forgotten=forgotten):
+            if name == SUMMARIZED and imported.thread and imported.skipped in {"", "unchanged"}:
+                text = summarize(archive, ThreadKey(OWNER, imported.thread))
+                _write(folder / "summaries" / f"{session_file(session)}.md", text)
+    except (ThalwegError, OSError) as error:
+        sys.stderr.write(f"thalweg: {error}\n")
+        return False
+    _drop(place)
+    return True
+
+
+def _begins_with(log: Path, copy: Path) -> bool:
+    """Return whether a log holds all that a copy of it does: then the copy need not be read."""
+    try:
+        with log.open("rb") as now, copy.open("rb") as then:
+            while chunk := then.read(CHUNK_BYTES):
+                if now.read(len(chunk)) != chunk:
+                    return False
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _drop(place: Path) -> None:
+    """Remove an event, then its copy of a log."""
+    place.unlink()
+    shutil.rmtree(place.with_suffix(""), ignore_errors=True)
+
+
+def _drop_orphans(folder: Path) -> None:
+    """Remove what a killed process left in the queue: copies and beginnings of events."""
+    for path in (folder / "queue").iterdir():
+        if path.suffix != ".json" and not path.with_suffix(".json").exists():
+            if path.stat().st_mtime > time.time() - ORPHAN_S:
+                continue  # a hook may be writing it
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def _write(place: Path, text: str) -> None:
+    """Write a file for this user alone, whole or not at all."""
+    beside = place.with_suffix(f".{os.getpid()}.part")
+    with open(beside, "w", encoding="utf-8", opener=open_private) as file:
+        file.write(text)
+    beside.replace(place)
+
+
+if __name__ == "__main__":
+    work(Path(sys.argv[1]))

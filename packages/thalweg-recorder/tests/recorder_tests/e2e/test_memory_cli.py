@@ -1,0 +1,373 @@
+"""`thalweg memory` as people run it."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_tests.learning import Clock, answer, say
+from recorder_tests.e2e.test_cli import (
+    environment,
+    here,
+    in_turn,
+    posix,
+    thalweg,
+    told_in_one_sentence,
+)
+from thalweg.testing import ScriptedModel
+from thalweg_memory import open_memory
+from thalweg_memory.clock import utc_now
+from thalweg_memory.facts.changes import PutFact
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Evidence, Fact, FactId, Scope, Trust
+
+ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J \u202eback"
+ACTS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
+SHOWN = re.compile(r"(fact-\w+)  (.*)")
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Give a command of the memory in a folder; it is to end well."""
+
+    def command(*arguments: str | Path) -> str:
+        done = here("memory", *arguments, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return command
+
+
+def fails(folder: Path, *arguments: str | Path) -> str:
+    return told_in_one_sentence(here("memory", *arguments, cwd=folder))
+
+
+def shown(told: str) -> dict[str, str]:
+    """Read what is listed: contents by id."""
+    return dict(SHOWN.findall(told))
+
+
+def as_json(told: str) -> Any:  # noqa: ANN401 (of any shape)
+    return json.loads(told)
+
+
+def quarantined(folder: Path) -> FactId:
+    """Put a fact into a memory that a page told, and nobody accepted yet."""
+    quote = Evidence("t1", "u1", "the user banks with Golden Goose", utc_now(), Trust.WEB)
+    fact = Fact(
+        FactId("fact-web"), "User banks with Golden Goose", "context", 0.9, utc_now(), "t1",
+        evidence=(quote,), trust=Trust.WEB, status="quarantined", written_by="learned:m",
+    )  # fmt: skip
+    with open_memory(folder / ".thalweg" / "thalweg.db") as store:
+        scope = Scope("local")
+        store.commit(
+            scope,
+            [PutFact(fact, "told by a page")],
+            expected=store.version(scope),
+            actor="learned:m",
+            now=utc_now(),
+        )
+    return fact.id
+
+
+def test_what_is_added_is_shown_and_found(run: Run) -> None:
+    """The first minutes of somebody who tries it."""
+    run("add", "User lives in Berlin")
+    run("add", "User prefers tea", "--category", "preference", "--confidence", "0.8")
+
+    assert list(shown(run("show")).values()) == ["User lives in Berlin", "User prefers tea"]
+    assert "User prefers tea" in run("search", "does", "the", "user", "like", "tea?")
+    told = run("explain", "tea")
+    assert "shown" in told
+    assert "words 1.00" in told
+
+
+def test_a_fact_is_shown_with_where_it_comes_from(run: Run, tmp_path: Path) -> None:
+    run("add", "User prefers tea")
+    name = quarantined(tmp_path)
+    told = run("show", name)
+    assert "quarantined, 0.90, from t1 (web)" in told
+    assert '"the user banks with Golden Goose"' in told
+    assert as_json(run("show", name, "--json"))["evidence"][0]["trust"] == "web"
+
+
+def test_an_edit_is_in_the_history_and_can_be_undone(run: Run) -> None:
+    (name,) = shown(run("add", "User prefers tea"))
+    run("edit", name, "User prefers coffee", "--protect")
+    assert "protected" in run("show")
+    told = run("history", name)
+    assert "User prefers coffee (edited)" in told
+    run("undo")
+    assert shown(run("show")) == {name: "User prefers tea"}
+    run("undo")
+    assert shown(run("show")) == {name: "User prefers coffee"}
+
+
+def test_what_is_deleted_can_be_brought_back(run: Run) -> None:
+    names = [*shown(run("add", "User prefers tea")), *shown(run("add", "User rows on Sundays"))]
+    assert run("delete", *names, "--dry-run").count("deleted by hand") == 2
+    assert len(shown(run("show"))) == 2
+    run("delete", *names)
+    run("undo")
+    assert set(shown(run("show"))) == set(names)
+
+
+def test_several_changes_are_undone_at_once(run: Run) -> None:
+    run("add", "User prefers tea")
+    run("add", "User rows on Sundays")
+    run("add", "User has two brothers")
+    run("undo", "2", "--and-later")
+    assert list(shown(run("show")).values()) == ["User prefers tea"]
+
+
+def test_what_is_cleared_is_out_and_comes_back(run: Run, tmp_path: Path) -> None:
+    run("add", "User prefers tea")
+    assert "there is no terminal to ask in" in fails(tmp_path, "clear")
+    assert "Would change:" in run("clear", "--dry-run")
+    run("clear", "--yes")
+    assert here("memory", "show", cwd=tmp_path).stderr == "Nothing is remembered here.\n"
+    run("undo")
+    assert list(shown(run("show")).values()) == ["User prefers tea"]
+
+
+def test_what_is_forgotten_is_in_no_file(run: Run, tmp_path: Path) -> None:
+    """Told before and after; without a word of it where nobody may read it any more."""
+    (name,) = shown(run("add", "User hides the key under the third flowerpot"))
+    run("add", "User prefers tea")
+    assert "there is no terminal to ask in" in fails(tmp_path, "forget", name)
+    dry = run("forget", name, "--dry-run")
+    assert dry.startswith("Would forget 1 fact,")
+    assert "third flowerpot" in dry
+    told = run("forget", name, "--yes")
+    assert told.splitlines()[-2].startswith("Forgot 1 fact,")
+    for file in tmp_path.rglob("*"):
+        assert not file.is_file() or b"flowerpot" not in file.read_bytes(), file
+    assert list(shown(run("show")).values()) == ["User prefers tea"]
+    assert "its content was forgotten" in run("history")
+    assert as_json(run("forget", "--everything", "--yes", "--json"))["dry_run"] is False
+
+
+def test_forgetting_by_words_says_what_goes_first(run: Run) -> None:
+    run("add", "User hides the key under the third flowerpot")
+    run("add", "User prefers tea")
+    told = run("forget", "--query", "key flowerpot", "--dry-run")
+    assert list(shown(told.replace("    fact", "fact")).values()) == [
+        "User hides the key under the third flowerpot"
+    ]
+
+
+@posix
+@pytest.mark.parametrize(("answer", "left"), [("n", 1), ("y", 0)])
+def test_a_person_is_asked_before_anything_is_forgotten(
+    run: Run, tmp_path: Path, answer: str, left: int
+) -> None:
+    """On a terminal, and after it was told what would go."""
+    (name,) = shown(run("add", "User prefers tea"))
+    person, terminal = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "thalweg", "memory", "forget", name],
+        cwd=tmp_path, env=environment(), stdin=terminal, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, encoding="utf-8",
+    ) as command:  # fmt: skip
+        os.write(person, f"{answer}\n".encode())
+        out, _ = command.communicate(timeout=120)
+    os.close(person)
+    os.close(terminal)
+    assert "Forget all this permanently?" in out
+    assert command.returncode == (0 if answer == "y" else 2)
+    with open_memory(tmp_path / ".thalweg" / "thalweg.db") as store:
+        assert len(store.facts(Scope("local"))) == left
+
+
+def test_a_document_goes_out_and_comes_in(run: Run, tmp_path: Path) -> None:
+    run("add", "User prefers tea", "--category", "preference")
+    run("export", "--output", tmp_path / "mine.json")
+    body = json.loads((tmp_path / "mine.json").read_text())
+    assert list(body) == ["userContext", "history", "facts"]
+    assert as_json(run("export", "--format", "deerflow"))["user"]["topOfMind"]["summary"] == ""
+
+    body["facts"].append({"id": "mine", "content": "User rows on Sundays", "category": "behavior"})
+    (tmp_path / "mine.json").write_text(json.dumps(body))
+    to = ("--db", tmp_path / "other.db")
+    assert run("import", tmp_path / "mine.json", "--dry-run", *to).count("put  ") == 2
+    assert run("import", tmp_path / "mine.json", *to).count("put  ") == 2
+    assert run("import", tmp_path / "mine.json", *to) == "Nothing changed.\n"
+    told = as_json(run("show", "--json", *to))
+    assert [fact["trust"] for fact in told["facts"]] == ["import", "import"]
+
+
+def test_a_document_that_cannot_be_read_is_told_with_its_place(run: Run, tmp_path: Path) -> None:
+    run("add", "User prefers tea")
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"facts": [{"content": "x", "confidence": 95}]}')
+    told = fails(tmp_path, "import", broken)
+    assert told == (f"{broken}: facts[0].confidence: 95 is not between 0 and 1; write 0.95")
+    broken.write_text('{"facts": [\n{"content": "x"},\n]}')
+    assert "line 2 column 17: trailing comma" in fails(tmp_path, "import", broken)
+    broken.write_bytes(b"\xff\xfe")
+    assert "it is not written in UTF-8" in fails(tmp_path, "import", broken)
+
+
+def test_what_waits_is_reviewed(run: Run, tmp_path: Path) -> None:
+    """Nothing that a page told is recalled before the user takes it in."""
+    run("add", "User prefers tea")
+    name = quarantined(tmp_path)
+    asked = ("search", "where", "does", "the", "user", "bank?")
+    assert "Golden Goose" in run("review")
+    assert "Golden Goose" not in here("memory", *asked, cwd=tmp_path).stdout
+    assert "Golden Goose" not in run("review", "--accept", name)
+    assert "Golden Goose" in run(*asked)
+    assert f"no fact {name!r}" in fails(tmp_path, "review", "--reject", name)
+
+
+def test_scopes_are_apart(run: Run) -> None:
+    run("add", "User prefers tea")
+    run("add", "User prefers ale", "--owner", "ada")
+    run("add", "User wants short answers", "--agent", "coder")
+    assert list(shown(run("show")).values()) == ["User prefers tea"]
+    assert list(shown(run("show", "--owner", "ada")).values()) == ["User prefers ale"]
+    assert list(shown(run("show", "--agent", "coder")).values()) == ["User wants short answers"]
+
+
+def test_the_document_beside_a_memory_is_edited_by_hand(run: Run, tmp_path: Path) -> None:
+    """Every command takes in what was edited; `reload` tells it."""
+    run("add", "User prefers tea", "--document", tmp_path / ".thalweg" / "memory.json")
+    document = tmp_path / ".thalweg" / "memory.json"
+    document.write_text(document.read_text().replace("tea", "ale"))
+    assert list(shown(run("show")).values()) == ["User prefers ale"]
+    document.write_text(document.read_text().replace("ale", "rum"))
+    assert "memory.json was edited by hand" in run("reload")
+    assert here("memory", "reload", cwd=tmp_path).stderr == "There are no edits.\n"
+
+    document.write_text(document.read_text()[:-4])
+    done = here("memory", "show", cwd=tmp_path)
+    assert list(shown(done.stdout).values()) == ["User prefers rum"]
+    assert "memory.json: line" in done.stderr
+    assert "memory.json: line" in fails(tmp_path, "reload")
+
+    document.unlink()
+    assert here("memory", "show", cwd=tmp_path).stdout == ""
+    run("undo")
+    assert list(shown(run("show")).values()) == ["User prefers rum"]
+
+
+def test_a_memory_without_a_document_says_so(run: Run, tmp_path: Path) -> None:
+    run("add", "User prefers tea")
+    assert "this memory has no document" in fails(tmp_path, "reload")
+    assert not (tmp_path / ".thalweg" / "memory.json").exists()
+
+
+def test_a_thread_is_kept_out_of_memory(run: Run, tmp_path: Path) -> None:
+    run("add", "User prefers tea")
+    assert run("mode", "t1") == "on\n"
+    assert run("mode", "t1", "incognito") == "incognito\n"
+    assert run("mode", "t1") == "incognito\n"
+    assert "there is no mode 'incognita'; did you mean" in fails(
+        tmp_path, "mode", "t1", "incognita"
+    )
+
+
+def test_a_model_that_is_not_there_is_told(run: Run, tmp_path: Path) -> None:
+    run("add", "User prefers tea")
+    told = fails(tmp_path, "learn", "--model", "nobody:nothing")
+    assert told.startswith("nobody:nothing: ")
+
+
+def test_what_is_due_is_learned_and_told(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name of the model is the only thing that is made up."""
+    scripted = ScriptedModel(script=answer)
+    monkeypatch.setattr("thalweg_memory.cli.learning.init_chat_model", lambda _: scripted)
+    run("add", "User prefers tea")
+    with open_memory(tmp_path / ".thalweg" / "thalweg.db") as store:
+        at_once = MemorySettings(debounce_seconds=0, max_wait_seconds=0)
+        clock = Clock("2026-03-01T10:00:00+00:00")
+        said = "I keep the key in drawer 1."
+        say(store, Scope("local"), said, clock=clock, thread="early", settings=at_once)
+        now = Clock(utc_now())
+        say(store, Scope("local"), said.replace("1", "2"), clock=now, thread="late")
+    told = run("learn", "--model", "any")
+    assert "thread early: learned from 1 turns: 1 active" in told
+    assert "The next thread is due at" in told
+    assert "drawer 1" in run("show")
+    assert as_json(run("learn", "--model", "any", "--json"))["jobs"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["show", "nowhere"], "no fact 'nowhere' in this memory"),
+        (["edit", "nowhere", "User rows"], "no fact 'nowhere' in this memory"),
+        (["delete", "nowhere"], "no fact 'nowhere' in this memory"),
+        (["forget", "nowhere", "--yes"], "no fact 'nowhere' in this memory"),
+        (["forget", "--yes"], "nothing to forget is named"),
+        (["undo", "99"], "no change 99 in this memory"),
+        (["add", "x", "--category", "preferense"], "did you mean preference?"),
+        (["add", "User rows", "--confidence", "9"], "9 is not between 0 and 1"),
+        (["export", "--format", "deer"], "did you mean deerflow?"),
+        (["import", "missing.json"], "missing.json: no such file or directory"),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence(
+    run: Run, tmp_path: Path, arguments: list[str], told: str
+) -> None:
+    run("add", "User prefers tea")
+    assert told in fails(tmp_path, *arguments)
+
+
+@pytest.mark.parametrize("command", ["show", "review", "history", "export"])
+def test_where_nothing_is_remembered_nothing_is_made(tmp_path: Path, command: str) -> None:
+    assert "there is no memory" in fails(tmp_path, command)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_command_prints_what_a_terminal_acts_on(run: Run, tmp_path: Path) -> None:
+    """A fact that was imported may hold anything."""
+    document = tmp_path / "nasty.json"
+    text = f"User likes {ESCAPES}"
+    body = {
+        "userContext": {"topOfMind": text},
+        "facts": [{"id": "fact-x", "content": text, "source": ESCAPES}],
+    }
+    document.write_text(json.dumps(body))
+    run("import", document)
+    quarantined(tmp_path)
+    commands = [
+        ["show"],
+        ["show", "fact-x"],
+        ["search", "likes"],
+        ["explain", "likes"],
+        ["history"],
+        ["review"],
+        ["delete", "fact-x", "--dry-run"],
+        ["forget", "fact-x", "--dry-run"],
+        ["clear", "--dry-run"],
+    ]
+    told = [["memory", *command] for command in commands]
+    for command in in_turn([*told, *([*one, "--json"] for one in told)], tmp_path):
+        assert command.returncode == 0, command
+        assert not ACTS.search(command.stdout), command.args
+        if "--json" in command.args:
+            assert json.loads(command.stdout)
+        elif command.args[1] != "review":
+            assert r"\x1b[31mred" in command.stdout, command.args
+
+
+def test_help_names_every_command_whole() -> None:
+    done = thalweg("memory", "--help")
+    assert done.returncode == 0
+    commands = done.stdout.partition("Commands:")[2]
+    assert "..." not in commands
+    names = "show search explain add edit delete forget export import clear history review undo"
+    for name in [*names.split(), "reload", "learn", "mode"]:
+        assert re.search(rf"^  {name} ", commands, re.MULTILINE), name

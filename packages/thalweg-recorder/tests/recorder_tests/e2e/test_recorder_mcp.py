@@ -1,0 +1,90 @@
+"""`thalweg mcp` with the protocol's own client, over stdio and over HTTP."""
+
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import TextContent
+
+from recorder_tests.e2e.test_cli import environment
+from recorder_tests.unit.recorder.sessions import KEY, import_one, numbered, write
+from thalweg_recorder import open_recorder
+
+TOOLS = {"recall", "history", "remember", "recall_memory", "context_report"}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    with open_recorder(tmp_path / "a.db") as archive:
+        import_one(archive, write(tmp_path, numbered([1, 2])))
+    return tmp_path / "a.db"
+
+
+async def _ask(session: ClientSession) -> None:
+    """Use the server as an agent does."""
+    opened = await session.initialize()
+    assert "recall" in (opened.instructions or "")
+    assert {tool.name for tool in (await session.list_tools()).tools} == TOOLS
+    (found,) = (await session.call_tool("recall", {"query": "request", "scope": "all"})).content
+    assert isinstance(found, TextContent)
+    assert f"{KEY.thread}#1 user\nrequest 2" in found.text
+    (wrong,) = (await session.call_tool("recall", {"scope": "nowhere"})).content
+    assert isinstance(wrong, TextContent)
+    assert "scope" in wrong.text
+    (threads,) = (await session.list_resources()).resources
+    (listed,) = (await session.read_resource(threads.uri)).contents
+    address = str(getattr(listed, "text", "")).split()[0]
+    (read,) = (await session.read_resource(address)).contents  # type: ignore[arg-type]  # parsed there
+    assert "request 1" in str(getattr(read, "text", ""))
+
+
+def test_an_agent_asks_over_stdio(place: Path) -> None:
+    command = ["-m", "thalweg", "mcp", "--archive", str(place)]
+    server = StdioServerParameters(command=sys.executable, args=command, env=environment())
+
+    async def run() -> None:
+        async with stdio_client(server) as streams, ClientSession(*streams) as session:
+            await _ask(session)
+
+    anyio.run(run)
+
+
+def test_an_agent_asks_over_http(place: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = ["mcp", "--http", "--port", str(port), "--archive", str(place)]
+    server = subprocess.Popen([sys.executable, "-m", "thalweg", *command], env=environment())
+
+    async def run() -> None:
+        async with (
+            streamable_http_client(f"http://127.0.0.1:{port}/mcp") as (read, write, _),
+            ClientSession(read, write) as session,
+        ):
+            await _ask(session)
+
+    try:
+        wait_for(port, server)
+        anyio.run(run)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
+    """Wait until a server listens, as long as its process lives."""
+    while server.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    pytest.fail("the server did not start")

@@ -1,0 +1,143 @@
+"""The table fits its terminal, and hides nothing in a pipe."""
+
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from recorder_tests.unit.lab.replay.runs import a_run
+from thalweg_recorder.cli.replay_table import LEGEND, as_table
+from thalweg_recorder.replay.results import NeedleRecall, ReplayRun
+
+LEAST = 55
+"""Cells of a terminal below which lines wrap: thread, policy and what must be shown."""
+
+
+def lines_of(runs: list[ReplayRun], width: int | None = None) -> list[str]:
+    """Print the table of some runs."""
+    table, _ = as_table(runs, width)
+    file = StringIO()
+    console = Console(file=file, width=table.width, highlight=False)
+    console.print(table)
+    return file.getvalue().splitlines()
+
+
+RUNS = [
+    a_run(policy, trajectory)
+    for trajectory in ("a-thread", "0b3c9a4e-aaaa-bbbb-cccc-1234567890ab")
+    for policy in ("thalweg", "deepagents")
+]
+
+
+def test_in_a_pipe_every_line_names_its_thread_and_has_every_column() -> None:
+    """So that it can be searched and cut."""
+    head, *rows = lines_of(RUNS)
+
+    assert all(title in head for title in LEGEND)
+    assert [row.split()[0] for row in rows[:4]] == [run.trajectory for run in RUNS]
+    assert len({len(row.split()) for row in rows[:4]}) == 1
+
+
+def test_several_threads_are_added_up_by_policy() -> None:
+    """One alone is not."""
+    rows = lines_of(RUNS)
+
+    assert [row.split()[:4] for row in rows[-2:]] == [
+        ["all", "2", "threads", "thalweg"],
+        ["all", "2", "threads", "deepagents"],
+    ]
+    assert rows[-1].split()[4] == "12"
+    assert len(lines_of(RUNS[:2])) == 3
+
+
+def test_on_a_terminal_a_name_stands_once() -> None:
+    """The rows of its other policies begin with nothing."""
+    rows = lines_of(RUNS, width=200)
+
+    assert rows[1].split()[:2] == ["a-thread", "thalweg"]
+    assert rows[2].startswith("          ")
+
+
+@given(
+    width=st.integers(LEAST, 250),
+    names=st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=4),
+)
+def test_no_line_is_wider_than_the_terminal(width: int, names: list[str]) -> None:
+    """Whatever the names; and every row is one line."""
+    runs = [a_run(policy, name) for name in names for policy in ("thalweg", "deepagents")]
+    table, _ = as_table(runs, width)
+
+    assert table.width is not None
+    assert table.width <= width
+    lines = lines_of(runs, width)
+    totals = 2 * (len(set(names)) > 1)
+    assert len(lines) == 1 + len(runs) + totals
+
+
+def test_a_narrow_terminal_drops_columns_and_says_which() -> None:
+    """What was lost or wrong, and the cost against the whole, are the last to stay."""
+    table, legend = as_table(RUNS, LEAST)
+
+    titles = [column.header for column in table.columns]
+    assert titles == ["thread", "policy", "vs. all", "goals lost", "wrong"]
+    shown, _, left_out = legend.partition("Hidden: ")
+    assert all(title in left_out for title in LEGEND if title not in titles)
+    assert [line.split("  ")[0] for line in shown.splitlines()] == titles[2:]
+
+
+def test_at_eighty_columns_losses_are_shown() -> None:
+    """The terminal that everybody has."""
+    head = lines_of(RUNS, width=80)[0]
+
+    assert all(title in head for title in ("vs. all", "re-reads", "details", "goals lost", "wrong"))
+
+
+def test_the_legend_fits_eighty_columns() -> None:
+    """A line each."""
+    _, legend = as_table(RUNS)
+
+    assert all(len(line) <= 80 for line in legend.splitlines())
+    assert len(legend.splitlines()) == len(LEGEND)
+
+
+def test_a_long_name_loses_its_middle() -> None:
+    """Session logs begin alike and end differently."""
+    runs = [a_run("thalweg", f"rollout-2026-01-02T03-04-05-{n}-end{n}") for n in range(2)]
+    names = [line.split()[0] for line in lines_of(runs, width=60)[1:3]]
+
+    assert all(name.startswith("rollo") and ".." in name for name in names)
+    assert [name[-4:] for name in names] == ["end0", "end1"]
+
+
+@pytest.mark.parametrize("name", ["[bold]x[/]", "[red]", "a\nb", "\x1b[31mred", "\ud800", "漢字"])
+def test_any_name_is_shown_as_text_on_one_line(name: str) -> None:
+    """Neither markup nor a control character does anything."""
+    lines = lines_of([a_run("thalweg", name)])
+
+    assert len(lines) == 2
+    assert all(c.isprintable() for c in lines[1])
+    shown = "".join(c if c.isprintable() else "?" for c in name)
+    assert lines[1].startswith(shown)
+
+
+def test_what_was_not_asked_is_no_figure() -> None:
+    """No needles and no goals are not the same as none lost."""
+    quiet = replace(a_run(), recall=NeedleRecall(), goals_verbatim=0, goals_lost=0)
+
+    assert lines_of([quiet])[1].split()[-3:] == ["-", "-", "0"]
+    assert lines_of([a_run()])[1].split()[-3:] == ["1/2/0", "0", "0"]
+
+
+def test_what_is_wrong_is_told_in_three_numbers() -> None:
+    """Over the window, invalid, out of reach."""
+    assert lines_of([replace(a_run(), unrecoverable_bytes=7)])[1].split()[-1] == "0/0/7"
+
+
+def test_a_thread_without_calls_has_no_shares() -> None:
+    """Nothing is divided by nothing."""
+    empty = replace(a_run(), calls=(), outlines=(), cost=0.0, cost_unmanaged=0.0)
+
+    assert lines_of([empty])[1].split()[2:7] == ["0", "0", "0", "-", "-"]

@@ -1,0 +1,239 @@
+"""Claude Code sessions: rows become the messages that the model saw."""
+
+from pathlib import Path
+from typing import Any
+
+from recorder_tests.unit.lab.recordings.log_files import codes, read_lines, said
+from thalweg.engine.entries import Media, Text, Thinking, ToolCall, Usage
+
+JsonRow = dict[str, Any]
+
+
+def _user(uuid: str, content: object, **fields: object) -> JsonRow:
+    message = {"role": "user", "content": content}
+    return {"type": "user", "uuid": uuid, "sessionId": "s", "message": message, **fields}
+
+
+def _model(uuid: str, message_id: str, *blocks: JsonRow, **fields: object) -> JsonRow:
+    message = {"id": message_id, "role": "assistant", "content": list(blocks), **fields}
+    return {"type": "assistant", "uuid": uuid, "sessionId": "s", "message": message}
+
+
+def _text(text: str) -> JsonRow:
+    return {"type": "text", "text": text}
+
+
+def _call(call_id: str) -> JsonRow:
+    return {"type": "tool_use", "id": call_id, "name": "Read", "input": {"path": "."}}
+
+
+def _result(uuid: str, call_id: str, content: object, **fields: object) -> JsonRow:
+    block = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+    return _user(uuid, [block], toolUseResult={"stdout": "beside"}, **fields)
+
+
+def test_rows_of_one_model_message_become_one(tmp_path: Path) -> None:
+    thought = {"type": "thinking", "thinking": "hm", "signature": "sig"}
+
+    recording = read_lines(
+        tmp_path,
+        [
+            _user("u1", "hi"),
+            _model("u2", "m1", thought, usage={"input_tokens": 7, "output_tokens": 1}),
+            {"type": "progress", "uuid": "p1", "data": {}},
+            _model("u3", "m1", _text("hello"), usage={"input_tokens": 7, "output_tokens": 9}),
+            _model("u4", "m1", _call("c1")),
+        ],
+    )
+
+    (_, answer) = recording.messages
+    assert [type(part) for part in answer.parts] == [Thinking, Text, ToolCall]
+    assert isinstance(answer.parts[0], Thinking)
+    assert answer.parts[0].signature == "sig"
+    assert (answer.line, answer.uid) == (1, "u2")
+    assert answer.usage == Usage(7, output=9)
+
+
+def test_results_that_came_between_the_calls_of_one_message_follow_it(tmp_path: Path) -> None:
+    recording = read_lines(
+        tmp_path,
+        [
+            _user("u1", "hi"),
+            _model("u2", "m1", _call("c1")),
+            _result("u3", "c1", "one"),
+            _model("u4", "m1", _call("c2")),
+            _result("u5", "c2", "two"),
+        ],
+    )
+
+    assert said(recording) == [("user", "hi"), ("assistant", ""), ("tool", "one"), ("tool", "two")]
+    assert [call.id for call in recording.messages[1].calls] == ["c1", "c2"]
+    assert [message.name for message in recording.messages[2:]] == ["Read", "Read"]
+
+
+def test_a_message_id_that_returns_after_the_user_spoke_is_another_message(tmp_path: Path) -> None:
+    recording = read_lines(
+        tmp_path,
+        [_model("u1", "m1", _text("a")), _user("u2", "and?"), _model("u3", "m1", _text("b"))],
+    )
+
+    assert said(recording) == [("assistant", "a"), ("user", "and?"), ("assistant", "b")]
+
+
+def test_results_and_words_in_one_row_are_messages_of_their_own(tmp_path: Path) -> None:
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "no", "is_error": True}
+
+    recording = read_lines(
+        tmp_path, [_model("u1", "m1", _call("c1")), _user("u2", [result, _text("stop")])]
+    )
+
+    assert said(recording)[1:] == [("tool", "no"), ("user", "stop")]
+    assert recording.messages[1].is_error
+    assert [message.line for message in recording.messages] == [0, 1, 1]
+
+
+def test_an_image_in_a_result_is_read(tmp_path: Path) -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
+    picture = {"type": "image", "source": source}
+
+    recording = read_lines(
+        tmp_path, [_model("u1", "m1", _call("c1")), _result("u2", "c1", [_text("see"), picture])]
+    )
+
+    (seen, shown) = recording.messages[1].parts
+    assert isinstance(seen, Text)
+    assert isinstance(shown, Media)
+    assert (shown.mime, shown.data) == ("image/png", "AAAA")
+
+
+def test_rows_that_are_no_messages_are_counted_by_kind(tmp_path: Path) -> None:
+    recording = read_lines(
+        tmp_path,
+        [
+            {"type": "summary", "summary": "Fix the tests", "leafUuid": "x"},
+            {"type": "file-history-snapshot", "snapshot": {}},
+            _user("u1", "hi"),
+            {"type": "progress", "data": {}},
+            {"type": "progress", "data": {}},
+            {"type": "queue-operation", "operation": "enqueue"},
+            {"type": "system", "subtype": "turn_duration", "uuid": "y"},
+        ],
+    )
+
+    assert said(recording) == [("user", "hi")]
+    assert [note.text.split(":")[0] for note in recording.notes] == [
+        "1 rows of file-history-snapshot",
+        "2 rows of progress",
+        "1 rows of queue-operation",
+        "1 rows of summary",
+        "1 rows of system",
+    ]
+
+
+def test_the_history_stands_uncompacted_and_the_summary_is_left_out(tmp_path: Path) -> None:
+    boundary = {
+        "type": "system",
+        "subtype": "compact_boundary",
+        "compactMetadata": {"preTokens": 9},
+    }
+
+    recording = read_lines(
+        tmp_path,
+        [
+            _user("u1", "hi"),
+            boundary,
+            _user("u2", "This session is continued …", isCompactSummary=True),
+            _model("u3", "m1", _text("on")),
+        ],
+    )
+
+    assert said(recording) == [("user", "hi"), ("assistant", "on")]
+    assert [(note.line, note.code) for note in recording.notes] == [
+        (1, "recorded_compact_boundary"),
+        (2, "recorded_summary"),
+    ]
+    assert "27 characters" in recording.notes[1].text
+
+
+def test_what_the_harness_wrote_is_injected(tmp_path: Path) -> None:
+    recording = read_lines(
+        tmp_path,
+        [
+            _user("u1", "Base directory …", isMeta=True),
+            _user("u2", [_text("[Request interrupted by user]")]),
+            _user("u3", "<task-notification>done</task-notification>"),
+            _user("u4", "<command-name>/review</command-name>"),
+        ],
+    )
+
+    kinds = [message.kind for message in recording.messages]
+    assert kinds == ["injected", "injected", "injected", "said"]
+
+
+def test_rows_of_subagents_are_left_out_of_the_main_thread(tmp_path: Path) -> None:
+    recording = read_lines(tmp_path, [_user("u1", "hi"), _user("u2", "explore", isSidechain=True)])
+
+    assert said(recording) == [("user", "hi")]
+    assert "threads of their own" in recording.notes[0].text
+
+
+def test_the_file_of_a_subagent_is_its_thread(tmp_path: Path) -> None:
+    recording = read_lines(tmp_path, [_user("u1", "explore", isSidechain=True, agentId="a")])
+
+    assert said(recording) == [("user", "explore")]
+
+
+def test_a_row_that_was_written_twice_is_read_once(tmp_path: Path) -> None:
+    row = _model("u1", "m1", _text("done"))
+
+    recording = read_lines(tmp_path, [_user("u0", "go"), row, row])
+
+    assert said(recording) == [("user", "go"), ("assistant", "done")]
+    assert codes(recording) == ["repeated_row"]
+
+
+def test_a_uuid_with_other_words_is_kept_and_noted(tmp_path: Path) -> None:
+    recording = read_lines(tmp_path, [_user("u1", "a"), _user("u1", "b")])
+
+    assert said(recording) == [("user", "a"), ("user", "b")]
+    assert codes(recording) == ["reused_uid"]
+
+
+def test_a_prompt_that_was_taken_back_is_kept_and_noted_as_a_branch(tmp_path: Path) -> None:
+    recording = read_lines(
+        tmp_path,
+        [
+            _model("u1", "m1", _text("done")),
+            _user("u2", "now this", parentUuid="u1"),
+            _user("u3", "rather that", parentUuid="u1"),
+        ],
+    )
+
+    assert len(recording.messages) == 3
+    assert [(note.line, note.code) for note in recording.notes] == [(2, "branch")]
+
+
+def test_broken_and_glued_lines_lose_nothing(tmp_path: Path) -> None:
+    glued = (
+        '{"type":"user","uuid":"u2","message":{"role":"user","content":"two"}}{"type":"summary"}'
+    )
+
+    recording = read_lines(tmp_path, [_user("u1", "one"), glued, '{"type":"user","message":{"ro'])
+
+    assert said(recording)[:2] == [("user", "one"), ("user", "two")]
+    assert recording.messages[2].parts == (Text('{"type":"user","message":{"ro'),)
+    assert codes(recording) == ["broken_json", "glued_json", "left_out"]
+
+
+def test_an_orphan_result_is_kept_and_noted(tmp_path: Path) -> None:
+    recording = read_lines(tmp_path, [_result("u1", "c9", "late"), _user("u2", "hi")])
+
+    assert recording.messages[0].answers == "c9"
+    assert codes(recording) == ["orphan_result"]
+
+
+def test_a_spoken_row_without_a_message_stays_in_the_thread(tmp_path: Path) -> None:
+    recording = read_lines(tmp_path, [_user("u1", "hi"), {"type": "user", "message": "lost"}])
+
+    assert len(recording.messages) == 2
+    assert codes(recording) == ["odd_row"]

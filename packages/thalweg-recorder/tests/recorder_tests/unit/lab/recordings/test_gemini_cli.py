@@ -1,0 +1,63 @@
+"""Sessions of Gemini CLI: one message holds a turn with the results of its calls."""
+
+from pathlib import Path
+from typing import Any
+
+from recorder_tests.unit.lab.recordings.log_files import codes, read_document, read_lines, said
+from thalweg.engine.entries import Thinking, Usage
+
+SESSION = {"sessionId": "s", "projectHash": "h", "startTime": "2026-01-01T00:00:00Z"}
+USER = {"id": "m1", "timestamp": "2026-01-01T00:00:00Z", "type": "user", "content": "hi"}
+
+
+def _turn(content: str, *calls: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": "m2",
+        "timestamp": "2026-01-01T00:00:01Z",
+        "type": "gemini",
+        "content": content,
+        "thoughts": [{"subject": "Looking", "description": "for files"}],
+        "tokens": {"input": 100, "cached": 80, "output": 5, "thoughts": 2},
+        "toolCalls": list(calls),
+    }
+
+
+def _call(call_id: str, output: str, status: str = "success") -> dict[str, Any]:
+    response = {"id": call_id, "name": "ls", "response": {"output": output}}
+    result = [{"functionResponse": response}]
+    return {"id": call_id, "name": "ls", "args": {"p": "."}, "result": result, "status": status}
+
+
+def test_a_turn_is_read_with_thoughts_words_calls_and_results(tmp_path: Path) -> None:
+    turn = _turn("I look.", _call("c1", "a.txt"), _call("c2", "no such", "error"))
+
+    recording = read_document(tmp_path, {**SESSION, "messages": [USER, turn]})
+
+    assert recording.format == "gemini-cli"
+    (asked, answer, first, second) = recording.messages
+    assert (asked.role, asked.text, asked.line) == ("user", "hi", 0)
+    assert isinstance(answer.parts[0], Thinking)
+    assert "for files" in answer.parts[0].text
+    assert [call.id for call in answer.calls] == ["c1", "c2"]
+    assert answer.usage == Usage(100, cached=80, output=7)
+    assert (first.role, first.answers, first.name, first.is_error) == ("tool", "c1", "ls", False)
+    assert (second.answers, second.is_error, second.line) == ("c2", True, 1)
+    assert "no such" in second.text
+
+
+def test_notices_of_the_program_are_counted(tmp_path: Path) -> None:
+    notice = {"id": "m9", "type": "info", "content": "update available"}
+
+    recording = read_document(tmp_path, {**SESSION, "messages": [USER, notice]})
+
+    assert said(recording) == [("user", "hi")]
+    assert codes(recording) == ["left_out"]
+
+
+def test_a_session_kept_as_lines_shows_each_message_as_it_was_written_last(tmp_path: Path) -> None:
+    recording = read_lines(
+        tmp_path, [SESSION, USER, _turn("I loo"), {"$set": {"lastUpdated": "…"}}, _turn("I look.")]
+    )
+
+    assert recording.format == "gemini-cli"
+    assert said(recording) == [("user", "hi"), ("assistant", "I look.")]

@@ -1,0 +1,48 @@
+"""The sessions that coding agents keep on a machine."""
+
+import os
+from pathlib import Path
+
+from thalweg_recorder.recordings.sessions import coding_sessions
+
+SESSIONS = (
+    ".claude/projects/-w/a.jsonl",
+    ".codex/sessions/2026/02/01/rollout-b.jsonl",
+    ".gemini/tmp/hash/chats/session-c.json",
+    ".pi/agent/sessions/--w--/d.jsonl",
+)
+OTHERS = (
+    ".claude/projects/-w/agent-x.jsonl",
+    ".claude/history.jsonl",
+    ".codex/history.jsonl",
+    ".gemini/tmp/hash/logs.json",
+)
+
+
+def _write(home: Path, name: str, changed_at: int, text: str = "{}") -> None:
+    path = home / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, (changed_at, changed_at))
+
+
+def test_sessions_of_every_agent_are_found_newest_first(tmp_path: Path) -> None:
+    for changed_at, name in enumerate((*SESSIONS, *OTHERS), start=1_000):
+        _write(tmp_path, name, changed_at)
+
+    assert coding_sessions(tmp_path) == [tmp_path / name for name in reversed(SESSIONS)]
+
+
+def test_sessions_that_cannot_be_read_are_passed_over(tmp_path: Path) -> None:
+    folder = tmp_path / ".claude/projects/-w"
+    _write(tmp_path, ".claude/projects/-w/good.jsonl", 1_000)
+    _write(tmp_path, ".claude/projects/-w/empty.jsonl", 1_001, "")
+    (folder / "folder.jsonl").mkdir()
+    (folder / "gone.jsonl").symlink_to(folder / "nowhere")
+
+    assert coding_sessions(tmp_path) == [folder / "good.jsonl"]
+
+
+def test_a_home_without_agents_has_no_sessions(tmp_path: Path) -> None:
+    assert coding_sessions(tmp_path) == []
+    assert coding_sessions(tmp_path / "none") == []

@@ -1,0 +1,121 @@
+"""Many recordings at once: what fails is told, and costs the others nothing."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.window.budget import Budget
+from thalweg_recorder.replay.fleet import FleetOutcome, ReplayOrder, replay_all
+
+POLICIES = ("thalweg", "none")
+
+
+def write(path: Path, *, turns: int = 3, system: str = "") -> Path:
+    """Write a small recording."""
+    rows = [{"role": "system", "content": system}] if system else []
+    rows.append({"role": "user", "content": "Count the birds"})
+    for turn in range(turns):
+        rows.append({"role": "assistant", "content": f"There are {turn}."})
+        rows.append({"role": "user", "content": "And now?"})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def an_order(*paths: Path, window: int = 4_000) -> ReplayOrder:
+    """Order a replay of these."""
+    return ReplayOrder(paths, POLICIES, Budget(window=window), (TARIFFS["anthropic"],))
+
+
+def names(outcome: FleetOutcome) -> list[tuple[str, str]]:
+    """List what was replayed under what."""
+    return [(run.trajectory, run.policy) for run in outcome.runs]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_recording_that_fails_does_not_lose_the_others(tmp_path: Path, workers: int) -> None:
+    """It is named, with what is wrong, and the others are there in order."""
+    good, later = write(tmp_path / "a.jsonl"), write(tmp_path / "d.jsonl", turns=9)
+    (empty := tmp_path / "b.jsonl").touch()
+    gone = tmp_path / "c.jsonl"
+
+    outcome = replay_all(an_order(good, empty, gone, later), workers=workers)
+
+    assert names(outcome) == [(name, policy) for name in "ad" for policy in POLICIES]
+    assert [failure.split(":")[0] for failure in outcome.failures] == [str(empty), str(gone)]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_each_path_is_told_when_it_is_done(tmp_path: Path, workers: int) -> None:
+    """Failed ones as well: a bar that counts them reaches its end."""
+    paths = [write(tmp_path / f"{n}.jsonl") for n in range(3)] + [tmp_path / "gone.jsonl"]
+    told: list[Path] = []
+
+    replay_all(an_order(*paths), workers=workers, tell=told.append)
+
+    assert sorted(told) == sorted(paths)
+
+
+def test_one_process_and_two_find_the_same(tmp_path: Path) -> None:
+    """But for the time it took."""
+    paths = [write(tmp_path / f"{n}.jsonl", turns=3 * n) for n in range(1, 5)]
+    alone, together = (replay_all(an_order(*paths), workers=n) for n in (1, 2))
+
+    def timeless(outcome: FleetOutcome) -> list[object]:
+        return [
+            replace(run, calls=tuple(replace(call, engine_ms=0.0) for call in run.calls))
+            for run in outcome.runs
+        ]
+
+    assert timeless(alone) == timeless(together)
+
+
+def test_a_policy_that_cannot_fit_does_not_lose_the_other(tmp_path: Path) -> None:
+    """The sentence says what cannot shrink."""
+    path = write(tmp_path / "a.jsonl", system="rule " * 5_000)
+
+    outcome = replay_all(an_order(path), workers=1)
+
+    assert names(outcome) == [("a", "none")]
+    assert len(outcome.failures) == 1
+    assert outcome.failures[0].startswith(f"{path} under thalweg: ")
+    assert "parts that cannot shrink: system 5" in outcome.failures[0]
+
+
+def test_recordings_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    """By as few as do it; a name that stands alone stays as it is."""
+    paths = [
+        write(tmp_path / place)
+        for place in ("a/x/s.jsonl", "b/x/s.jsonl", "b/y/s.jsonl", "b/y/t.jsonl")
+    ]
+
+    outcome = replay_all(an_order(*paths), workers=1)
+
+    assert [run.trajectory for run in outcome.runs[::2]] == ["a/x/s", "b/x/s", "b/y/s", "t"]
+
+
+def test_recordings_that_folders_do_not_tell_apart_go_by_their_whole_path(tmp_path: Path) -> None:
+    """Two endings of one name in one folder."""
+    paths = [write(tmp_path / name) for name in ("s.jsonl", "s.jsonl.txt")]
+
+    outcome = replay_all(an_order(*paths), workers=1)
+
+    assert [run.trajectory for run in outcome.runs[::2]] == list(map(str, paths))
+
+
+def test_a_broken_file_of_questions_is_told_once_and_costs_nobody_the_replay(
+    tmp_path: Path,
+) -> None:
+    """They are replayed without questions."""
+    paths = [write(tmp_path / f"{n}.jsonl") for n in range(3)]
+    (tmp_path / "needles.jsonl").write_text("{")
+
+    outcome = replay_all(an_order(*paths), workers=1)
+
+    assert len(outcome.runs) == 6
+    assert len(outcome.failures) == 1
+    assert "needles.jsonl: line 1 is no JSON" in outcome.failures[0]
+    assert outcome.failures[0].endswith("replayed without questions")

@@ -1,0 +1,52 @@
+"""What is forgotten is gone to the byte, and stays out."""
+
+from pathlib import Path
+
+import pytest
+
+from recorder_tests.unit.recorder.sessions import KEY, compacted, import_one, user, write
+from thalweg.archive import open_archive
+from thalweg.database.erasure import erase_file
+from thalweg_recorder import import_sessions
+from thalweg_recorder.forgetting import forget, plan_forgetting
+from thalweg_recorder.forgotten import ForgottenNames
+from thalweg_recorder.searching import SearchFilter
+
+WORDS = "the heron of Malta"
+
+
+def test_what_is_forgotten_leaves_no_byte_and_does_not_come_back(tmp_path: Path) -> None:
+    place, forgotten = tmp_path / "a.db", ForgottenNames(tmp_path / "home")
+    long = f"{WORDS} " * 400
+    path = write(tmp_path, [user(1, f"Find {WORDS}"), user(2, long), *compacted(3, WORDS)])
+    with open_archive(place) as archive:
+        import_one(archive, path)
+        assert archive.search_threads("local", "heron")
+        assert forget(archive, [KEY.thread], forgotten) > 0
+        (again,) = import_sessions(archive, [path], forgotten=forgotten)
+        assert again.skipped == "forgotten"
+        assert archive.threads("local") == []
+    assert erase_file(place) == ""
+    kept = b"".join(one.read_bytes() for one in tmp_path.glob("a.db*"))
+    assert b"heron" not in kept
+    assert b"Malta" not in kept
+
+
+@pytest.mark.parametrize(
+    ("chosen", "found"),
+    [
+        ({"project": "/src"}, True),
+        ({"project": "/other"}, False),
+        ({"until": "2026-11-22"}, False),
+        ({"since": "2026-11-23"}, True),
+    ],
+)
+def test_sessions_are_chosen_by_project_and_time(
+    tmp_path: Path, chosen: dict[str, str], *, found: bool
+) -> None:
+    with open_archive(":memory:") as archive:
+        import_one(archive, write(tmp_path, [user(1, f"Find {WORDS}")]))
+        assert bool(plan_forgetting(archive, SearchFilter(**chosen))) is found  # type: ignore[arg-type]  # of any field
+        assert plan_forgetting(archive, SearchFilter(), words="HERON of") == [KEY.thread]
+        assert plan_forgetting(archive, SearchFilter(), words="crane") == []
+        assert plan_forgetting(archive, SearchFilter(), threads=["other"]) == []

@@ -1,0 +1,146 @@
+"""Hooks: events are enqueued, worked off once, and a summary is injected where it is due."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from recorder_tests.unit.recorder.sessions import (
+    KEY,
+    SESSION,
+    call,
+    import_one,
+    logged,
+    model,
+    numbered,
+    result,
+    user,
+    write,
+)
+from thalweg.archive import open_existing
+from thalweg.engine.tokens import exact_counter
+from thalweg_recorder import hook, open_recorder
+from thalweg_recorder.summary import SUMMARY_TOKENS, summarize
+from thalweg_recorder.worker import work
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="hooks of POSIX")
+
+
+def event(name: str, path: Path, **fields: str) -> str:
+    """Make an event as an agent gives it to its hooks."""
+    plain = {"session_id": SESSION, "transcript_path": str(path), "hook_event_name": name}
+    return json.dumps({**plain, **fields})
+
+
+@pytest.fixture
+def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hook, "start_worker", lambda _: None)
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_summary_is_injected_once_after_a_compaction(tmp_path: Path) -> None:
+    rows = [user(1, "Fix the cart"), model(2, "m1", call("c1", command="make test"))]
+    path, home = write(tmp_path, [*rows, result(3, "c1", "1 failed")]), tmp_path / "home"
+    start = event("SessionStart", path, source="compact")
+
+    assert hook.main(str(home), event("UserPromptSubmit", path)) == ""
+    assert hook.main(str(home), event("PreCompact", path, trigger="auto")) == ""
+    assert hook.main(str(home), event("UserPromptSubmit", path)) == ""  # not compacted yet
+    assert work(home) == 1
+    assert hook.main(str(home), event("SessionStart", path, source="startup")) == ""
+    answer = json.loads(hook.main(str(home), start))["hookSpecificOutput"]
+
+    assert answer["hookEventName"] == "SessionStart"
+    assert "Fix the cart" in answer["additionalContext"]
+    assert "make test" in answer["additionalContext"]
+    assert f"{KEY.thread}#" in answer["additionalContext"]
+    assert hook.main(str(home), start) == ""
+    assert len(list((home / "summaries").iterdir())) == 1  # it is due, and there is none
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_summary_that_comes_late_is_injected_with_the_next_prompt(tmp_path: Path) -> None:
+    path, home = write(tmp_path, numbered([1])), tmp_path / "home"
+    hook.main(str(home), event("PreCompact", path))
+    assert hook.main(str(home), event("SessionStart", path, source="compact")) == ""
+    work(home)
+    assert "request 1" in hook.main(str(home), event("UserPromptSubmit", path))
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_an_event_whose_import_fails_stays_in_the_queue(tmp_path: Path) -> None:
+    path, home = write(tmp_path, numbered([1])), tmp_path / "home"
+    hook.main(str(home), event("Stop", path))
+    (home / "thalweg.db").mkdir()
+    with pytest.raises(Exception, match="cannot"):
+        work(home)
+    (home / "thalweg.db").rmdir()
+    assert work(home) == 1
+    (home / "queue" / "0.json").write_text("no event")
+    assert work(home) == 1
+    assert list((home / "queue").iterdir()) == []
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_an_event_that_was_handled_before_a_crash_adds_nothing(tmp_path: Path) -> None:
+    path, home = write(tmp_path, numbered([1, 2])), tmp_path / "home"
+    for _ in range(2):
+        hook.main(str(home), event("PreCompact", path))
+        work(home)
+    with open_recorder(home / "thalweg.db") as archive:
+        assert len(logged(archive)) == 2
+
+
+def test_thread_commands_find_the_archive_of_sessions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("THALWEG_HOME", raising=False)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with open_recorder() as archive:
+        import_one(archive, write(tmp_path, numbered([1])))
+    with open_existing() as opened:
+        assert opened.threads("local") == [KEY.thread]
+
+
+def run_hook(home: Path, given: str) -> subprocess.CompletedProcess[str]:
+    """Run the hook as an agent does."""
+    command = [sys.executable, "-I", "-S", hook.__file__, str(home)]
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("given", ["", "no JSON", "[]", "{}", '{"hook_event_name": 1}'])
+def test_a_hook_never_fails_its_agent(tmp_path: Path, given: str) -> None:
+    done = run_hook(tmp_path / "home", given)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    (tmp_path / "file").touch()
+    done = run_hook(tmp_path / "file", event("Stop", tmp_path))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_hooks_at_once_start_workers_that_import_each_row_once(tmp_path: Path) -> None:
+    path, home = write(tmp_path, numbered(range(50))), tmp_path / "home"
+    command = [sys.executable, "-I", "-S", hook.__file__, str(home)]
+    hooks = [subprocess.Popen(command, stdin=subprocess.PIPE, text=True) for _ in range(3)]
+    for one in hooks:
+        one.communicate(event("Stop", path))
+    for _ in range(600):
+        if not list((home / "queue").iterdir()):
+            break
+        time.sleep(0.1)
+    with open_recorder(home / "thalweg.db") as archive:
+        assert len(logged(archive)) == 50
+
+
+def test_a_summary_stays_in_its_budget(tmp_path: Path) -> None:
+    rows = [user(k, f"Do thing {k} " * 200) for k in range(40)]
+    with open_recorder(tmp_path / "a.db") as archive:
+        import_one(archive, write(tmp_path, rows))
+        text = summarize(archive, KEY)
+    assert exact_counter()(text) <= SUMMARY_TOKENS
+    assert "Do thing 0" in text

@@ -1,0 +1,216 @@
+"""Imports add what is new, once, whatever becomes of the source."""
+
+import json
+import os
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core_tests.archives import archive_in_memory
+from recorder_tests.unit.recorder.sessions import (
+    KEY,
+    call,
+    compacted,
+    import_one,
+    logged,
+    model,
+    numbered,
+    result,
+    text,
+    texts,
+    user,
+    write,
+)
+from thalweg.archive import Archive, open_archive
+from thalweg.archive.threads.journal import read_pages
+from thalweg.archive.threads.thread_history import history
+from thalweg_recorder import import_sessions, list_sessions
+from thalweg_recorder.forgotten import ForgottenNames
+
+SECRET = "ghp_" + "a1B2" * 9
+
+
+@pytest.fixture
+def archive() -> Archive:
+    return archive_in_memory()
+
+
+def test_an_import_of_nothing_new_adds_nothing(archive: Archive, tmp_path: Path) -> None:
+    path = write(tmp_path, numbered([1, 2]))
+
+    assert import_one(archive, path).new == 2
+    os.utime(path)  # changed, but for nothing in it
+    assert import_one(archive, path).new == 0
+    assert texts(archive) == ["request 1", "request 2"]
+    assert import_one(archive, path).skipped == "unchanged"
+
+
+def test_rows_that_were_added_are_imported_alone(archive: Archive, tmp_path: Path) -> None:
+    import_one(archive, write(tmp_path, numbered([1, 2])))
+
+    assert import_one(archive, write(tmp_path, numbered([1, 2, 3]))).new == 1
+    assert texts(archive) == ["request 1", "request 2", "request 3"]
+
+
+def test_a_row_that_is_being_written_is_imported_when_it_is_whole(
+    archive: Archive, tmp_path: Path
+) -> None:
+    whole = write(tmp_path, numbered([1, 2])).read_text()
+
+    import_one(archive, write(tmp_path, [whole[:-30]]))
+    assert texts(archive) == ["request 1"]
+    import_one(archive, write(tmp_path, [whole]))
+    assert texts(archive) == ["request 1", "request 2"]
+
+
+def test_an_answer_that_was_not_complete_gets_its_further_parts(
+    archive: Archive, tmp_path: Path
+) -> None:
+    rows = [
+        user(1, "list it"),
+        model(2, "m1", text("I look.")),
+        model(3, "m1", call("c1", command="ls")),
+        result(4, "c1", "README.md"),
+    ]
+
+    import_one(archive, write(tmp_path, rows[:2]))
+    import_one(archive, write(tmp_path, rows))
+    import_one(archive, write(tmp_path, rows))
+
+    asked, begun, rest, listed = logged(archive)
+    assert (asked.text, begun.text, listed.text) == ("list it", "I look.", "README.md")
+    assert [part.name for part in rest.calls] == ["Bash"]
+    assert rest.text == ""
+    ((_, session),) = list_sessions(archive)
+    assert (session.calls, session.input) == (1, 1_500)
+
+
+def test_equal_rows_without_ids_are_counted(archive: Archive, tmp_path: Path) -> None:
+    path = tmp_path / "chat.jsonl"
+    row = '{"role": "user", "content": "yes"}\n{"role": "assistant", "content": "ok"}\n'
+    for rows, new in ((2, 4), (1, 0), (3, 2)):
+        path.write_text(row * rows)
+        assert import_one(archive, path).new == new
+
+
+@settings(deadline=None, max_examples=60)
+@given(states=st.lists(st.lists(st.integers(0, 9), max_size=8), min_size=1, max_size=6))
+def test_every_row_that_an_import_saw_stays_once(
+    tmp_path_factory: pytest.TempPathFactory, states: list[list[int]]
+) -> None:
+    """However the file is truncated, rewritten or reordered between two imports."""
+    folder = tmp_path_factory.mktemp("session")
+    with open_archive(":memory:") as archive:
+        seen: Counter[str] = Counter()
+        for state in states:
+            for _ in import_sessions(archive, [write(folder, numbered(state))]):
+                pass
+            seen |= Counter(f"request {number}" for number in set(state))
+            assert Counter(texts(archive)) == seen
+        pages = read_pages(archive, KEY).values()
+        assert all(one.length <= other.length for one, other in pairwise(pages))
+        assert len(history(archive, KEY)) == archive.length(KEY)
+
+
+def test_a_session_is_described_and_what_it_lost_stays(archive: Archive, tmp_path: Path) -> None:
+    rows = [user(1, "Fix the cart"), model(2, "m1", text("done")), *compacted(3, "They fixed it.")]
+    import_one(archive, write(tmp_path, rows))
+    import_one(archive, write(tmp_path, [user(9, "And now?")]))
+
+    ((thread, session),) = list_sessions(archive)
+    assert thread == KEY.thread
+    assert (session.agent, session.project, session.branch) == ("claude-code", "/src/shop", "main")
+    assert (session.title, session.model) == ("Fix the cart", "claude-opus-4-5")
+    assert (session.calls, session.input, session.cached, session.output) == (1, 1_500, 500, 10)
+    assert session.cost == pytest.approx((1_000 * 5 + 500 * 0.5 + 10 * 25) / 1e6)
+    assert session.started_at < session.compacted_at < session.ended_at
+    assert session.compactions == 1
+
+
+def test_a_compaction_is_kept_with_its_place_and_summary(archive: Archive, tmp_path: Path) -> None:
+    rows = [user(1, "Fix it"), *compacted(3, f"Uses {SECRET}."), user(5, "Go on")]
+    import_one(archive, write(tmp_path, rows))
+
+    (page,) = read_pages(archive, KEY).values()
+    (compaction,) = page.session["new_compactions"]
+    assert (compaction["position"], compaction["tokens_before"]) == (1, 150_000)
+    summary = archive.attachment(KEY, compaction["summary"])
+    assert summary == "Uses [redacted: GitHub token]."
+    assert texts(archive) == ["Fix it", "Go on"]
+
+
+def test_secrets_do_not_reach_the_archive(tmp_path: Path) -> None:
+    rows = [
+        user(1, f"Use {SECRET}"),
+        model(2, "m1", call("c1", command=f"export T={SECRET}")),
+        result(3, "c1", f"T={SECRET}"),
+    ]
+    place = tmp_path / "a.db"
+    with open_archive(place) as archive:
+        import_one(archive, write(tmp_path, rows))
+        assert archive.search(KEY, "export")
+    assert SECRET.encode() not in place.read_bytes()
+
+
+def test_what_is_excluded_or_opted_out_is_not_imported(archive: Archive, tmp_path: Path) -> None:
+    (tmp_path / ".thalweg-off").touch()
+    path = write(tmp_path, [{**user(1, "hi"), "cwd": str(tmp_path / "deep" / "in")}])
+
+    (one,) = import_sessions(archive, [path])
+    (other,) = import_sessions(archive, [path], exclude=[f"{tmp_path}/*"])
+    assert (one.skipped, other.skipped) == ("opted out", "excluded")
+    assert archive.threads("local") == []
+
+
+def test_gemini_cli_names_the_project_beside_its_sessions(archive: Archive, tmp_path: Path) -> None:
+    path = tmp_path / "tmp" / "shop" / "chats" / "session-1.json"
+    path.parent.mkdir(parents=True)
+    (path.parent.parent / ".project_root").write_text("/src/shop\n")
+    said = '{"id": "1", "type": "user", "content": "hi"}'
+    path.write_text(f'{{"sessionId": "s1", "messages": [{said}]}}')
+    import_one(archive, path)
+    ((thread, session),) = list_sessions(archive)
+    assert (thread, session.project) == ("gemini-cli:s1", "/src/shop")
+
+
+def test_a_project_is_excluded_by_its_path(archive: Archive, tmp_path: Path) -> None:
+    path = write(tmp_path, numbered([1]))
+    (one,) = import_sessions(archive, [path], exclude=["/src/shop"])
+    assert one.skipped == "excluded"
+
+
+def test_every_session_of_a_file_is_imported_once(archive: Archive, tmp_path: Path) -> None:
+    path = tmp_path / "chats.jsonl"
+    chats = [{"messages": [{"role": "user", "content": text}]} for text in ("hi", "ho")]
+    path.write_text("".join(f"{json.dumps(chat)}\n" for chat in chats))
+
+    assert [one.new for one in import_sessions(archive, [path])] == [1, 1]
+    assert [one.skipped for one in import_sessions(archive, [path])] == ["unchanged"] * 2
+    sources = [Path(session.source).name for _, session in list_sessions(archive)]
+    assert sorted(sources) == ["chats.jsonl#0", "chats.jsonl#1"]
+
+
+def test_what_was_forgotten_is_not_imported_again(archive: Archive, tmp_path: Path) -> None:
+    forgotten = ForgottenNames(tmp_path / "home")
+    forgotten.add([KEY.thread])
+    path = write(tmp_path, numbered([1]))
+    (one,) = import_sessions(archive, [path], forgotten=forgotten)
+    assert one.skipped == "forgotten"
+    assert KEY.thread not in (tmp_path / "home" / "forgotten").read_text()
+
+
+def test_a_source_that_cannot_be_read_does_not_stop_the_others(
+    archive: Archive, tmp_path: Path
+) -> None:
+    odd = tmp_path / "odd.jsonl"
+    odd.write_text('"no session"\n')
+    gone = tmp_path / "gone.jsonl"
+
+    results = list(import_sessions(archive, [odd, gone, write(tmp_path, numbered([1]))]))
+    assert [bool(one.error) for one in results] == [True, True, False]
+    assert "no such file" in results[1].error
+    assert results[2].new == 1

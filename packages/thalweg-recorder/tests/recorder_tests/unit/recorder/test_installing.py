@@ -1,0 +1,133 @@
+"""An installation changes what it shows, and taking it out leaves no trace."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from thalweg.errors import ConfigError
+from thalweg_recorder.hosts import HOSTS
+from thalweg_recorder.installing import apply_changes, pick_hosts, plan_install, plan_uninstall
+
+OWN_HOOK = {"hooks": [{"type": "command", "command": "mine"}]}
+BEFORE = {
+    ".claude/settings.json": '{\n    "model": "opus",\n    "hooks": '
+    + json.dumps({"Stop": [OWN_HOOK]})
+    + "}",
+    ".claude.json": '{"numStartups": 3, "mcpServers": {"other": {"command": "x"}}}',
+    ".codex/config.toml": '# mine\nmodel = "gpt-5"',
+    ".gemini/settings.json": '{"ui":{"theme":"Grün"}}\n',
+}
+
+
+def _install(home: Path) -> None:
+    folder = home / ".thalweg"
+    apply_changes(folder, plan_install(home, folder, HOSTS), installs=True)
+
+
+def _uninstall(home: Path) -> None:
+    folder = home / ".thalweg"
+    apply_changes(folder, plan_uninstall(home, folder, HOSTS), installs=False)
+
+
+def _state(home: Path) -> dict[str, bytes]:
+    paths = (path for path in home.rglob("*") if path.is_file())
+    files = {str(path.relative_to(home)): path.read_bytes() for path in paths}
+    return {name: data for name, data in files.items() if not name.startswith(".thalweg")}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for name, text in BEFORE.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_what_was_there_stays_and_comes_back_to_the_byte(home: Path) -> None:
+    before = _state(home)
+    _install(home)
+    during = _state(home)
+    _install(home)
+    assert _state(home) == during
+
+    settings_of = json.loads(during[".claude/settings.json"])
+    assert settings_of["model"] == "opus"
+    assert settings_of["hooks"]["Stop"][0] == OWN_HOOK
+    assert "hook.py" in settings_of["hooks"]["Stop"][1]["hooks"][0]["command"]
+    assert settings_of["hooks"]["SessionStart"][0]["matcher"] == "compact"
+    assert set(json.loads(during[".claude.json"])["mcpServers"]) == {"other", "thalweg"}
+    assert during[".codex/config.toml"].startswith(before[".codex/config.toml"])
+    _uninstall(home)
+    assert _state(home) == before
+
+
+def test_what_its_owner_changed_since_stays(home: Path) -> None:
+    _install(home)
+    place = home / ".claude.json"
+    changed = {**json.loads(place.read_text()), "numStartups": 4}
+    place.write_text(json.dumps(changed))
+    toml = home / ".codex" / "config.toml"
+    toml.write_text(toml.read_text() + "[tui]\n")
+    _uninstall(home)
+
+    left = json.loads(place.read_text())
+    assert left == {"numStartups": 4, "mcpServers": {"other": {"command": "x"}}}
+    assert toml.read_text() == '# mine\nmodel = "gpt-5"\n[tui]\n'
+
+
+def test_a_changed_file_is_not_overwritten(home: Path) -> None:
+    changes = plan_install(home, home / ".thalweg", HOSTS)
+    (home / ".claude.json").write_text("{}")
+    with pytest.raises(ConfigError, match="changed in the meantime"):
+        apply_changes(home / ".thalweg", changes, installs=True)
+    assert (home / ".claude.json").read_text() == "{}"
+
+
+def test_a_link_stays_a_link_and_a_mode_a_mode(home: Path) -> None:
+    real = home / "dotfiles.json"
+    real.write_text("{}")
+    real.chmod(0o640)
+    place = home / ".claude.json"
+    place.unlink()
+    place.symlink_to(real)
+    _install(home)
+    assert place.is_symlink()
+    assert "thalweg" in real.read_text()
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("text", ["// comments\n{}", "[]", '{"hooks": 3}'])
+def test_what_is_no_configuration_is_refused(home: Path, text: str) -> None:
+    (home / ".gemini" / "settings.json").write_text(text)
+    with pytest.raises(ConfigError, match="gemini/settings"):
+        plan_install(home, home / ".thalweg", HOSTS)
+
+
+def test_hosts_are_those_that_are_used_or_named(home: Path) -> None:
+    used = [host.name for host in pick_hosts(home)]
+    assert used == ["claude-code", "codex", "gemini-cli"]
+    assert [host.name for host in pick_hosts(home, ["opencode"])] == ["opencode"]
+    with pytest.raises(ConfigError, match="there is no agent"):
+        pick_hosts(home, ["emacs"])
+
+
+_TEXTS = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5), max_size=4)
+
+
+@settings(deadline=None, max_examples=50)
+@given(document=_TEXTS, indent=st.sampled_from([None, 1, 4, "\t"]), end=st.sampled_from(["", "\n"]))
+def test_any_configuration_comes_back(
+    tmp_path_factory: pytest.TempPathFactory,
+    document: dict[str, object],
+    indent: int | None,
+    end: str,
+) -> None:
+    home = tmp_path_factory.mktemp("home")
+    (home / ".claude.json").write_text(json.dumps(document, indent=indent) + end)
+    before = _state(home)
+    _install(home)
+    _uninstall(home)
+    assert _state(home) == before

@@ -1,0 +1,115 @@
+"""Search over sessions is narrowed by project, agent, time, file, command and error."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core_tests.archives import archive_in_memory
+from recorder_tests.unit.recorder.sessions import KEY, call, import_one, model, result, user, write
+from thalweg.archive import Archive, Logged, SqliteArchive, ThreadKey
+from thalweg.engine.entries import Message, Text
+from thalweg.engine.tokens import exact_counter
+from thalweg_recorder.searching import SearchFilter, render_found, search_sessions
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Archive:
+    archive = archive_in_memory()
+    failed = result(5, "c2", "heron test failed")
+    failed["message"]["content"][0]["is_error"] = True
+    rows = [
+        user(1, "Where is the heron?"),
+        model(2, "m1", call("c1", "Read", file_path="/src/shop/birds.py")),
+        result(3, "c1", "class Heron: pass"),
+        model(4, "m2", call("c2", command="make test")),
+        failed,
+    ]
+    import_one(archive, write(tmp_path, rows))
+    archive.append(ThreadKey("local", "own"), [Logged(Message("user", (Text("a heron here"),)))])
+    return archive
+
+
+def positions(archive: Archive, **fields: object) -> set[str]:
+    only = SearchFilter(**fields)  # type: ignore[arg-type]  # of any field
+    return {one.reference for one in search_sessions(archive, "heron", only)}
+
+
+def test_all_threads_are_searched(archive: Archive) -> None:
+    assert positions(archive) >= {f"{KEY.thread}#0", f"{KEY.thread}#2", "own#0"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"project": "/src"}, True),
+        ({"project": "/sr"}, False),
+        ({"agent": "claude-code"}, True),
+        ({"agent": "codex"}, False),
+        ({"since": "2026-11-23"}, True),
+        ({"since": "2026-11-24"}, False),
+        ({"until": "2026-11-23"}, True),
+        ({"until": "2026-11-22"}, False),
+    ],
+)
+def test_sessions_are_chosen(archive: Archive, fields: dict[str, object], *, found: bool) -> None:
+    references = positions(archive, **fields)
+    assert bool(references) is found
+    assert "own#0" not in references
+
+
+@pytest.mark.parametrize(
+    ("fields", "position"),
+    [({"file": "birds.py"}, 2), ({"command": "make test"}, 4), ({"errors": True}, 4)],
+)
+def test_messages_are_chosen(archive: Archive, fields: dict[str, object], position: int) -> None:
+    assert f"{KEY.thread}#{position}" in positions(archive, **fields)
+    assert f"{KEY.thread}#0" not in positions(archive, **fields)
+
+
+def test_what_is_found_stays_in_its_budget(archive: Archive) -> None:
+    for tokens in (5, 40, 80):
+        found = search_sessions(archive, "heron", max_tokens=tokens)
+        assert exact_counter()(render_found(found)) <= tokens
+
+
+def test_the_index_is_updated_before_the_first_search(tmp_path: Path) -> None:
+    with SqliteArchive(tmp_path / "a.db") as archive:
+        archive.append(KEY, [Logged(said("a heron"))])
+        archive.update_index("local", ["another"])
+        assert _unindexed(tmp_path / "a.db") == 1
+        archive.update_index("local")
+        assert _unindexed(tmp_path / "a.db") == 0
+
+
+def _unindexed(place: Path) -> int:
+    with closing(sqlite3.connect(place)) as db:
+        found = db.execute("SELECT COUNT(*) FROM archive_thread WHERE indexed < length").fetchone()
+        return int(found[0])
+
+
+def test_an_old_passage_is_found_among_many_with_its_common_words(archive: Archive) -> None:
+    """More passages than one look into the index returns have each of its words but one."""
+    noise = [Logged(Message("user", (Text(f"nest {n} of the colony"),))) for n in range(4_200)]
+    archive.append(ThreadKey("local", "old"), [Logged(said("the nest of the colony of bitterns"))])
+    archive.append(ThreadKey("local", "noise"), noise)
+
+    found = archive.search_threads("local", "bittern colony nest")
+
+    assert (found[0].thread, found[0].passage.position) == ("old", 0)
+
+
+def test_two_common_words_together_find_an_old_passage(archive: Archive) -> None:
+    archive.append(ThreadKey("local", "old"), [Logged(said("the nest of the colony"))])
+    for word in ("nest", "colony"):
+        noise = [Logged(said(f"{word} number {n}")) for n in range(4_200)]
+        archive.append(ThreadKey("local", word), noise)
+
+    found = archive.search_threads("local", "colony nest")
+
+    assert (found[0].thread, found[0].passage.position) == ("old", 0)
+
+
+def said(text: str) -> Message:
+    return Message("user", (Text(text),))

@@ -1,0 +1,28 @@
+"""The composition root: builds the parts of the application from settings, and their use by owner.
+
+Two rules: a `Tenant` reaches one owner's objects and no other's, whatever ids a caller passes; each
+part receives its dependencies here and looks up none.
+"""
+
+from typing import TYPE_CHECKING
+
+from thalweg.engine.lazy import lazily
+
+if TYPE_CHECKING:
+    from thalweg_server.app.files.files import ThreadFiles
+    from thalweg_server.app.opening import App, open_app
+    from thalweg_server.app.tenant import Tenant
+    from thalweg_server.uploads.places import open_places
+
+__all__ = ["App", "Tenant", "ThreadFiles", "open_app", "open_places"]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "App": "thalweg_server.app.opening",
+        "Tenant": "thalweg_server.app.tenant",
+        "ThreadFiles": "thalweg_server.app.files.files",
+        "open_app": "thalweg_server.app.opening",
+        "open_places": "thalweg_server.uploads.places",
+    },
+)

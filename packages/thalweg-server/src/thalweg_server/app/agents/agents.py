@@ -1,0 +1,382 @@
+"""From settings to the graph of an agent: made once for a model, shared by all owners."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+from weakref import WeakValueDictionary
+
+from langchain.agents.middleware.types import AgentMiddleware, ToolCallRequest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
+
+from thalweg.archive import Archive
+from thalweg.context.middleware import ContextMiddleware
+from thalweg.errors import ConfigError
+from thalweg_agent.backends.bubblewrap import WORKSPACE
+from thalweg_agent.backends.composite import CompositeBackend
+from thalweg_agent.backends.filesystem import FilesystemBackend
+from thalweg_agent.backends.protocol import BackendProtocol
+from thalweg_agent.graph.build import Recipe, build
+from thalweg_agent.graph.small import create_small_agent, wants_small
+from thalweg_agent.middleware.approval import Approvals
+from thalweg_agent.middleware.run_context import UPLOADS, RunContextMiddleware
+from thalweg_agent.middleware.subagents.delegation import TASK
+from thalweg_agent.middleware.subagents.middleware import (
+    GENERAL_PURPOSE_SUBAGENT,
+    CompiledSubAgent,
+    SubAgent,
+    SubagentLimits,
+)
+from thalweg_agent.subagents.retention import Retention
+from thalweg_agent.tools.rights import FilesystemPermission, rights
+from thalweg_memory import MemoryStore
+from thalweg_memory.middleware.middleware import MemoryMiddleware
+from thalweg_server.app.agents.naming import named_model
+from thalweg_server.app.agents.skills import skills_below
+from thalweg_server.app.agents.tools import McpTools, imported
+from thalweg_server.app.files.remote import RemoteShell
+from thalweg_server.app.files.run_files import (
+    RunFiles,
+    RunShell,
+    agent_of_run,
+    owner_of_run,
+    place_of_run,
+    thread_of_run,
+)
+from thalweg_server.app.files.sandboxes import made_by_factory, shell_over
+from thalweg_server.models import model_by_name
+from thalweg_server.settings.fixed import thawed
+from thalweg_server.settings.sections.agents import SubagentSettings
+from thalweg_server.settings.whole import Settings
+from thalweg_server.uploads.base import Places
+
+SKILLS = "/skills"
+"""Where an agent sees the folders of skills."""
+Agent = CompiledStateGraph[Any, Any, Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltAgent:
+    """An agent with its metadata."""
+
+    graph: Agent
+    model: str
+    """The name that it was asked for by."""
+
+
+class Agents:
+    """Builds agents, and caches them as long as the settings are the same.
+
+    Args:
+        archive: The store of threads.
+        memories: The memories of users.
+        places: The store of the threads' files.
+        hidden: Folders that are hidden from an agent's commands.
+    """
+
+    def __init__(
+        self,
+        archive: Archive,
+        memories: MemoryStore,
+        places: Places,
+        hidden: Iterable[Path] = (),
+    ) -> None:
+        self._hidden = tuple(hidden)
+        self._archive = archive
+        self._memories = memories
+        self._places = places
+        self._mcp = McpTools()
+        self._settings: Settings | None = None
+        self._made: dict[str, BuiltAgent] = {}
+        self._lock = asyncio.Lock()
+
+    async def of(self, settings: Settings, model: str | None = None) -> BuiltAgent:
+        """Return the agent for settings.
+
+        Args:
+            settings: The current settings.
+            model: The name of a model that the run may use; the settings' default if not given.
+
+        Raises:
+            ConfigError: It cannot be built from these settings.
+        """
+        name = model or named_model(settings)
+        async with self._lock:
+            if self._settings is not settings or self._mcp.is_due(settings.mcp_servers):
+                self._settings, self._made = settings, {}
+            if name not in self._made:
+                tools = await self._mcp.of(settings.mcp_servers)
+                made = await asyncio.to_thread(self._make, settings, name, tools)
+                self._made[name] = BuiltAgent(made, name)
+            return self._made[name]
+
+    async def close(self) -> None:
+        """End connections to servers of tools."""
+        await self._mcp.close()
+
+    def _make(self, settings: Settings, name: str, offered: Sequence[BaseTool]) -> Agent:
+        model = model_by_name(name, settings)
+        tools = [*map(imported, settings.tools), *offered]
+        if is_small(settings, model):
+            return self._small(settings, model, tools)
+        mounts = _Mounts(settings)
+        subagents = _subagents(settings, tools, mounts)
+        backend = mounts.over(self._files(settings))
+        return build(
+            Recipe(
+                model=model,
+                tools=tools,
+                system_prompt=settings.agent.system_prompt,
+                middleware=self._middleware(settings, backend),
+                subagents=subagents,
+                skills=mounts.sources,
+                memory=None,
+                permissions=rights(mounts.rules()),
+                backend=backend,
+                interrupt_on=_approvals(settings),
+                state_schema=None,
+                context=self._context(settings),
+                owner=owner_of_run,
+                max_delegations=settings.subagents.max_total_per_run,
+                subagent_retention=Retention(
+                    days=settings.subagents.retention_days, threads=settings.subagents.max_threads
+                ),
+            )
+        )
+
+    def _files(self, settings: Settings) -> RunFiles:
+        sandbox = settings.sandbox
+        if not sandbox.is_on:
+            return RunFiles(self._places)
+        if sandbox.use == "custom":
+            return RemoteShell(self._places, made_by_factory(sandbox), sandbox.folder)
+        root = "" if sandbox.use == "host" else WORKSPACE
+        return RunShell(self._places, shell_over(sandbox, self._hidden), root)
+
+    def _small(self, settings: Settings, model: BaseChatModel, tools: Sequence[BaseTool]) -> Agent:
+        return create_small_agent(
+            model,
+            tools,
+            system_prompt=settings.agent.system_prompt,
+            memory=self._memories,
+            memory_settings=settings.memory.model_copy(update={"model_name": None}),
+            backend=RunFiles(self._places),
+            interrupt_on=_approvals(settings),
+            context=settings.summarization.model_copy(update={"model_name": None}),
+            archive=self._archive,
+            owner=owner_of_run,
+            state="run",
+        )
+
+    def _context(self, settings: Settings) -> ContextMiddleware:
+        policy, summarizer = settings.summarization, None
+        if policy.model_name is not None:
+            summarizer = model_by_name(policy.model_name, settings)
+            policy = policy.model_copy(update={"model_name": None})
+        return ContextMiddleware(
+            policy,
+            archive=self._archive,
+            owner=owner_of_run,
+            summarizer=summarizer,
+            state="run",  # the gateway reads a thread's history from the archive
+        )
+
+    def _middleware(
+        self, settings: Settings, backend: BackendProtocol
+    ) -> list[AgentMiddleware[Any, Any, Any]]:
+        made: list[AgentMiddleware[Any, Any, Any]] = [
+            MemoryMiddleware(
+                self._memories,
+                owner=owner_of_run,
+                agent=agent_of_run,
+                settings=settings.memory.model_copy(update={"model_name": None}),
+                learns=False,  # one worker learns for all owners
+            ),
+            RunContextMiddleware(backend=backend, uploads=UPLOADS, place=place_of_run),
+        ]
+        if settings.subagents.enabled:
+            made.append(TaskGate(settings.subagents.max_concurrent))
+        return made
+
+
+def is_small(settings: Settings, model: BaseChatModel) -> bool:
+    """Return whether a model gets the small agent."""
+    profile = settings.agent.profile
+    return profile == "small" or (profile == "auto" and wants_small(model))
+
+
+def _approvals(settings: Settings) -> Approvals:
+    asked: object = {tool: thawed(how) for tool, how in settings.agent.interrupt_on.items()}
+    return cast("Approvals", asked)  # the middleware looks at them
+
+
+class TaskGate(AgentMiddleware[Any, Any, Any]):
+    """Lets so many subagents of one run be at work at once; the others wait.
+
+    Args:
+        most: How many.
+    """
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+        self._gates: WeakValueDictionary[tuple[str, str], asyncio.Semaphore] = WeakValueDictionary()
+
+    async def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> ToolMessage | Command[Any]:
+        """Wait for a place before a task is begun."""
+        if request.tool_call["name"] != TASK:
+            return await handler(request)
+        config = request.runtime.config
+        key = owner_of_run(config), thread_of_run(config)
+        async with self._gates.setdefault(key, asyncio.Semaphore(self._most)):
+            return await handler(request)
+
+
+class _Mounts:
+    """The folders of skills, where an agent sees them: to be read, not to be changed."""
+
+    def __init__(self, settings: Settings) -> None:
+        there = [Path(path) for path in settings.skills.paths if Path(path).is_dir()]
+        self._folders = there if settings.skills.enabled else []
+        self._routes: dict[str, BackendProtocol] = {
+            f"{SKILLS}/{k}/": FilesystemBackend(folder, virtual_mode=True)
+            for k, folder in enumerate(self._folders)
+        }
+        self._settings = settings
+
+    @property
+    def sources(self) -> list[str] | None:
+        """The folders, for the agent; `None` where there are none."""
+        found = [f"{SKILLS}/{k}" for k in range(len(self._folders))]
+        return found or None
+
+    def some(self, subagent: str, names: Sequence[str]) -> list[str]:
+        """Mount some skills for a subagent, and return their folder.
+
+        Raises:
+            ConfigError: There is no such skill.
+        """
+        known = {skill.name: skill for skill in skills_below(self._settings)}
+        for name in names:
+            if name not in known:
+                where, problem = (
+                    f"subagents.agents.{subagent}.skills",
+                    f"there is no skill {name!r}",
+                )
+                raise ConfigError(where, problem, f"there are: {', '.join(known) or 'none'}")
+            folder = Path(known[name].path).parent
+            mount = f"{SKILLS}/of-{subagent}/{name}/"
+            self._routes[mount] = FilesystemBackend(folder, virtual_mode=True)
+        return [f"{SKILLS}/of-{subagent}"]
+
+    def over(self, files: BackendProtocol) -> BackendProtocol:
+        """Return a backend that combines the mounts with the files of a thread."""
+        return CompositeBackend(files, self._routes) if self._folders else files
+
+    def rules(self) -> list[FilesystemPermission]:
+        """Return the rules that deny writes."""
+        if not self._folders:
+            return []
+        return [FilesystemPermission(["write"], [f"{mount}**" for mount in self._routes], "deny")]
+
+
+def _subagents(
+    settings: Settings, tools: Sequence[BaseTool], mounts: _Mounts
+) -> list[SubAgent | CompiledSubAgent]:
+    """Make the specs of subagents: none where they are off, else the settings' and one of ours."""
+    if not settings.subagents.enabled:
+        return []
+    general: SubAgent = {**GENERAL_PURPOSE_SUBAGENT}
+    specs = {general["name"]: _with_skills(_limited(general, settings), mounts)}
+    for given in settings.subagents.agents:
+        base = specs.get(given.name) or {**general, "name": given.name}
+        specs[given.name] = _as_given(base, given, settings, tools, mounts)
+    return list(specs.values())
+
+
+def _limited(
+    spec: SubAgent, settings: Settings, turns: int | None = None, seconds: float | None = None
+) -> SubAgent:
+    common = settings.subagents
+    limits = SubagentLimits(
+        turns=turns or common.max_turns,
+        tokens=common.max_tokens,
+        seconds=seconds or common.timeout_seconds,
+    )
+    return {**spec, "limits": limits}
+
+
+def _with_skills(spec: SubAgent, mounts: _Mounts) -> SubAgent:
+    return spec if mounts.sources is None else {**spec, "skills": mounts.sources}
+
+
+def _as_given(
+    base: SubAgent,
+    given: SubagentSettings,
+    settings: Settings,
+    tools: Sequence[BaseTool],
+    mounts: _Mounts,
+) -> SubAgent:
+    spec = _limited(base, settings, given.max_turns, given.timeout_seconds)
+    if given.description:
+        spec["description"] = given.description
+    if given.system_prompt:
+        spec["system_prompt"] = given.system_prompt
+    if given.tools is not None:
+        spec["tools"] = _chosen(given, tools)
+    if given.model is not None:
+        spec["model"] = model_by_name(given.model, settings)
+    if given.skills is None:
+        return _with_skills(spec, mounts)
+    spec.pop("skills", None)
+    if given.skills:
+        spec["skills"] = mounts.some(given.name, given.skills)
+    return spec
+
+
+def _chosen(given: SubagentSettings, tools: Sequence[BaseTool]) -> list[BaseTool]:
+    known: Mapping[str, BaseTool] = {tool.name: tool for tool in tools}
+    chosen: list[BaseTool] = []
+    for name in given.tools or ():
+        if name in known:
+            chosen.append(known[name])
+        elif name not in _BUILT_IN:
+            where, problem = f"subagents.agents.{given.name}.tools", f"there is no tool {name!r}"
+            there = ", ".join((*known, *sorted(_BUILT_IN)))
+            raise ConfigError(where, problem, f"there are: {there}")
+    return chosen
+
+
+_BUILT_IN = frozenset(
+    (
+        *("ls", "read_file", "write_file", "edit_file", "delete", "glob", "grep", "execute"),
+        *("write_todos", "recall", "compact_conversation"),
+    )
+)
+"""Tools that every subagent has; to name them is fine."""
+
+
+def learner_model(settings: Settings) -> BaseChatModel | None:
+    """Return the model that extracts facts; `None` if there is none.
+
+    A small model does not extract facts unless it is configured for it: search over past turns
+    works without.
+
+    Raises:
+        ConfigError: It cannot be built.
+    """
+    named = settings.memory.model_name
+    if named is not None:
+        return model_by_name(named, settings)
+    name = settings.default_model
+    model = None if name is None else model_by_name(name, settings)
+    return None if model is None or is_small(settings, model) else model

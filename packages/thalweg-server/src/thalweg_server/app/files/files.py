@@ -1,0 +1,334 @@
+"""The files of one owner's threads: what was sent, what agents made of it, and parts of either."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterable, Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Final, ParamSpec, TypeVar
+from weakref import WeakValueDictionary
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from thalweg.errors import NoSuchFileError, PathError, UploadRefusedError
+from thalweg_agent.backends.paths import validate_path
+from thalweg_server.api.files import Artifacts, FileStat, Upload
+from thalweg_server.uploads.base import FileMetadata, Places, ThreadBackend
+from thalweg_server.uploads.converting import Converter
+from thalweg_server.uploads.intake import admitted, too_large
+from thalweg_server.uploads.kinds import Kind, kind_by_name
+from thalweg_server.uploads.names import safe_name, unlike
+from thalweg_server.uploads.policy import UploadPolicy
+
+UPLOADS: Final = "/uploads"
+"""The folder of what was sent, as an agent sees it."""
+MAX_LISTED: Final = 1_000
+"""Artifacts that are listed of a thread."""
+
+_COPIES: Final = ("/large_tool_results/", "/conversation_history/")
+"""What the context engine sets aside: nothing that an agent made."""
+_MOST_FILES: Final = 20_000
+_STEP: Final = 1 << 20
+_MOST_TRIES: Final = 100
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+
+class _Note(BaseModel):
+    """What is kept about a file in `/uploads`: an upload, or the text of one."""
+
+    model_config = ConfigDict(frozen=True)
+
+    upload: Upload | None = None
+    text_of: str | None = None
+
+
+class ThreadFiles:
+    """The files of one owner's threads. Nothing here takes an owner, so no other can be reached.
+
+    Args:
+        owner: Whose.
+        places: Where the files of all are.
+        policy: What may come in.
+        converter: Turns documents into text; one for a process, or each owner's wait alone.
+
+    Raises (all methods):
+        StorageError: The medium failed.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        places: Places,
+        *,
+        policy: UploadPolicy | None = None,
+        converter: Converter | None = None,
+    ) -> None:
+        self._owner = owner
+        self._places = places
+        self._policy = policy or UploadPolicy()
+        self._converter = converter or Converter(self._policy)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def backend(self, thread: str) -> ThreadBackend:
+        """Return the backend of a thread's agent and its subagents, which see changes made here."""
+        return self._places.backend(self._owner, thread)
+
+    async def upload(
+        self, thread: str, name: str, chunks: AsyncIterable[bytes] | Iterable[bytes]
+    ) -> Upload:
+        """Store a file in a thread, with its extracted text if it is a document.
+
+        Args:
+            thread: The thread's id.
+            name: The sender's name for it.
+            chunks: Its content, read up to the size limit.
+
+        Raises:
+            UploadRefusedError: It is not allowed; nothing of it is stored.
+        """
+        kept_name = safe_name(name)
+        content = await self._received(kept_name, chunks)
+        kind = await asyncio.to_thread(admitted, kept_name, content, self._policy)
+        files = self.backend(thread)
+        async with self._turn(thread):
+            await self._refuse_above_bounds(files, kept_name, len(content))
+            path = await _created(files, kept_name, content)
+        converted = await self._converter.convert(kind, content, owner=self._owner)
+        text_path = None
+        # If the file was deleted meanwhile, its text must be deleted, too.
+        if converted.text is not None and await _stat(files, path) is not None:
+            text_name = f"{PurePosixPath(path).name}.md"
+            text_path = await _created(files, text_name, converted.text.encode("utf-8", "replace"))
+            await _told(files, text_path, _Note(text_of=path))
+        upload = Upload(
+            name=PurePosixPath(path).name,
+            path=path,
+            size=len(content),
+            media_type=kind.media_type,
+            sha256=hashlib.sha256(content).hexdigest(),
+            text_path=text_path,
+            created=datetime.now(UTC),
+            note=_note(name, PurePosixPath(path).name, converted.note),
+        )
+        await _told(files, path, _Note(upload=upload))
+        return upload
+
+    async def _received(self, name: str, chunks: AsyncIterable[bytes] | Iterable[bytes]) -> bytes:
+        received = bytearray()
+        async for chunk in _each(chunks):
+            received += chunk
+            if len(received) > self._policy.max_file_bytes:
+                raise too_large(name, self._policy)
+        return bytes(received)
+
+    async def _refuse_above_bounds(self, files: ThreadBackend, name: str, size: int) -> None:
+        """Refuse what would be too much. Of other processes this sees what they have written."""
+        there = await asyncio.to_thread(files.files, _MOST_FILES)
+        notes = await _notes(files)
+        sent = [kept for kept in there if _is_sent(kept, notes)]
+        policy = self._policy
+        if len(sent) >= policy.max_files:
+            problem = f"the thread has {len(sent):,} uploads already"
+            raise UploadRefusedError(
+                name, problem, f"delete some; the limit is {policy.max_files:,}"
+            )
+        total = sum(kept.size for kept in there)
+        if total + size > policy.max_thread_bytes:
+            problem = f"the thread's files would have {total + size:,} bytes"
+            mend = f"delete some; the limit is {policy.max_thread_bytes:,}"
+            raise UploadRefusedError(name, problem, mend)
+
+    def _turn(self, thread: str) -> asyncio.Lock:
+        return self._turns.setdefault(thread, asyncio.Lock())
+
+    async def uploads(self, thread: str) -> tuple[Upload, ...]:
+        """List what was sent to a thread, by name; also what its agent has changed or put there."""
+        files = self.backend(thread)
+        there = await asyncio.to_thread(files.files, _MOST_FILES)
+        notes = await _notes(files)
+        return tuple(
+            [await self._listed(files, kept, notes) for kept in there if _is_sent(kept, notes)]
+        )
+
+    async def _listed(
+        self, files: ThreadBackend, kept: FileMetadata, notes: dict[str, _Note]
+    ) -> Upload:
+        note = notes.get(kept.path)
+        if note is not None and note.upload is not None:
+            return note.upload
+        text = [path for path, other in notes.items() if other.text_of == kept.path]
+        upload = Upload(
+            name=PurePosixPath(kept.path).name,
+            path=kept.path,
+            size=kept.size,
+            media_type=kind_by_name(kept.path).media_type,
+            sha256=await _sha256(files, kept),
+            text_path=text[0] if text else None,
+            created=kept.modified,
+            note="it was changed after it was sent, or was never sent",
+        )
+        await _told(files, kept.path, _Note(upload=upload))
+        return upload
+
+    async def delete_upload(self, thread: str, name: str) -> None:
+        """Delete what was sent, with its text.
+
+        Raises:
+            NoSuchFileError: There is no upload of that name.
+        """
+        files = self.backend(thread)
+        path = _sent_path(name)
+        async with self._turn(thread):
+            notes = await _notes(files)
+            texts = [text for text, note in notes.items() if note.text_of == path]
+            if await _stat(files, path) is None or notes.get(path, _Note()).text_of is not None:
+                raise NoSuchFileError(name)
+            for one in (path, *texts):
+                deleted = await files.adelete(one)
+                if deleted.error is not None and one == path:
+                    raise NoSuchFileError(name)
+
+    async def artifacts(self, thread: str) -> Artifacts:
+        """List what the agent of a thread and its subagents have made, by path."""
+        there = await asyncio.to_thread(self.backend(thread).files, _MOST_FILES)
+        made = [kept for kept in there if not kept.path.startswith((f"{UPLOADS}/", *_COPIES))]
+        listed = tuple(_shown(kept) for kept in made[:MAX_LISTED])
+        is_cut = len(made) > MAX_LISTED or len(there) >= _MOST_FILES
+        return Artifacts(files=listed, truncated=is_cut)
+
+    async def stat(self, thread: str, path: str) -> FileStat:
+        """Look at a file of a thread.
+
+        Raises:
+            NoSuchFileError: There is none at that path, or none that may be read.
+        """
+        kept = await _stat(self.backend(thread), path)
+        if kept is None:
+            raise NoSuchFileError(path)
+        return _shown(kept)
+
+    async def read(self, thread: str, path: str, start: int = 0, stop: int | None = None) -> bytes:
+        """Return the content of a thread's file, or a range of its bytes.
+
+        Args:
+            thread: The thread's id.
+            path: The path that the agent sees.
+            start: The first byte, from 0.
+            stop: The byte after the last one; the end by default.
+
+        Raises:
+            NoSuchFileError: There is no readable file at that path.
+        """
+        files = self.backend(thread)
+        end = _FAR if stop is None else stop
+        content = await _or_none(files.read_range, path, start, end)
+        if content is None:
+            raise NoSuchFileError(path)
+        return content
+
+    async def forget(self, thread: str) -> None:
+        """Delete all files of a thread."""
+        await asyncio.to_thread(self._places.forget, self._owner, thread)
+
+
+_FAR: Final = 1 << 62
+
+
+async def _each(chunks: AsyncIterable[bytes] | Iterable[bytes]) -> AsyncIterable[bytes]:
+    if isinstance(chunks, AsyncIterable):
+        async for chunk in chunks:
+            yield chunk
+    else:
+        for chunk in chunks:
+            yield chunk
+
+
+async def _created(files: ThreadBackend, name: str, content: bytes) -> str:
+    """Write a file to `/uploads`, by a name that nothing there has."""
+    listed = await files.als(UPLOADS)
+    taken = {PurePosixPath(info["path"]).name for info in listed.entries or ()}
+    for _ in range(_MOST_TRIES):
+        free = unlike(name, taken)
+        try:
+            if await asyncio.to_thread(files.create, f"{UPLOADS}/{free}", content):
+                return f"{UPLOADS}/{free}"
+        except PathError as refused:
+            raise UploadRefusedError(name, str(refused), "remove what is there") from None
+        # Another came first, or something is there that is not listed: a link to nowhere.
+        taken.add(free)
+    problem = f"{_MOST_TRIES} names like it are taken"
+    raise UploadRefusedError(name, problem, "choose another name")
+
+
+async def _notes(files: ThreadBackend) -> dict[str, _Note]:
+    found: dict[str, _Note] = {}
+    for path, said in (await asyncio.to_thread(files.notes, UPLOADS)).items():
+        try:
+            found[path] = _Note.model_validate_json(said)
+        except ValidationError:
+            continue  # of another version: as if there were none
+    return found
+
+
+async def _told(files: ThreadBackend, path: str, note: _Note) -> None:
+    await asyncio.to_thread(files.annotate, path, note.model_dump_json())
+
+
+async def _stat(files: ThreadBackend, path: str) -> FileMetadata | None:
+    return await _or_none(files.stat, path)
+
+
+async def _or_none(
+    ask: Callable[_Given, _Result | None], *given: _Given.args, **named: _Given.kwargs
+) -> _Result | None:
+    """Ask for a file; a path that may not be asked for is like one where nothing is."""
+    try:
+        return await asyncio.to_thread(ask, *given, **named)
+    except PathError:
+        return None
+
+
+async def _sha256(files: ThreadBackend, kept: FileMetadata) -> str:
+    digest = hashlib.sha256()
+    for start in range(0, kept.size, _STEP):
+        digest.update(await _or_none(files.read_range, kept.path, start, start + _STEP) or b"")
+    return digest.hexdigest()
+
+
+def _is_sent(kept: FileMetadata, notes: dict[str, _Note]) -> bool:
+    """Whether a file is an upload, and not the text of one."""
+    folder, _, _ = kept.path.rpartition("/")
+    return folder == UPLOADS and notes.get(kept.path, _Note()).text_of is None
+
+
+def _sent_path(name: str) -> str:
+    """Return the path of an upload, whose name may contain no path.
+
+    Raises:
+        NoSuchFileError: No upload can have that name.
+    """
+    try:
+        path = validate_path(f"{UPLOADS}/{name}")
+    except PathError:
+        raise NoSuchFileError(name) from None
+    if path != f"{UPLOADS}/{name}" or "/" in name:
+        raise NoSuchFileError(name)
+    return path
+
+
+def _shown(kept: FileMetadata) -> FileStat:
+    kind: Kind = kind_by_name(kept.path)
+    return FileStat(
+        path=kept.path,
+        name=PurePosixPath(kept.path).name,
+        size=kept.size,
+        media_type=kind.media_type,
+        modified=kept.modified,
+        etag=kept.version,
+    )
+
+
+def _note(sent: str, name: str, said: str) -> str:
+    renamed = f"it is stored as {name!r}" if sent != name else ""
+    return "; ".join(part for part in (renamed, said) if part)

@@ -1,0 +1,341 @@
+"""Opening the application: every part, in order, and closing them in the other."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from thalweg.archive import ThreadKey, open_archive
+from thalweg.archive import home as archive_home
+from thalweg.database.private_files import is_open_to_others, make_private_folder
+from thalweg.errors import ConfigError, ThalwegError
+from thalweg_memory import Scope, open_memory
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.opening import attach_document
+from thalweg_server.api.catalogue import Check, Health
+from thalweg_server.app.agents.models import TenantModels
+from thalweg_server.app.agents.skills import TenantSkills
+from thalweg_server.app.files.files import ThreadFiles
+from thalweg_server.app.files.sandboxes import check_sandbox
+from thalweg_server.app.memory import TenantMemory
+from thalweg_server.app.parts import AppParts
+from thalweg_server.app.performing.watching import Happened, Tell
+from thalweg_server.app.registry import open_registry
+from thalweg_server.app.response_cache import ResponseCache
+from thalweg_server.app.runs import TenantRuns
+from thalweg_server.app.tenant import Tenant
+from thalweg_server.app.threads import TenantThreads
+from thalweg_server.app.usage import TenantUsage
+from thalweg_server.checkpoints.erasure import Erasure
+from thalweg_server.liveness.opening import presence_at
+from thalweg_server.runs.base import RunRecord
+from thalweg_server.runs.opening import open_journal
+from thalweg_server.runs.running import ProcessRuns, RunOutcome
+from thalweg_server.settings.parts import is_owner
+from thalweg_server.settings.reloading import SettingsFile
+from thalweg_server.settings.whole import Settings
+from thalweg_server.uploads.converting import Converter
+from thalweg_server.uploads.places import open_places
+from thalweg_server.uploads.policy import UploadPolicy
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from thalweg_server.app.agents.agents import Agents
+    from thalweg_server.runs.emitting import Emit
+
+NOBODY = "thalweg-health"
+"""An owner that no caller is, and a thread that there is not."""
+
+_log = logging.getLogger("thalweg.server.app")
+
+
+class App:
+    """All parts of one process; made by `open_app`.
+
+    Example:
+        ```python
+        async with open_app("config.yaml") as app:
+            tenant = app.tenant("ada")
+            run = await tenant.runs.start("t1", NewRun(message="Hello"))
+        ```
+    """
+
+    def __init__(
+        self,
+        source: Settings | SettingsFile,
+        home: str | PathLike[str] | None,
+        *,
+        any_model: bool = False,
+        is_eager: bool = False,
+    ) -> None:
+        self._source = source
+        self._any_model = any_model
+        self._is_eager = is_eager
+        self.home = _folder_of(self.settings) if home is None else Path(home)
+        """The folder of its own files."""
+        self._storage = self.settings.storage
+        self._stack = AsyncExitStack()
+        self._parts: AppParts | None = None
+        self._watchers: list[Tell] = []
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as they are now; a file that changed was read again."""
+        if isinstance(self._source, Settings):
+            return self._source
+        self._source.reload_if_changed()
+        return self._source.current
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its parts are open."""
+        return self._parts is not None
+
+    @property
+    def parts(self) -> AppParts:
+        """The open parts."""
+        if self._parts is None:
+            raise ConfigError("app", "it is not open", "open it with `async with`")
+        return self._parts
+
+    def watch(self, tell: Tell) -> None:
+        """Subscribe to ended runs in this process, calls of models and jobs of memory."""
+        self._watchers.append(tell)
+
+    def tenant(self, owner: str) -> Tenant:
+        """Return the access of one owner.
+
+        Args:
+            owner: The authenticated caller.
+
+        Raises:
+            ConfigError: The name is invalid.
+        """
+        if not is_owner(owner):
+            mend = "use a name of at most 255 printable characters"
+            raise ConfigError("owner", f"no owner can be named {owner[:40]!a}", mend)
+        parts = self.parts
+        files = ThreadFiles(
+            owner, parts.places, policy=_upload_policy(self.settings), converter=parts.converter
+        )
+        threads = TenantThreads(owner, parts)
+        return Tenant(
+            owner=owner,
+            threads=threads,
+            runs=TenantRuns(owner, parts),
+            memory=TenantMemory(owner, parts),
+            usage=TenantUsage(owner, parts),
+            models=TenantModels(parts.settings),
+            skills=TenantSkills(parts.settings),
+            files=files,
+        )
+
+    async def health(self) -> Health:
+        """Look at every part: can archive, memory, checkpoints, runs and threads be read."""
+        parts = self.parts
+        key = ThreadKey(NOBODY, NOBODY)
+        config: RunnableConfig = {"configurable": {"thread_id": NOBODY}}
+        checks = [
+            await _check("archive", lambda: asyncio.to_thread(parts.archive.length, key)),
+            await _check(
+                "memory", lambda: asyncio.to_thread(parts.memories.version, Scope(NOBODY))
+            ),
+            await _check("threads", lambda: asyncio.to_thread(parts.registry.names, NOBODY)),
+            await _check("checkpoints", lambda: parts.checkpoints.of(NOBODY).aget_tuple(config)),
+            await _check("runs", lambda: parts.journal.list(NOBODY, limit=1)),
+            self._settings_check(),
+        ]
+        is_well = all(check.status == "ok" for check in checks if check.name != "settings")
+        return Health(
+            status="ok" if is_well else "failed", version=version("thalweg"), checks=tuple(checks)
+        )
+
+    def _settings_check(self) -> Check:
+        problem = None if isinstance(self._source, Settings) else self._source.problem
+        if problem is None:
+            return Check(name="settings", status="ok")
+        return Check(name="settings", status="failed", detail=str(problem))
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._open()
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close every part; another process resumes active runs."""
+        try:
+            await self._stack.aclose()
+        finally:
+            self._parts = None
+
+    async def _open(self) -> None:
+        """Open every part: dependencies first, and the runner of runs last."""
+        from thalweg_server.app.learning import learning  # noqa: PLC0415 (LangChain: seconds)
+        from thalweg_server.checkpoints.owners import (  # noqa: PLC0415 (LangGraph: seconds)
+            open_checkpoints,
+        )
+
+        stack, home, url = self._stack, self.home, self._storage.address
+        settings = self.settings
+        await asyncio.to_thread(check_sandbox, settings.sandbox)
+        await asyncio.to_thread(make_private_folder, home)
+        if is_open_to_others(home):
+            _log.warning("other users of this machine can read %s: chmod -R go= it", home)
+        thalweg_at, runs_at = (url or str(home / file) for file in ("thalweg.db", "runs.db"))
+        archive = await asyncio.to_thread(open_archive, thalweg_at)
+        stack.callback(archive.close)
+        memories = await asyncio.to_thread(open_memory, thalweg_at)
+        stack.callback(memories.close)
+        attach_document(memories, _memory_settings(settings, home))
+        registry = await asyncio.to_thread(open_registry, thalweg_at)
+        stack.callback(registry.close)
+        files = self._storage.files
+        places = await asyncio.to_thread(lambda: open_places(url=url, home=home, files=files))
+        stack.callback(places.close)
+        checkpoints = await stack.enter_async_context(open_checkpoints(runs_at))
+        journal = await stack.enter_async_context(open_journal(runs_at))
+        await stack.enter_async_context(learning(self._current, memories, registry, self._tell))
+        hidden = (home,) if files == "database" else (home, Path(files))
+        agents = _LazyAgents(lambda: _agents_class()(archive, memories, places, hidden))
+        stack.push_async_callback(agents.close)
+        runs = ProcessRuns(journal, presence_at(runs_at), self._perform)
+        self._parts = AppParts(
+            settings=self._current,
+            archive=archive,
+            memories=memories,
+            kept=ResponseCache(),
+            checkpoints=checkpoints,
+            registry=registry,
+            journal=journal,
+            runs=runs,
+            erasure=Erasure(home if url is None else None),
+            places=places,
+            converter=Converter(_upload_policy(settings)),
+            agents=agents,
+            any_model=self._any_model,
+        )
+        await stack.enter_async_context(runs)
+        if self._is_eager:
+            agents.get_ready(settings)
+
+    def _current(self) -> Settings:
+        return self.settings
+
+    def _tell(self, what: Happened) -> None:
+        for tell in self._watchers:
+            tell(what)
+
+    async def _perform(self, run: RunRecord, emit: "Emit") -> RunOutcome:
+        """Perform a run; see `Performer`."""
+        agents = await self.parts.agents()
+        from thalweg_server.app.performing.performing import (  # noqa: PLC0415 (LangChain: seconds)
+            Performer,
+        )
+
+        return await Performer(self.parts, agents, self._tell)(run, emit)
+
+
+class _LazyAgents:
+    """The builder of agents, which is imported when the first one is asked."""
+
+    def __init__(self, make: Callable[[], "Agents"]) -> None:
+        self._make = make
+        self._made: Agents | None = None
+        self._making = asyncio.Lock()
+        self._readying: asyncio.Task[None] | None = None
+
+    async def __call__(self) -> "Agents":
+        async with self._making:
+            if self._made is None:
+                self._made = await asyncio.to_thread(self._make)
+            return self._made
+
+    def get_ready(self, settings: Settings) -> None:
+        """Begin to make the agent that answers where a run names no model."""
+        if settings.default_model is not None:
+            self._readying = asyncio.create_task(self._ready(settings))
+
+    async def _ready(self, settings: Settings) -> None:
+        try:
+            agents = await self()
+            await agents.of(settings)
+        except Exception:  # noqa: BLE001 (a model may raise anything; who asks for an answer is told)
+            _log.debug("no agent could be built before the first run", exc_info=True)
+
+    async def close(self) -> None:
+        """End connections to servers of tools."""
+        if self._readying is not None:
+            self._readying.cancel()
+            await asyncio.wait([self._readying])
+        if self._made is not None:
+            await self._made.close()
+
+
+def _agents_class() -> "type[Agents]":
+    import thalweg_server.app.performing.performing  # noqa: PLC0415, F401 (LangChain: seconds, and not in the loop)
+    from thalweg_server.app.agents.agents import Agents  # noqa: PLC0415 (the same)
+
+    return Agents
+
+
+def _folder_of(settings: Settings) -> Path:
+    """Return Thalweg's folder: that of the settings, or the usual one."""
+    storage = settings.storage
+    return Path(storage.home) if "home" in storage.model_fields_set else archive_home()
+
+
+def _memory_settings(settings: Settings, home: Path) -> MemorySettings:
+    """Return memory settings with this application's own folder as the document's default."""
+    memory = settings.memory
+    if memory.storage == "database" or memory.storage_path:
+        return memory
+    return memory.model_copy(update={"storage_path": str(home / "memory.json")})
+
+
+def _upload_policy(settings: Settings) -> UploadPolicy:
+    gateway = settings.gateway
+    allowed = tuple(suffix.removeprefix(".") for suffix in gateway.allowed_uploads)
+    return UploadPolicy(max_file_bytes=gateway.max_upload_bytes, allowed=allowed)
+
+
+async def _check(name: str, look: Callable[[], Awaitable[object]]) -> Check:
+    try:
+        await look()
+    except ThalwegError as error:
+        return Check(name=name, status="failed", detail=str(error))
+    except Exception as error:  # noqa: BLE001 (a driver may raise anything; health tells it)
+        return Check(name=name, status="failed", detail=type(error).__name__)
+    return Check(name=name, status="ok")
+
+
+def open_app(
+    settings: Settings | str | PathLike[str] | None = None,
+    *,
+    home: str | PathLike[str] | None = None,
+    any_model: bool = False,
+    is_eager: bool = False,
+) -> App:
+    """Prepare an application; its parts open with `async with`.
+
+    Args:
+        settings: Settings, or the path of a `config.yaml`; the usual places by default. A file is
+            read again when it changes.
+        home: Folder of stored files; that of the settings by default.
+        any_model: Whether a run may use a model outside of the settings: for an application whose
+            callers could all start any model themselves.
+        is_eager: Whether the agent is built as soon as everything is open, in the background. Its
+            libraries take seconds to import, which the first run would wait for.
+
+    Raises:
+        SettingsError: The file is invalid.
+    """
+    source = settings if isinstance(settings, Settings) else SettingsFile(settings)
+    return App(source, home, any_model=any_model, is_eager=is_eager)

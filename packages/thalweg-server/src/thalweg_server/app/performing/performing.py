@@ -1,0 +1,291 @@
+"""Execution of a run: the agent's work, its events, and resumption after a crash."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import Command, StateSnapshot
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.archive.threads.journal import AuxiliaryUsage, page_at
+from thalweg.errors import ArchiveError, ClaimLostError, StorageError, ThalwegError
+from thalweg_server.api.events import (
+    Event,
+    MessageCompleted,
+    MessageDelta,
+    RunCompleted,
+    RunInterrupted,
+    RunResumed,
+    RunStarted,
+    ThinkingDelta,
+    ToolCompleted,
+    UsageReported,
+)
+from thalweg_server.api.runs import NewRun
+from thalweg_server.api.threads import Question
+from thalweg_server.api.usage import Usage
+from thalweg_server.app.agents.agents import Agent, Agents
+from thalweg_server.app.agents.naming import named_model
+from thalweg_server.app.files.run_files import AGENT, OWNER, PLACE
+from thalweg_server.app.parts import AppParts
+from thalweg_server.app.performing.approvals import check_answer
+from thalweg_server.app.performing.problems import problem_of
+from thalweg_server.app.performing.streaming import (
+    MODEL_NAME,
+    MODES,
+    EmittedEvents,
+    Translator,
+    plain,
+)
+from thalweg_server.app.performing.watching import ModelCalled, RunEnded, RunStatus, Tell
+from thalweg_server.app.spending import Prices
+from thalweg_server.checkpoints.owners import RunSaver
+from thalweg_server.runs.base import Draft, RunRecord
+from thalweg_server.runs.base import Event as Line
+from thalweg_server.runs.emitting import Emit
+from thalweg_server.runs.running import RunOutcome
+from thalweg_server.settings.whole import Settings
+
+RUN = "thalweg_run"
+"""Where in a checkpoint's metadata the run is that made it."""
+_PAGE = 2_000
+INTERRUPT = "__interrupt__"
+"""Under which a graph streams that it waits for a person."""
+_KEPT = (MessageCompleted, ToolCompleted)
+"""Events that are emitted only once a checkpoint contains their messages."""
+Part = tuple[tuple[str, ...], str, Any]
+"""What a graph streams of itself and its subgraphs."""
+_log = logging.getLogger("thalweg.server.app")
+
+
+@dataclass(frozen=True, slots=True)
+class Performer:
+    """Performs runs; what `ProcessRuns` calls."""
+
+    parts: AppParts
+    agents: Agents
+    tell: Tell
+
+    async def __call__(self, run: RunRecord, emit: Emit) -> RunOutcome:
+        """Perform a run to its end, or resume one of another process.
+
+        Raises:
+            ClaimLostError: Another process performs it now.
+            StorageError: The medium failed; the run is retried.
+        """
+        began = time.monotonic()
+        status: RunStatus = "left"
+        try:
+            outcome = await self._perform(run, emit)
+            status = outcome.status
+        except asyncio.CancelledError:
+            status = "cancelled" if await self._is_cancelled(run) else "left"
+            raise
+        finally:
+            self.tell(RunEnded(status, time.monotonic() - began))
+        return outcome
+
+    async def _perform(self, run: RunRecord, emit: Emit) -> RunOutcome:
+        settings = self.parts.settings()
+        new = NewRun.model_validate_json(run.request)
+        prices = Prices(settings.summarization)
+        lines = await self._lines(run)
+
+        def priced(spent: AuxiliaryUsage) -> Usage:
+            usage = prices.usage(spent)
+            self.tell(ModelCalled(spent.model, usage, run.key.owner))
+            return usage
+
+        translator = Translator(priced, EmittedEvents.of(lines, prices.usage))
+        telling = _EventEmitter(emit, run, translator, self.parts.archive)
+        try:
+            name = named_model(settings, new.model, any_model=self.parts.any_model)
+            if lines:
+                await telling.tell(RunResumed(attempt=run.attempt))
+            else:
+                await telling.tell(RunStarted(run=run.key.run, thread=run.key.thread, model=name))
+            agent = (await self.agents.of(settings, name)).graph
+            saver = self.parts.checkpoints.of_run(run.key.owner)
+            config = config_of(run, new, settings)
+            try:
+                return await _performed(agent, saver, config, new, telling, is_again=bool(lines))
+            finally:
+                await saver.close()
+        except asyncio.CancelledError:
+            if await self._is_cancelled(run):
+                await telling.tell(*translator.end())
+            raise
+        except (ClaimLostError, StorageError):
+            raise
+        except Exception as error:  # noqa: BLE001 (the run's edge: a model or a tool may raise anything)
+            _log_failure(run, error)
+            await telling.tell(*translator.end())
+            model = new.model or settings.default_model or ""
+            return RunOutcome.failed(problem_of(error, model))
+
+    async def _lines(self, run: RunRecord) -> Sequence[Line]:
+        lines: list[Line] = []
+        if run.attempt > 1:
+            while page := await self.parts.journal.read(run.key, len(lines), _PAGE):
+                lines += page
+        return lines
+
+    async def _is_cancelled(self, run: RunRecord) -> bool:
+        """Return whether a person cancelled the run; if not, another process resumes it."""
+        found = await self.parts.journal.get(run.key)
+        return found is not None and found.cancel_asked
+
+
+def config_of(run: RunRecord, new: NewRun, settings: Settings) -> RunnableConfig:
+    """Make the config that a run's graph is run with."""
+    return {
+        "configurable": {
+            "thread_id": run.key.thread,
+            OWNER: run.key.owner,
+            "memory": new.memory,
+            AGENT: new.agent or "",
+            PLACE: new.place or "",
+        },
+        "metadata": {RUN: run.key.run},
+        "recursion_limit": settings.agent.recursion_limit,
+    }
+
+
+class _EventEmitter:
+    """Emits events to the run's journal."""
+
+    def __init__(
+        self, emit: Emit, run: RunRecord, translator: Translator, archive: Archive
+    ) -> None:
+        self._emit = emit
+        self._archive = archive
+        self._key = ThreadKey(run.key.owner, run.key.thread)
+        self.run = run
+        self.translator = translator
+
+    async def tell(self, *events: Event) -> None:
+        """Emit events, and the usage after each answer of the agent."""
+        for event in events:
+            await self._emit(draft(event))
+            if isinstance(event, MessageCompleted) and not event.caller:
+                await self._tell_usage()
+
+    async def _tell_usage(self) -> None:
+        try:
+            _, page = await asyncio.to_thread(page_at, self._archive, self._key)
+        except ArchiveError:
+            return  # nothing was sent yet
+        reported = UsageReported(
+            total=self.translator.usage, tokens=sum(page.tokens.values()), limit=page.limit
+        )
+        await self._emit(draft(reported))
+
+
+def draft(event: Event) -> Draft:
+    """Make the line of an event; deltas of one message that wait together become one."""
+    joins = event.message if isinstance(event, (MessageDelta, ThinkingDelta)) else ""
+    return Draft(event.type, event.model_dump_json(), joins)
+
+
+async def _performed(
+    agent: Agent,
+    saver: RunSaver,
+    config: RunnableConfig,
+    new: NewRun,
+    telling: _EventEmitter,
+    *,
+    is_again: bool,
+) -> RunOutcome:
+    graph = agent.copy({"checkpointer": saver})
+    translator, run = telling.translator, telling.run
+    inputs = messages_of(run.key.run, new)
+    before = await graph.aget_state(config) if is_again else None
+    if before is not None:
+        there: list[BaseMessage] = before.values.get("messages", [])
+        model = str(before.values.get(MODEL_NAME, ""))
+        await telling.tell(*translator.take_up(there, [str(m.id) for m in inputs], model))
+    is_given = before is not None and await _is_given(graph, config, before, new)
+    if not (is_given or inputs):
+        check_answer(questions_of(before or await graph.aget_state(config)), new.resume)
+    waits = before is not None and bool(before.interrupts)
+    if not (is_given and before is not None and _rests(before)):
+        waits = False
+        given: Any = None if is_given else _given(new, inputs)
+        parts = graph.astream(given, config, stream_mode=MODES, subgraphs=True, durability="sync")
+        async for part in parts:
+            namespace, mode, payload = cast("Part", part)
+            waits |= not namespace and mode == "updates" and INTERRUPT in payload
+            events = translator.hear(namespace, mode, payload)
+            # What was emitted and is not durable would be done again, and come out otherwise.
+            if any(isinstance(one, _KEPT) for one in events):
+                await saver.flush()
+            await telling.tell(*events)
+    if waits:
+        await telling.tell(*translator.end(waits=True))
+        asked = RunInterrupted(questions=questions_of(await graph.aget_state(config)))
+        return RunOutcome("interrupted", asked.model_dump_json())
+    await saver.flush()
+    await telling.tell(*translator.end())
+    done = RunCompleted(text=translator.text, usage=translator.usage)
+    return RunOutcome("completed", done.model_dump_json())
+
+
+def messages_of(run: str, new: NewRun) -> list[HumanMessage]:
+    """Return the run's input as messages, whose ids identify it in a state."""
+    given = [one.content for one in new.messages] if new.message is None else [new.message]
+    return [
+        HumanMessage(
+            content=content if isinstance(content, str) else [dict(block) for block in content],
+            id=f"{run}-{number}",
+        )
+        for number, content in enumerate(given)
+    ]
+
+
+def _given(new: NewRun, inputs: Sequence[HumanMessage]) -> Any:  # noqa: ANN401 (LangGraph's)
+    return {"messages": list(inputs)} if inputs else Command(resume=new.resume)
+
+
+async def _is_given(
+    graph: Agent, config: RunnableConfig, before: StateSnapshot, new: NewRun
+) -> bool:
+    """Return whether the state already has the run's input, which must not be added twice."""
+    run = (config.get("metadata") or {}).get(RUN)
+    if (before.metadata or {}).get(RUN) == run:
+        return True
+    if new.resume is None or not isinstance(graph.checkpointer, BaseCheckpointSaver):
+        return False
+    found = await graph.checkpointer.aget_tuple(config)
+    writes = (found.pending_writes if found else None) or []
+    return any(channel == _RESUME and value == new.resume for _, channel, value in writes)
+
+
+_RESUME = "__resume__"
+
+
+def _rests(state: StateSnapshot) -> bool:
+    """Return whether nothing remains to be done: the run ended, or waits for a person.
+
+    `state.next` lacks a completed step whose checkpoint was lost.
+    """
+    return not state.tasks or bool(state.interrupts)
+
+
+def questions_of(state: StateSnapshot) -> tuple[Question, ...]:
+    """Return the decisions that an agent waits for."""
+    return tuple(Question(id=one.id, value=plain(one.value)) for one in state.interrupts)
+
+
+def _log_failure(run: RunRecord, error: Exception) -> None:
+    """Log why a run failed: the words of others may hold those of a user, or a key."""
+    if isinstance(error, ThalwegError):
+        _log.warning("run %s failed: %s", run.key.run, error)
+    else:
+        _log.warning("run %s failed: %s", run.key.run, type(error).__name__)
+        _log.debug("run %s failed", run.key.run, exc_info=error)

@@ -1,0 +1,98 @@
+"""Errors of failed runs for the caller: what happened, what to do, and no secret."""
+
+import re
+
+from thalweg.errors import ThalwegError
+from thalweg_server.api.problems import Problem
+from thalweg_server.app.performing.malformed import unreadable_answer
+
+MOST_CHARS = 1_000
+_SAID_CHARS = 120
+_SECRETS = re.compile(
+    r"(?i)(?P<name>\b(?:api[-_ ]?key|authorization|token|password|secret)['\"]?\s*[:=]\s*"
+    r"(?:bearer\s+)?['\"]?|\bbearer\s+)(?P<value>[\w.\-+/=*]{6,})"
+    r"|\b(?:sk|pk|xai|gsk|hf|ghp|AIza)[-_][\w\-*]{6,}"
+    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
+)
+_REFUSED, _BUSY, _BAD = (401, 403), (408, 409, 429), (400, 404, 413, 422)
+_SERVER = 500
+_UNREACHED = {"APIConnectionError", "APITimeoutError", "ConnectError", "ConnectTimeout"}
+
+
+def problem_of(error: BaseException, model: str = "") -> Problem:
+    """Return why a run failed.
+
+    Args:
+        error: The error that ended it.
+        model: The model that was called.
+    """
+    if isinstance(error, ThalwegError):
+        return _problem(error.code, str(error))
+    kind, said = type(error).__name__, _first(error)
+    if kind == "GraphRecursionError":
+        mend = "raise agent.recursion_limit, or request less at once"
+        return _problem("run.limit", f"the run exceeded its limit of steps: {mend}")
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and _is_of_provider(error):
+        return _of_provider(status, model, said)
+    if not _UNREACHED.isdisjoint(each.__name__ for each in type(error).__mro__):
+        detail = f"the provider of model {model!r} cannot be reached{_address(error)} ({said})"
+        return _problem("model.unavailable", f"{detail}: try again, or check base_url", status=502)
+    if (host := unreadable_answer(error)) is not None:
+        place = f"the server of model {model!r}{f' at {host}' if host else ''}"
+        detail = f"{place} sent no valid chat completion ({said[:_SAID_CHARS]})"
+        mend = "check base_url, and that no proxy or sign-in page answers in its place"
+        return _problem("model.malformed", f"{detail}: {mend}", status=502)
+    return _problem("run.failed", f"{kind}: {said}")
+
+
+def _address(error: BaseException) -> str:
+    """Return the address of the failed connection, if available, without user and password."""
+    url = getattr(getattr(error, "request", None), "url", None)
+    host, port = getattr(url, "host", ""), getattr(url, "port", None)
+    return f" at {host}{f':{port}' if port else ''}" if host else ""
+
+
+def _is_of_provider(error: BaseException) -> bool:
+    return any(
+        name.__name__ in {"APIStatusError", "APIError", "HTTPStatusError", "ResponseError"}
+        for name in type(error).__mro__
+    )
+
+
+def _of_provider(status: int, model: str, said: str) -> Problem:
+    if status in _REFUSED:
+        detail = f"the provider of model {model!r} refused the key ({said}): check its api_key"
+        return _problem("model.refused", detail, status=502)
+    if status in _BUSY or status >= _SERVER:
+        detail = f"the provider of model {model!r} is unavailable ({said}): try again later"
+        return _problem("model.unavailable", detail, status=503)
+    if status in _BAD:
+        return _problem("model.refused", f"the provider of model {model!r} refused: {said}", 502)
+    return _problem("model.failed", f"the provider of model {model!r} failed: {said}", 502)
+
+
+def _problem(code: str, detail: str, status: int = 500) -> Problem:
+    told = without_secrets(detail)[:MOST_CHARS]
+    return Problem(title="the run failed", status=status, detail=told, code=code)
+
+
+def _first(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:MOST_CHARS] if lines else "no reason was returned"
+
+
+def without_secrets(text: str) -> str:
+    """Mask what looks like a key, a token or a password.
+
+    Example:
+        >>> without_secrets(
+        ...     "Incorrect API key provided: sk-abc123def456. Authorization: Bearer x1y2z3"
+        ... )
+        'Incorrect API key provided: ***. Authorization: Bearer ***'
+    """
+
+    def masked(found: re.Match[str]) -> str:
+        return f"{found['name']}***" if found["value"] else "***"
+
+    return _SECRETS.sub(masked, text)

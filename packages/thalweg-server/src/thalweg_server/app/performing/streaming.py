@@ -1,0 +1,438 @@
+"""Translation of a LangGraph stream to the events of a run.
+
+The module does no I/O: parts of the stream in, events out. Guarantees for any graph:
+
+- a message that was started is completed or withdrawn, and the joined texts of its deltas are the
+  text of its completion;
+- a tool that was started has a result when the run ends, its own or one of ours;
+- a call that the harness makes for itself (a summary, fact extraction, a model called by a tool)
+  emits no message.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langgraph.types import StreamMode
+
+from thalweg.archive.threads.journal import AuxiliaryUsage
+from thalweg_server.api.events import (
+    EVENT,
+    ContextChanged,
+    Event,
+    MessageCompleted,
+    MessageDelta,
+    MessageStarted,
+    MessageWithdrawn,
+    Notice,
+    SubagentEvent,
+    ThinkingDelta,
+    ToolCompleted,
+    ToolStarted,
+)
+from thalweg_server.api.threads import ToolCall
+from thalweg_server.api.usage import Usage
+from thalweg_server.app.spending import added, spent_in
+from thalweg_server.runs.base import Event as Line
+
+MODES: list[StreamMode] = ["messages", "updates", "custom", "tasks"]
+"""What has to be streamed, subgraphs too."""
+SHOWN_CHARS = 4_000
+"""Of a tool's answer that its event has; the whole is in the history."""
+CONTEXT = "thalweg.context"
+_MODEL, _TOOLS = "model", "tools"
+"""Nodes of an agent."""
+MODEL_NAME = "thalweg_model"
+"""Key of the state in which the context engine notes who answered."""
+_CUT_OFF = "The run ended before the tool answered."
+_WAITS = "It waits for a person's decision."
+
+Namespace = tuple[str, ...]
+Price = Callable[[AuxiliaryUsage], Usage]
+
+
+@dataclass(slots=True)
+class _Open:
+    """A message that is being written."""
+
+    id: str
+    ids: set[str]
+    """Ids that its pieces came with."""
+    caller: str
+    text: str = ""
+
+
+@dataclass(slots=True)
+class EmittedEvents:
+    """State of the events emitted for a run, so that none is emitted twice."""
+
+    open: dict[str, str] = field(default_factory=dict)
+    """Messages that were started and not ended, with their callers."""
+    completed: dict[str, str] = field(default_factory=dict)
+    """Messages that are whole, with their callers."""
+    calls: dict[str, ToolCall] = field(default_factory=dict)
+    """What was asked of tools, by id."""
+    asked_in: dict[str, str] = field(default_factory=dict)
+    """The message that each was asked in."""
+    started: dict[str, ToolStarted] = field(default_factory=dict)
+    """Tools that were started and have not answered, by the call's id."""
+    answered: set[str] = field(default_factory=set)
+    """Calls that have their answers."""
+    usages: list[Usage] = field(default_factory=list)
+    text: str = ""
+    """The newest answer of the agent itself."""
+
+    @classmethod
+    def of(cls, lines: Iterable[Line], price: Price) -> "EmittedEvents":
+        """Restore the state from a journal."""
+        told = cls()
+        for line in lines:
+            told.take(EVENT.validate_json(line.data), price)
+        return told
+
+    def take(self, event: Event, price: Price) -> None:
+        """Take note of one event."""
+        match event:
+            case MessageStarted():
+                self.open[event.message] = event.caller
+            case MessageWithdrawn():
+                self.open.pop(event.message, None)
+                self.completed.pop(event.message, None)
+            case MessageCompleted():
+                self._complete(event)
+            case ToolStarted():
+                self.started[event.call] = event
+            case ToolCompleted():
+                self.started.pop(event.call, None)
+                self.answered.add(event.call)
+            case ContextChanged():
+                self._spend(event, price)
+            case _:
+                pass
+
+    def _complete(self, event: MessageCompleted) -> None:
+        self.open.pop(event.message, None)
+        self.completed[event.message] = event.caller
+        self.calls |= {call.id: call for call in event.tool_calls}
+        self.asked_in |= {call.id: event.message for call in event.tool_calls}
+        if event.usage is not None:
+            self.usages.append(event.usage)
+        if not event.caller:
+            self.text = event.text
+
+    def _spend(self, event: ContextChanged, price: Price) -> None:
+        spent = event.detail.get("spent")
+        if isinstance(spent, dict):
+            self.usages.append(price(AuxiliaryUsage(**spent)))
+
+
+class Translator:
+    """Computes the events of one run.
+
+    Args:
+        price: Returns the cost of a call's usage.
+        told: Events already emitted, if another process began the run.
+    """
+
+    def __init__(self, price: Price, told: EmittedEvents | None = None) -> None:
+        self._price = price
+        self._told = told or EmittedEvents()
+        self._open: dict[Namespace, _Open] = {}
+        self._doubted: set[str] = set()
+        self._tasks: dict[str, str] = {}
+        """The tool calls that steps of the graph run, by the step's id."""
+
+    @property
+    def text(self) -> str:
+        """The newest answer of the agent itself."""
+        return self._told.text
+
+    @property
+    def usage(self) -> Usage:
+        """What the run has spent so far."""
+        return added(self._told.usages)
+
+    # -- what a graph streams --------------------------------------------------------------
+
+    def hear(self, namespace: Namespace, mode: str, payload: Any) -> list[Event]:  # noqa: ANN401 (LangGraph's)
+        """Return the events for a part of the stream."""
+        if mode == "messages":
+            return self._noted(self._piece(namespace, *payload))
+        read = {"updates": self._updated, "tasks": self._began, "custom": self._said}[mode]
+        return self._noted(read(namespace, payload))
+
+    def _noted(self, events: Iterable[Event]) -> list[Event]:
+        noted: list[Event] = []
+        for event in events:  # each is noted before the next is made of what is known
+            self._told.take(event, self._price)
+            noted.append(event)
+        return noted
+
+    def _caller(self, namespace: Namespace) -> str:
+        """Return the author of a part: the innermost task that runs there."""
+        for step in reversed(namespace):
+            node, _, task = step.partition(":")
+            if node == _TOOLS:
+                return self._tasks.get(task, task)
+        return ""
+
+    def _piece(
+        self, namespace: Namespace, message: BaseMessage, about: Mapping[str, Any]
+    ) -> Iterator[Event]:
+        if not isinstance(message, AIMessageChunk) or about.get("langgraph_node") != _MODEL:
+            return
+        text, thinking, id_ = str(message.text), thinking_of(message), message.id or ""
+        writing = self._open.get(namespace)
+        if writing is not None and not _goes_on(writing, id_):
+            yield from self._withdraw(namespace)
+            writing = None
+        if writing is None:
+            if not (text or thinking) or id_ in self._told.completed:
+                return
+            yield from self._withdraw_doubted(self._caller(namespace))
+            writing = _Open(id_, {id_}, self._caller(namespace))
+            self._open[namespace] = writing
+            yield MessageStarted(message=id_, caller=writing.caller)
+        writing.ids.add(id_)
+        if thinking:
+            yield ThinkingDelta(message=writing.id, text=thinking)
+        if text:
+            writing.text += text
+            yield MessageDelta(message=writing.id, text=text)
+
+    def _updated(self, namespace: Namespace, payload: Any) -> Iterator[Event]:  # noqa: ANN401
+        for node, update in payload.items() if isinstance(payload, Mapping) else ():
+            for message in _messages_in(update):
+                if isinstance(message, ToolMessage):
+                    yield from self._answered(message, self._caller(namespace))
+                elif isinstance(message, AIMessage) and node == _MODEL:
+                    yield from self._completed(namespace, message, _model_in(update))
+
+    def _completed(self, namespace: Namespace, message: AIMessage, model: str) -> Iterator[Event]:
+        id_, text, caller = message.id or "", str(message.text), self._caller(namespace)
+        if id_ in self._told.completed:
+            self._doubted.discard(id_)
+            return
+        writing = self._open.get(namespace)
+        if writing is not None and (writing.id != id_ or writing.text != text):
+            yield from self._withdraw(namespace)
+            writing = None
+        if writing is None:
+            yield from self._withdraw_doubted(caller)
+            yield MessageStarted(message=id_, caller=caller)
+            if thinking := thinking_of(message):
+                yield ThinkingDelta(message=id_, text=thinking)
+            if text:
+                yield MessageDelta(message=id_, text=text)
+        self._open.pop(namespace, None)
+        spent = spent_in(message.usage_metadata, model)
+        yield MessageCompleted(
+            message=id_,
+            text=text,
+            tool_calls=calls_of(message),
+            caller=caller,
+            usage=None if spent is None else self._price(spent),
+        )
+
+    def _answered(self, message: ToolMessage, caller: str) -> Iterator[Event]:
+        call = message.tool_call_id
+        known = self._told.calls.get(call)
+        if call in self._told.answered or (known is None and call not in self._told.started):
+            return
+        yield from self._closed(call)
+        name = message.name or (known.name if known else "")
+        if call not in self._told.started:
+            arguments = known.arguments if known else ""
+            yield ToolStarted(call=call, name=name, arguments=arguments, caller=caller)
+        text = str(message.text)[:SHOWN_CHARS]
+        is_error = message.status == "error"
+        yield ToolCompleted(call=call, name=name, text=text, is_error=is_error, caller=caller)
+
+    def _began(self, namespace: Namespace, payload: Any) -> Iterator[Event]:  # noqa: ANN401
+        if payload.get("name") != _TOOLS or "input" not in payload:
+            return
+        for call in _calls_in(payload["input"]):
+            id_ = str(call.get("id") or "")
+            self._tasks[str(payload["id"])] = id_
+            if id_ not in self._told.started and id_ not in self._told.answered:
+                yield ToolStarted(
+                    call=id_,
+                    name=str(call.get("name")),
+                    arguments=_as_json(call.get("args")),
+                    caller=self._caller(namespace),
+                )
+
+    def _said(self, namespace: Namespace, payload: Any) -> Iterator[Event]:  # noqa: ANN401
+        told = plain(payload) if isinstance(payload, Mapping) else {"value": plain(payload)}
+        kind = str(told.pop("type", "custom"))
+        if kind == CONTEXT:
+            caller = self._caller(namespace)
+            yield ContextChanged(
+                turn=told["turn"],
+                tokens_before=told["tokens_before"],
+                tokens_after=told["tokens_after"],
+                limit=told["limit"],
+                reasons=tuple(told["trigger"]),
+                detail={**told, "caller": caller} if caller else told,
+            )
+        elif kind.startswith("task_") and "task_id" in told:
+            task, subagent = str(told.pop("task_id")), str(told.pop("subagent", ""))
+            yield SubagentEvent(kind=kind, task=task, subagent=subagent, detail=told)
+        else:
+            yield Notice(kind=kind, detail=told)
+
+    # -- going on, and the end -------------------------------------------------------------
+
+    def take_up(
+        self, messages: Sequence[BaseMessage], began_with: Iterable[str], model: str = ""
+    ) -> list[Event]:
+        """Resume after a crash: return the missing events, and withdrawals of lost messages.
+
+        Args:
+            messages: Those of the agent's state.
+            began_with: Ids of the messages of the run's input.
+            model: The model that was asked last.
+        """
+        events = [MessageWithdrawn(message=id_) for id_ in list(self._told.open)]
+        noted = self._noted(events)
+        own = {*began_with, *self._told.completed}
+        calls = {*self._told.started, *self._told.answered}
+        at = next((k for k, m in enumerate(messages) if _is_of(m, own, calls)), len(messages))
+        for message in messages[at:]:
+            if isinstance(message, ToolMessage):
+                noted += self._noted(self._answered(message, ""))
+            elif isinstance(message, AIMessage):
+                noted += self._noted(self._completed((), message, model))
+        kept = {message.id for message in messages}
+        newest = [id_ for id_, caller in self._told.completed.items() if not caller][-1:]
+        self._doubted = {id_ for id_ in newest if id_ not in kept}
+        return noted
+
+    def end(self, *, waits: bool = False) -> list[Event]:
+        """Take back what is not finished.
+
+        Args:
+            waits: Whether the run waits for a person, and tools with it.
+        """
+        noted: list[Event] = []
+        for namespace in list(self._open):
+            noted += self._noted(self._withdraw(namespace))
+        noted += self._noted(self._withdraw_doubted(""))
+        started = list(self._told.started.values())
+        return noted + self._noted(_unanswered(tool, waits=waits) for tool in started)
+
+    def _withdraw(self, namespace: Namespace) -> Iterator[Event]:
+        writing = self._open.pop(namespace, None)
+        if writing is not None:
+            yield MessageWithdrawn(message=writing.id)
+
+    def _withdraw_doubted(self, caller: str) -> Iterator[Event]:
+        """Withdraw an answer that was emitted and is not in the thread: another one will follow."""
+        if caller or not self._doubted:
+            return
+        for id_ in list(self._doubted):
+            self._doubted.discard(id_)
+            lost = [call for call, asked in self._told.asked_in.items() if asked == id_]
+            for call in lost:
+                yield from self._cut_off(call)
+            yield MessageWithdrawn(message=id_)
+
+    def _closed(self, call: str) -> Iterator[Event]:
+        """Complete the open messages and tools of a task."""
+        for namespace, writing in list(self._open.items()):
+            if writing.caller == call:
+                yield from self._withdraw(namespace)
+        for inner, tool in list(self._told.started.items()):
+            if tool.caller == call and inner != call:
+                yield from self._cut_off(inner)
+
+    def _cut_off(self, call: str) -> Iterator[Event]:
+        yield from self._closed(call)
+        tool = self._told.started.get(call)
+        if tool is not None:
+            yield _unanswered(tool)
+
+
+def _unanswered(tool: ToolStarted, *, waits: bool = False) -> ToolCompleted:
+    text = _WAITS if waits else _CUT_OFF
+    return ToolCompleted(
+        call=tool.call, name=tool.name, text=text, is_error=not waits, caller=tool.caller
+    )
+
+
+def _goes_on(writing: _Open, id_: str) -> bool:
+    """Return whether a piece belongs to a message.
+
+    A provider's first piece may have an id of its own, and the others the id of the call: a
+    different id of the same kind begins another message.
+    """
+    is_run = id_.startswith("lc_run-")
+    same_kind = [known for known in writing.ids if known.startswith("lc_run-") == is_run]
+    return not same_kind or id_ in same_kind
+
+
+def _is_of(message: BaseMessage, own: set[str], calls: set[str]) -> bool:
+    answers = isinstance(message, ToolMessage) and message.tool_call_id in calls
+    return answers or message.id in own
+
+
+def _model_in(update: Any) -> str:  # noqa: ANN401 (LangGraph's)
+    """Find the model that gave the answer which a node adds; empty if it is unknown."""
+    every = update if isinstance(update, list) else [update]
+    named = (one.get(MODEL_NAME) for one in every if isinstance(one, Mapping))
+    return next((name for name in named if isinstance(name, str)), "")
+
+
+def _messages_in(update: Any) -> Iterator[BaseMessage]:  # noqa: ANN401 (LangGraph's)
+    """Find the messages that a node adds; one that replaces all of them adds none."""
+    for one in update if isinstance(update, list) else [update]:
+        added_ = one.get("messages") if isinstance(one, Mapping) else None
+        if isinstance(added_, BaseMessage):
+            yield added_
+        elif isinstance(added_, list):
+            yield from (message for message in added_ if isinstance(message, BaseMessage))
+
+
+def _calls_in(given: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 (LangGraph's)
+    """Find the calls that a step of the tools is to run."""
+    for one in given if isinstance(given, list) else [given]:
+        if isinstance(one, Mapping):
+            call = one.get("tool_call", one)
+            if isinstance(call, Mapping) and "args" in call:
+                yield call
+
+
+def calls_of(message: AIMessage) -> tuple[ToolCall, ...]:
+    """Return the tool calls of a message, including those that could not be parsed."""
+    read = [
+        ToolCall(id=str(call["id"] or ""), name=call["name"], arguments=_as_json(call["args"]))
+        for call in message.tool_calls
+    ]
+    unread = [
+        ToolCall(
+            id=str(call["id"] or ""), name=call["name"] or "", arguments=str(call["args"] or "")
+        )
+        for call in message.invalid_tool_calls
+    ]
+    return (*read, *unread)
+
+
+def thinking_of(message: BaseMessage) -> str:
+    """Return the reasoning of a model in any provider's format."""
+    said = message.additional_kwargs.get("reasoning_content")
+    texts = [said] if isinstance(said, str) else []
+    for block in message.content if isinstance(message.content, list) else ():
+        if isinstance(block, dict) and block.get("type") in {"thinking", "reasoning"}:
+            texts += [str(block.get("thinking") or block.get("reasoning") or "")]
+    return "".join(texts)
+
+
+def _as_json(given: Any) -> str:  # noqa: ANN401 (what a model wrote)
+    return json.dumps(given, ensure_ascii=False, default=str)
+
+
+def plain(given: Any) -> Any:  # noqa: ANN401 (any tool's)
+    """Return plain values that JSON can represent; others as text."""
+    return json.loads(json.dumps(given, ensure_ascii=False, default=str))

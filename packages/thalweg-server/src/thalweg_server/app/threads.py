@@ -1,0 +1,380 @@
+"""Threads of one owner: messages, decisions, and manual operations."""
+
+import asyncio
+import base64
+import binascii
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from uuid import uuid4
+
+from thalweg.archive import Archive, ThreadKey
+from thalweg.archive.threads import (
+    OperationResult,
+    context_at,
+    export,
+    history,
+    pin,
+    rewind,
+    turns,
+    undo,
+    unpin,
+)
+from thalweg.archive.threads.finding import own_threads
+from thalweg.archive.threads.journal import read_page
+from thalweg.archive.threads.thread_history import newest_said
+from thalweg.errors import BusyError, ConfigError, NoSuchThreadError
+from thalweg_memory import Scope
+from thalweg_server.api.threads import (
+    Branch,
+    Context,
+    DeletedThread,
+    Done,
+    History,
+    NewThread,
+    Pinned,
+    Rewind,
+    State,
+    Thread,
+    ThreadChange,
+    Threads,
+    Turns,
+)
+from thalweg_server.app.branching import copy_log
+from thalweg_server.app.finding import Finder
+from thalweg_server.app.memory import memory_of
+from thalweg_server.app.registry import ThreadRow
+from thalweg_server.app.runs import now_ms
+from thalweg_server.app.views import (
+    context_view,
+    item_view,
+    paths,
+    thread_view,
+    todos_view,
+    turn_view,
+)
+from thalweg_server.runs.base import ENDED
+
+if TYPE_CHECKING:
+    from langgraph.types import StateSnapshot
+
+    from thalweg_server.app.parts import AppParts
+
+P = ParamSpec("P")
+MOST_FILES = 1_000
+"""Files that a state lists."""
+
+
+class TenantThreads:
+    """The threads of one owner.
+
+    Raises (all that name a thread):
+        NoSuchThreadError: There is none.
+
+    Raises (`delete`, and all changes by hand):
+        BusyError: A run of the thread has not ended.
+    """
+
+    def __init__(self, owner: str, parts: "AppParts") -> None:
+        self._owner = owner
+        self._parts = parts
+        self._finder = Finder(owner, parts.archive, parts.registry)
+
+    # -- which there are -------------------------------------------------------------------
+
+    async def list(self, *, limit: int = 50, before: str | None = None, q: str = "") -> Threads:
+        """List threads, the one that was used last first.
+
+        Args:
+            limit: How many at most.
+            before: `Threads.before` of the stretch before this one.
+            q: Words that the title or the messages have.
+
+        Raises:
+            ConfigError: `before` is none of ours.
+        """
+        after = None if before is None else _read_cursor(before)
+        found = await asyncio.to_thread(self._finder.find, q, limit + 1, after)
+        shown, has_more = found[:limit], len(found) > limit
+        items = tuple([await self._shown(row) for row in shown])
+        return Threads(items=items, before=_cursor(shown[-1]) if has_more and shown else None)
+
+    async def create(self, new: NewThread) -> Thread:
+        """Make a thread.
+
+        Raises:
+            ThreadExistsError: There is one with that id.
+        """
+        thread = new.id or uuid4().hex
+        await asyncio.to_thread(self._finder.adopt)
+        row = await asyncio.to_thread(
+            self._parts.registry.create, self._owner, thread, new.title, now_ms()
+        )
+        return await self._shown(row)
+
+    async def get(self, thread: str) -> Thread:
+        """Return one thread."""
+        return await self._shown(await self._row(thread))
+
+    async def update(self, thread: str, change: ThreadChange) -> Thread:
+        """Change a thread's title."""
+        await self._row(thread)
+        rename = self._parts.registry.rename
+        row = await asyncio.to_thread(rename, self._owner, thread, change.title)
+        if row is None:
+            raise NoSuchThreadError(thread)
+        return await self._shown(row)
+
+    async def delete(self, thread: str, *, forget: bool = False) -> DeletedThread:
+        """Delete a thread: log, checkpoints, runs and files.
+
+        Args:
+            thread: The thread's id.
+            forget: Whether facts learned from it are deleted, too, and its bytes are erased from
+                the files of the databases.
+
+        Returns:
+            What may remain, and where.
+        """
+        await self._row(thread)
+        await self._parts.journal.delete(self._owner, thread)  # first: it knows of runs under way
+        await self._parts.checkpoints.of(self._owner).adelete_thread(thread)
+        left = await asyncio.to_thread(self._delete, thread, forget=forget)
+        left += await self._parts.erasure.erase() if forget else _LEFT_WITHOUT_ERASURE
+        return DeletedThread(thread=thread, forgotten=forget, left=left)
+
+    def _delete(self, thread: str, *, forget: bool) -> tuple[str, ...]:
+        parts, left = self._parts, tuple[str, ...]()
+        if forget:
+            left = self._forget(thread)
+        parts.places.forget(self._owner, thread)
+        for one in own_threads(parts.archive, self._owner, thread):
+            parts.archive.delete(ThreadKey(self._owner, one))
+        parts.registry.delete(self._owner, thread)
+        return left
+
+    def _forget(self, thread: str) -> tuple[str, ...]:
+        """Forget what any memory of the owner learned from a thread: agents may have their own."""
+        parts, shared = self._parts, Scope(self._owner)
+        others = [one for one in parts.memories.scopes(self._owner) if one != shared]
+        receipts = [memory_of(one, parts).forget(threads=[thread]) for one in (shared, *others)]
+        return tuple(dict.fromkeys(left for one in receipts for left in one.left))
+
+    # -- what is in them -------------------------------------------------------------------
+
+    async def state(self, thread: str) -> State:
+        """Return the state of a thread: its plan, its files, its pending questions."""
+        shown = await self.get(thread)
+        snapshot = await self._snapshot(thread)
+        files = self._parts.places.backend(self._owner, thread)
+        listed = await asyncio.to_thread(files.files, MOST_FILES)
+        if snapshot is None:
+            return State(thread=shown, files=paths(listed))
+        from thalweg_server.app.performing.performing import (  # noqa: PLC0415 (LangChain: seconds)
+            questions_of,
+        )
+
+        return State(
+            thread=shown,
+            todos=todos_view(snapshot.values.get("todos")),
+            files=paths(listed),
+            questions=questions_of(snapshot),
+            next=snapshot.next,
+        )
+
+    async def history(
+        self,
+        thread: str,
+        *,
+        limit: int = 100,
+        before: int | None = None,
+        abandoned: bool = False,
+    ) -> History:
+        """Return the newest messages, oldest first.
+
+        Args:
+            thread: The thread's id.
+            limit: How many at most.
+            before: Only messages before this position; `History.before` of a newer page.
+            abandoned: Whether messages abandoned by a rewind are included.
+        """
+        key = await self._key(thread)
+        said, has_more = await asyncio.to_thread(
+            newest_said, self._parts.archive, key, limit, before=before, abandoned=abandoned
+        )
+        return History(
+            items=tuple(map(item_view, said)),
+            before=said[0].position if has_more and said else None,
+        )
+
+    async def turns(self, thread: str, *, edits_only: bool = False) -> Turns:
+        """List turns with what was decided in each and why."""
+        key = await self._key(thread)
+        taken = await asyncio.to_thread(turns, self._parts.archive, key)
+        shown = (turn_view(one) for one in taken if one.page.edits or not edits_only)
+        return Turns(items=tuple(shown))
+
+    async def context(self, thread: str, turn: int | None = None) -> Context:
+        """Make the request of a turn again, exactly as it was sent; the newest by itself.
+
+        Raises:
+            ArchiveError: The thread has no such turn.
+        """
+        key = await self._key(thread)
+        return context_view(await asyncio.to_thread(context_at, self._parts.archive, key, turn))
+
+    async def export(self, thread: str) -> AsyncIterator[str]:
+        """Write a whole thread as lines of JSON, as `thalweg thread export` does.
+
+        Raises:
+            NoSuchThreadError: There is none; raised with the first line.
+        """
+        key = await self._key(thread)
+        lines = await asyncio.to_thread(export, self._parts.archive, key)
+        while (line := await asyncio.to_thread(next, lines, None)) is not None:
+            yield line
+
+    # -- changes by hand -------------------------------------------------------------------
+
+    async def compact(self, thread: str) -> Done:
+        """Compact what can be compacted now, with a model's summary if configured.
+
+        Raises:
+            ArchiveError: It has no messages yet.
+        """
+        from thalweg_server.app.compacting import compacted  # noqa: PLC0415 (LangChain: seconds)
+
+        return await self._by_hand(thread, compacted, self._parts.settings())
+
+    async def rewind(self, thread: str, to: Rewind) -> Done:
+        """Restore the thread's state at the request of a turn; the next run continues there.
+
+        Raises:
+            ArchiveError: The thread has no such turn.
+        """
+        return await self._by_hand(thread, rewind, to.turn)
+
+    async def undo(self, thread: str, turn: int | None = None) -> Done:
+        """Undo a compaction, the newest by itself.
+
+        Raises:
+            ArchiveError: There is nothing to undo.
+        """
+        return await self._by_hand(thread, undo, turn)
+
+    async def branch(self, thread: str, branch: Branch) -> Thread:
+        """Create a thread from the beginning of another.
+
+        It has the messages but not the files, which belong to the other thread.
+
+        Raises:
+            ThreadExistsError: There is one with the new id.
+            ArchiveError: The thread has no such turn.
+        """
+        key = await self._resting(thread)
+        row = await self._row(thread)
+        archive = self._parts.archive
+        said = await asyncio.to_thread(history, archive, key, branch.turn)
+        new = await self.create(NewThread(id=branch.id, title=branch.title or row.title))
+        await asyncio.to_thread(copy_log, archive, ThreadKey(self._owner, new.id), said)
+        return await self.get(new.id)
+
+    async def pin(self, thread: str, words: Pinned) -> Done:
+        """Keep words of the user verbatim in every context.
+
+        Raises:
+            PinError: The words are not there.
+        """
+        return await self._by_hand(thread, pin, words.position, words.quote)
+
+    async def unpin(self, thread: str, words: Pinned) -> Done:
+        """Let go of words that were pinned.
+
+        Raises:
+            PinError: They are not pinned.
+        """
+        return await self._by_hand(thread, unpin, words.position, words.quote)
+
+    async def _by_hand(
+        self,
+        thread: str,
+        do: Callable[Concatenate[Archive, ThreadKey, P], OperationResult],
+        *given: P.args,
+        **named: P.kwargs,
+    ) -> Done:
+        key = await self._resting(thread)
+        done = await asyncio.to_thread(do, self._parts.archive, key, *given, **named)
+        return Done.model_validate(done, from_attributes=True)
+
+    # -- shared by the operations above --------------------------------------------------------
+
+    async def _row(self, thread: str) -> ThreadRow:
+        row = await asyncio.to_thread(self._finder.get, thread)
+        if row is None:
+            raise NoSuchThreadError(thread)
+        return row
+
+    async def _key(self, thread: str) -> ThreadKey:
+        await self._row(thread)
+        return ThreadKey(self._owner, thread)
+
+    async def _resting(self, thread: str) -> ThreadKey:
+        """Name a thread that no run is at work in.
+
+        Raises:
+            BusyError: One is.
+        """
+        key = await self._key(thread)
+        if (run := await self._under_way(thread)) is not None:
+            raise BusyError(thread, run)
+        return key
+
+    async def _under_way(self, thread: str) -> str | None:
+        newest = await self._parts.journal.list(self._owner, thread, limit=1)
+        return newest[0].key.run if newest and newest[0].status not in ENDED else None
+
+    async def _shown(self, row: ThreadRow) -> Thread:
+        key, archive = ThreadKey(self._owner, row.thread), self._parts.archive
+        length, calls = await asyncio.to_thread(_size, archive, key)
+        run = await self._under_way(row.thread)
+        return thread_view(row, messages=length, model_calls=calls, run=run)
+
+    async def _snapshot(self, thread: str) -> "StateSnapshot | None":
+        """Read the state of a thread's agent; `None` where none has run in it."""
+        saver = self._parts.checkpoints.of(self._owner)
+        if await saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
+            return None
+        agents = await self._parts.agents()
+        agent = await agents.of(self._parts.settings())
+        graph = agent.graph.copy({"checkpointer": saver})
+        return await graph.aget_state({"configurable": {"thread_id": thread, "owner": self._owner}})
+
+
+def _cursor(row: ThreadRow) -> str:
+    return base64.urlsafe_b64encode(f"{row.updated}:{row.thread}".encode()).decode().rstrip("=")
+
+
+def _read_cursor(given: str) -> ThreadRow:
+    try:
+        told = base64.urlsafe_b64decode(given + "=" * (-len(given) % 4)).decode()
+        updated, _, thread = told.partition(":")
+        row = ThreadRow(thread, "", 0, int(updated))
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        row = None
+    if row is None or not 0 <= row.updated < _TIMES_END:
+        mend = "pass the `before` of the last list"
+        raise ConfigError("before", "it is not a value of this gateway", mend)
+    return row
+
+
+_LEFT_WITHOUT_ERASURE = (
+    "memory: what was learned from it; delete with memory=forget",
+    "databases: deleted rows until SQLite or PostgreSQL overwrites them; the same erases them",
+)
+_TIMES_END = 2**63
+"""No time has a larger number; databases fail over larger ones."""
+
+
+def _size(archive: Archive, key: ThreadKey) -> tuple[int, int]:
+    """Count the messages and the model calls of a thread."""
+    count = archive.turn_count(key)
+    return archive.length(key), read_page(archive, key, count - 1).turn if count else 0

@@ -1,0 +1,26 @@
+"""LangGraph's checkpoint tables, as `thalweg db upgrade` creates them."""
+
+from collections.abc import Iterator
+
+
+def create_tables(url: str) -> Iterator[str]:
+    """Create or migrate the tables if LangGraph's checkpointer is installed; yield what was done.
+
+    Raises:
+        psycopg.Error: The server failed, or the role lacks a privilege.
+    """
+    try:
+        from thalweg_server.checkpoints.postgres import (  # noqa: PLC0415 (LangGraph)
+            set_up_checkpoints,
+        )
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"langgraph", "psycopg_pool"}:
+            raise
+        return
+    if set_up_checkpoints(url):
+        yield "LangGraph's checkpoint tables exist, with row-level security."
+    else:
+        yield (
+            "LangGraph's checkpoint tables hold threads of another application, without "
+            "row-level security: use a separate database for Thalweg."
+        )

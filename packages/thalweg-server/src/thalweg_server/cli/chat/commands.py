@@ -1,0 +1,227 @@
+"""Commands of a chat: what each is called, what it takes, what it does by the client."""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol, get_args
+
+from thalweg.cli.layout import columns
+from thalweg.database.private_files import open_private
+from thalweg.errors import ConfigError
+from thalweg_server.api.threads import Done
+from thalweg_server.cli.chat import text
+from thalweg_server.cli.chat.lines import PrintedLine
+from thalweg_server.cli.chat.status import Status
+from thalweg_server.client import ThalwegClient
+from thalweg_server.client.runs import MemoryMode
+
+MODES: tuple[MemoryMode, ...] = get_args(MemoryMode)
+_PAGE = 20
+
+
+class CommandContext(Protocol):
+    """What a command works on: the client and the state of the chat."""
+
+    client: ThalwegClient
+    status: Status
+    is_over: bool
+
+    def confirm(self, question: str) -> bool:
+        """Ask whether something that cannot be undone is to be done."""
+        ...
+
+    def turn_to(self, thread: str) -> list[PrintedLine]:
+        """Go to another thread; an empty name begins a new one."""
+        ...
+
+
+Work = Callable[[CommandContext, str], list[PrintedLine]]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something that can be typed.
+
+    Attributes:
+        takes: Its arguments, as `/help` shows them.
+        about: What it does, in one sentence.
+    """
+
+    name: str
+    takes: str
+    about: str
+    work: Work
+
+
+def perform(line: str, desk: CommandContext) -> list[PrintedLine]:
+    """Perform a command.
+
+    Raises:
+        ThalwegError: The gateway refused it.
+    """
+    name, _, rest = line.strip().removeprefix("/").partition(" ")
+    if (command := COMMANDS.get(name.lower())) is None:
+        near = difflib.get_close_matches(name.lower(), COMMANDS, n=1, cutoff=0.5)
+        meant = f"did you mean /{near[0]}?" if near else "/help lists the commands"
+        return text.told(f"there is no /{name}; {meant}", kind="failure")
+    return command.work(desk, rest.strip())
+
+
+def _help(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    del desk, rest
+    rows = [(f"/{each.name} {each.takes}", each.about) for each in COMMANDS.values()]
+    keys = "Enter sends, Alt-Enter begins a new line, Ctrl-C stops an answer, Ctrl-D quits."
+    return text.told(*columns(rows), keys)
+
+
+def _compact(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    del rest
+    done = desk.client.compact_thread(desk.status.thread)
+    lines = _changed(desk, "compacted", done)
+    used = f"{done.tokens:,} of {done.limit:,} tokens are used"
+    return lines if done.changed else text.told(f"nothing to compact: {used}")
+
+
+def _changed(desk: CommandContext, what: str, done: Done) -> list[PrintedLine]:
+    desk.status = replace(desk.status, tokens=done.tokens, limit=done.limit)
+    return text.done(what, done)
+
+
+def _context(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    thread = desk.status.thread
+    if rest == "edits":
+        return text.decisions(desk.client.list_turns(thread, edits_only=True)) or text.told(
+            "there was no compaction yet"
+        )
+    turn = int(rest) if rest.isdecimal() else None
+    request = desk.client.get_context(thread, turn=turn)
+    if turn is not None or not rest:
+        return text.context(request)
+    known = ("system", "tools", "messages", *request.sections)
+    if rest not in known:
+        near = difflib.get_close_matches(rest, known, n=1, cutoff=0.4)
+        meant = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+        return text.told(f"the context has no section {rest!r}; {meant}", kind="failure")
+    return text.section(request, rest)
+
+
+def _memory(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    first, _, words = rest.partition(" ")
+    if first == "forget" and words.strip():
+        return _forget(desk, words.strip())
+    for mode in MODES:
+        if rest == mode:
+            desk.status = replace(desk.status, memory=mode)
+            return text.told(f"memory is {mode} for what you ask from now on", kind="memory")
+    if rest:
+        return text.recall(desk.client.search_memory(words.strip() if first == "search" else rest))
+    return text.memory(desk.client.get_memory())
+
+
+def _forget(desk: CommandContext, words: str) -> list[PrintedLine]:
+    if not desk.confirm(f"Permanently delete everything in memory that contains {words!r}?"):
+        return text.told("nothing was deleted")
+    return text.forgotten(desk.client.forget_memory(words=words))
+
+
+def _undo(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    del rest
+    done = desk.client.undo_compaction(desk.status.thread)
+    return _changed(desk, f"the compaction of record {done.about} is undone", done)
+
+
+def _rewind(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    if not rest.isdecimal():
+        raise ConfigError("/rewind", f"{rest!r} is no number", "/context names the record")
+    done = desk.client.rewind_thread(desk.status.thread, int(rest))
+    return _changed(desk, f"back at record {done.about}", done)
+
+
+def _model(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    if not rest:
+        return text.models(desk.client.list_models(), desk.status.model)
+    if ":" not in rest:  # else it may be one that no settings name
+        desk.client.get_model(rest)
+    desk.status = replace(desk.status, model=rest, wanted=rest)
+    return text.told(f"{rest} answers from now on")
+
+
+def _threads(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    listed = desk.client.list_threads(limit=_PAGE, words=rest or None)
+    return text.threads(listed, desk.status.thread)
+
+
+def _thread(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    if not rest:
+        return text.told(f"this is thread {desk.status.thread}; /thread ID switches to another")
+    desk.client.get_thread(rest)
+    return desk.turn_to(rest)
+
+
+def _new(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    del rest
+    return desk.turn_to("")
+
+
+def _history(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    most = int(rest) if rest.isdecimal() else _PAGE
+    return text.history(desk.client.get_history(desk.status.thread, limit=most))
+
+
+def _usage(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    del rest
+    return text.usage(desk.client.get_thread_usage(desk.status.thread))
+
+
+def _upload(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    path = Path(rest.strip("'\"")).expanduser()
+    if not rest or not path.is_file():
+        raise ConfigError("/upload", f"there is no file {rest!r}", "name one: /upload report.pdf")
+    return text.uploads(desk.client.upload_file(desk.status.thread, path))
+
+
+def _files(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    del rest
+    thread = desk.status.thread
+    sent = text.uploads(desk.client.list_uploads(thread))
+    return [*sent, *text.artifacts(desk.client.list_artifacts(thread))]
+
+
+def _export(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    path = Path(rest.strip("'\"") or f"{desk.status.thread}.jsonl").expanduser()
+    if path.exists() and not desk.confirm(f"{path} exists. Overwrite it?"):
+        return text.told("nothing was written")
+    with open(path, "w", encoding="utf-8", opener=open_private) as file:
+        file.write(desk.client.export_thread(desk.status.thread))
+    return text.told(f"written to {path}")
+
+
+def _quit(desk: CommandContext, rest: str) -> list[PrintedLine]:
+    del rest
+    desk.is_over = True
+    return []
+
+
+COMMANDS: Mapping[str, Command] = {
+    each.name: each
+    for each in (
+        Command("help", "", "show this", _help),
+        Command("compact", "", "compact the context now; nothing is lost", _compact),
+        Command("context", "[SECTION|RECORD|edits]", "show the model's context", _context),
+        Command("memory", "[WORDS|forget WORDS|MODE]", "show, search or forget", _memory),
+        Command("undo", "", "undo the newest compaction", _undo),
+        Command("rewind", "RECORD", "go back to an earlier state of the thread", _rewind),
+        Command("model", "[NAME]", "show the models, or change the one that answers", _model),
+        Command("threads", "[WORDS]", "list threads", _threads),
+        Command("thread", "ID", "switch to another thread", _thread),
+        Command("new", "", "begin a new thread", _new),
+        Command("history", "[COUNT]", "show the messages", _history),
+        Command("usage", "", "show tokens and money", _usage),
+        Command("cost", "", "the same", _usage),
+        Command("upload", "PATH", "send a file to the agent", _upload),
+        Command("files", "", "list files sent and made", _files),
+        Command("export", "[PATH]", "write the thread to a file", _export),
+        Command("quit", "", "quit; the thread is kept", _quit),
+    )
+}

@@ -1,0 +1,255 @@
+"""A chat from its first line to its last: to the client what was typed, to the screen answers."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from thalweg.errors import BusyError, NoSuchThreadError, ThalwegError
+from thalweg_server.api.threads import Question
+from thalweg_server.api.usage import Usage
+from thalweg_server.cli.chat import text
+from thalweg_server.cli.chat.answering import show_answer
+from thalweg_server.cli.chat.approvals import Action, answer_to, decision, edit
+from thalweg_server.cli.chat.commands import MODES, perform
+from thalweg_server.cli.chat.lines import PrintedLine
+from thalweg_server.cli.chat.screen import Screen
+from thalweg_server.cli.chat.status import Status, status_line
+from thalweg_server.cli.chat.telling import EventRenderer
+from thalweg_server.cli.chat.threads import new_thread
+from thalweg_server.client import BlockingStream, ThalwegClient
+
+if TYPE_CHECKING:  # prompt_toolkit is of an extra
+    from thalweg_server.cli.chat.prompt import MessagePrompt
+
+_OFFERS = {
+    "approve": "[a]pprove",
+    "edit": "[e]dit",
+    "reject": "[r]eject",
+    "respond": "[s]et the result",
+}
+_WORDS = {"approve": "approve", "edit": "edit", "reject": "reject", "respond": "say"}
+_LAST = 12
+"""Messages looked through for the newest question and its answer."""
+
+
+class ChatSession:
+    """A chat on a terminal.
+
+    Attributes:
+        client: The client of the gateway.
+        status: The state of the chat.
+        is_over: Whether the user ended it.
+    """
+
+    def __init__(
+        self, client: ThalwegClient, screen: Screen, status: Status, place: str = ""
+    ) -> None:
+        self.client = client
+        self.status = status
+        self.is_over = False
+        self._screen = screen
+        self._place = place
+        self._prompt: MessagePrompt | None = None
+        self._open: tuple[Question, ...] = ()
+
+    def run(self, prompt: "MessagePrompt", first: str = "") -> None:
+        """Chat until the user ends it.
+
+        Args:
+            prompt: Asks for messages.
+            first: A message that is there already.
+        """
+        self._prompt = prompt
+        self._guarded(lambda: self._screen.show(self.turn_to(self.status.thread)))
+        self._answer_open()
+        if first.strip():
+            self._take(first.strip())
+        while not self.is_over:
+            try:
+                said = prompt.ask().strip()
+            except EOFError:
+                return
+            if said:
+                self._take(said)
+
+    def status_line(self) -> str:
+        """Return the line below the prompt."""
+        return status_line(self.status, self._screen.width)
+
+    def names(self, command: str) -> Sequence[str]:
+        """Return the names that a command can be completed with."""
+        try:
+            match command:
+                case "model":
+                    return [model.name for model in self.client.list_models().items]
+                case "thread":
+                    return [thread.id for thread in self.client.list_threads().items]
+                case "context":
+                    return ["edits", "messages", "system", "tools"]
+                case "memory":
+                    return ["forget ", *MODES]
+        except ThalwegError:
+            pass  # no reason to disturb whoever types
+        return []
+
+    # -- what commands need ----------------------------------------------------------------
+
+    def confirm(self, question: str) -> bool:
+        """See `CommandContext.confirm`."""
+        assert self._prompt is not None  # noqa: S101 (commands are typed)
+        try:
+            return self._prompt.ask_line(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
+        except (EOFError, KeyboardInterrupt):
+            return False
+
+    def turn_to(self, thread: str) -> list[PrintedLine]:
+        """See `CommandContext.turn_to`."""
+        is_new = not thread
+        now = self.status
+        self.status = Status(
+            model=now.model, wanted=now.wanted, memory=now.memory, thread=thread or new_thread()
+        )
+        self._open = ()
+        if is_new:
+            return text.told(f"thread {self.status.thread}; /help shows what can be typed")
+        try:
+            state = self.client.get_state(thread)
+        except NoSuchThreadError:
+            return text.told(f"thread {thread} begins")
+        self._open = state.questions
+        self._count()
+        lines = text.last_exchange(self.client.get_history(thread, limit=_LAST))
+        self._screen.show(lines)
+        if state.thread.run:
+            self._screen.show(text.told("an answer is under way"))
+            self._follow(self.client.join_stream(thread, state.thread.run))
+        return []
+
+    # -- asking ----------------------------------------------------------------------------
+
+    def _take(self, said: str) -> None:
+        """Do what was typed."""
+        self._screen.begin()
+        if said.startswith("/") and not said.startswith("//"):
+            self._guarded(lambda: self._screen.show(perform(said, self)))
+        else:
+            self._guarded(lambda: self._ask(said.removeprefix("/") if said[:1] == "/" else said))
+        self._answer_open()
+
+    def _ask(self, said: str) -> None:
+        try:
+            self._follow(self._stream(said, None))
+        except BusyError as error:
+            busy = "an answer is in progress, and is shown; send your message again after it"
+            self._screen.show(text.told(busy))
+            self._follow(self.client.join_stream(self.status.thread, error.run))
+
+    def _resume(self, word: JsonValue) -> None:
+        self._follow(self._stream(None, word))
+
+    def _stream(self, said: str | None, resume: JsonValue) -> BlockingStream:
+        status = self.status
+        return self.client.stream(
+            said,
+            status.thread,
+            resume=resume,
+            model=status.wanted or None,
+            memory=status.memory,
+            place=self._place or None,
+        )
+
+    def _follow(self, stream: BlockingStream) -> None:
+        self._open = ()
+        telling = EventRenderer(replace(self.status, now=Usage()))
+        try:
+            show_answer(
+                telling,
+                stream,
+                self._screen,
+                lambda: self.client.cancel_run(stream.thread, stream.run),
+            )
+        except KeyboardInterrupt:
+            stream.close()
+            self._screen.show(text.told("it continues in the background; --continue returns to it"))
+        self.status = telling.status
+        self._open = telling.questions
+        self._count()
+
+    def _count(self) -> None:
+        """Read from the gateway what all runs of the thread have spent."""
+        try:
+            spent = self.client.get_thread_usage(self.status.thread)
+        except ThalwegError:
+            return  # what the run told of itself still stands
+        self.status = replace(
+            self.status,
+            before=spent.total,
+            now=Usage(),
+            limit=spent.limit or self.status.limit,
+            tokens=sum(spent.sections.values()) or self.status.tokens,
+        )
+
+    def _guarded(self, work: Callable[[], object]) -> None:
+        """Perform a step; show its error and continue the chat."""
+        try:
+            work()
+        except (ThalwegError, OSError) as error:
+            self._screen.show([PrintedLine("error", str(error))])
+        except KeyboardInterrupt:
+            self._screen.show(text.told("left off"))
+
+    # -- questions of the agent ------------------------------------------------------------
+
+    def _answer_open(self) -> None:
+        """Ask what the agent waits for, until it waits for nothing."""
+        while self._open and not self.is_over:
+            questions = self._open
+            try:
+                word = answer_to(questions, self._decide, self._ask_line)
+            except (EOFError, KeyboardInterrupt):
+                self._screen.show(text.told("the question is still open; --continue repeats it"))
+                self._open = ()
+                return
+            self._guarded(partial(self._resume, word))
+
+    def _decide(self, action: Action) -> dict[str, JsonValue]:
+        self._screen.show(text.question(action))
+        offer = ", ".join(_OFFERS[each] for each in action.allowed)
+        while True:
+            said = self._ask_line(f"{offer}? ").strip().lower()
+            chosen = [each for each in action.allowed if said and _WORDS[each].startswith(said)]
+            if not chosen:
+                continue
+            match chosen[0]:
+                case "approve":
+                    return decision("approve")
+                case "reject":
+                    reason = self._ask_line("why? (the agent sees the reason) ").strip()
+                    return decision("reject", reason)
+                case "respond":
+                    return decision("respond", self._ask_line("what is the result? "))
+                case "edit" if (edited := self._edited(action)) is not None:
+                    return edited
+
+    def _edited(self, action: Action) -> dict[str, JsonValue] | None:
+        before = json.dumps(dict(action.arguments), indent=2, ensure_ascii=False)
+        if "\n" not in before:
+            before += "\n"
+        said = self._ask_line("", before)
+        try:
+            given = json.loads(said)
+        except ValueError as error:
+            self._screen.show([PrintedLine("error", f"that is no JSON: {error}")])
+            return None
+        if not isinstance(given, dict):
+            self._screen.show([PrintedLine("error", 'arguments are an object: {"name": value}')])
+            return None
+        return edit(action, given)
+
+    def _ask_line(self, question: str, default: str = "") -> str:
+        assert self._prompt is not None  # noqa: S101 (questions come in a chat)
+        return self._prompt.ask_line(question, default)

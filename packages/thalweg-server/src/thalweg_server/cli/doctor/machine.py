@@ -1,0 +1,148 @@
+"""Checks of the machine and the installation: Python, SQLite, extras, models, recorder."""
+
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from thalweg.cli.layout import count
+from thalweg.engine.extras import EXTRAS, install_command
+from thalweg.engine.tokens import exact_counter
+from thalweg.errors import ConfigError, ThalwegError
+from thalweg_agent.backends.bubblewrap import check_bubblewrap
+from thalweg_recorder.installing import pick_hosts, plan_install
+from thalweg_recorder.place import recorder_home
+from thalweg_recorder.recordings.sessions import coding_sessions
+from thalweg_server.cli.doctor.finding import Finding, State
+from thalweg_server.models import AvailableModel
+from thalweg_server.models.providers import PROVIDERS, key_of
+
+LEAST_SQLITE: Final = (3, 35)
+"""The first SQLite with everything the archive uses (RETURNING, upserts, FTS5 in most builds)."""
+USES: Final = {
+    "anthropic": "models of Anthropic",
+    "chat": "the terminal chat",
+    "client": "ThalwegClient over HTTP",
+    "documents": "text of PDF and Office files",
+    "mcp": "tools of MCP servers, `thalweg mcp`",
+    "ollama": "models that Ollama serves",
+    "openai": "models of OpenAI and of servers with its API",
+    "openai-agents": "the engine in agents of OpenAI's Agents SDK",
+    "postgres": "archive, memory and runs in PostgreSQL",
+    "pydantic-ai": "the engine in agents of Pydantic AI",
+    "server": "the HTTP API, a client in process",
+    "sqlite": "LangGraph's checkpointer for SQLite",
+    "video": "frames of videos",
+    "vectors": "search of memory by meaning",
+}
+"""What each extra adds, in a few words."""
+
+
+def installation() -> Iterator[Finding]:
+    """Check Python, token counts and SQLite."""
+    yield Finding("Python", sys.version.split()[0])
+    text, right = "Thalweg keeps the context in the deepest flow of the river. 上下文", 17
+    if (counted := exact_counter()(text)) == right:
+        yield Finding("token counts", "o200k_base, exact and offline")
+    else:
+        seen = f"a text of {right} tokens counts as {counted}"
+        yield Finding("token counts", seen, "pip install --force-reinstall bpe-openai", "broken")
+    version = sqlite3.sqlite_version
+    needed = ".".join(map(str, LEAST_SQLITE))
+    if sqlite3.sqlite_version_info < LEAST_SQLITE:
+        yield Finding("SQLite", version, f"use a Python with SQLite {needed} or newer", "broken")
+        return
+    try:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute("CREATE VIRTUAL TABLE t USING fts5(x)")
+    except sqlite3.OperationalError:
+        fix = "use a Python whose SQLite has full-text search"
+        yield Finding("SQLite", f"{version} without FTS5", fix, "broken")
+    else:
+        yield Finding("SQLite", f"{version} with full-text search")
+
+
+def extras() -> Iterator[Finding]:
+    """Check which extras are installed."""
+    there = {extra: all(map(_is_there, modules)) for extra, modules in EXTRAS.items()}
+    installed = [extra for extra, is_there in there.items() if is_there]
+    if installed:
+        yield Finding("extras", ", ".join(installed))
+    for extra, is_there in there.items():
+        if not is_there:
+            seen = f"not installed: {USES[extra]}"
+            yield Finding(f"extra {extra}", seen, install_command(extra), "off")
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of a package around it
+        return False
+
+
+def models(offers: tuple[AvailableModel, ...]) -> Iterator[Finding]:
+    """Report keys and servers that listen."""
+    keys = {one.title: key for one in PROVIDERS if (key := key_of(one))}
+    if keys:
+        yield Finding("keys", ", ".join(f"{key} ({title})" for title, key in keys.items()))
+    else:
+        fix = f"export {PROVIDERS[0].keys[0]}=…"
+        yield Finding("keys", "no provider's key is set", fix, "off")
+    for offer in offers:
+        state: State = "ok" if offer.is_ready else "off"
+        yield Finding("model found", f"{offer.name}: {offer.what}", offer.missing, state)
+    if not offers:
+        seen = "no key, no server that listens"
+        yield Finding("models", seen, "thalweg chat shows ways to a first answer", "off")
+
+
+def sandbox() -> Finding:
+    """Check whether commands could run confined here."""
+    try:
+        check_bubblewrap()
+    except ConfigError as error:
+        return Finding("sandbox", error.problem, error.mend, "off")
+    return Finding("sandbox", "bubblewrap confines commands here (sandbox: {use: bubblewrap})")
+
+
+def recorder(home: Path) -> Iterator[Finding]:
+    """Check the sessions of coding agents, and whether they are recorded."""
+    found = coding_sessions(home)
+    none = f"none in {home} (thalweg replay has a sample)"
+    yield Finding("sessions", f"{count(len(found), 'session')} in {home}" if found else none)
+    folder = recorder_home()
+    for host in pick_hosts(home):
+        try:
+            changes = plan_install(home, folder, [host])
+        except (ThalwegError, OSError, ValueError) as error:
+            fix = f"thalweg install --agent {host.name}"
+            yield Finding(f"recorder {host.name}", f"{error}", fix, "broken")
+            continue
+        fix = f"thalweg install --agent {host.name}" if changes else ""
+        seen = "its sessions are not recorded" if changes else "its sessions are recorded"
+        yield Finding(f"recorder {host.name}", seen, fix, "off" if changes else "ok")
+
+
+def variables() -> Iterator[Finding]:
+    """Report Thalweg's own variables; a key or an address with a password is not shown."""
+    for name in ("THALWEG_HOME", "THALWEG_CONFIG", "THALWEG_URL", "THALWEG_KEY"):
+        if value := os.environ.get(name):
+            shown = "set" if name == "THALWEG_KEY" else without_password(value)
+            yield Finding(name, shown)
+
+
+def without_password(address: str) -> str:
+    """Return an address without a user and a password.
+
+    Example:
+        >>> without_password("https://me:secret@host/v1")
+        'https://host/v1'
+    """
+    scheme, separator, rest = address.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}" if separator else address

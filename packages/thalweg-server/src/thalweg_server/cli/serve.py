@@ -1,0 +1,172 @@
+"""`thalweg serve`: the gateway, and one screen that describes it."""
+
+import asyncio
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from thalweg.cli.layout import count
+from thalweg.cli.shared_options import bounded, single_command
+from thalweg.engine.extras import needs_extra
+from thalweg.errors import ConfigError
+from thalweg_server.settings.sections.gateway import GatewaySettings, is_loopback
+
+if TYPE_CHECKING:
+    from thalweg_server.app import App
+    from thalweg_server.settings import Settings
+    from thalweg_server.settings.loading import SettingsReport
+    from thalweg_server.settings.local_token import LocalToken
+
+_MOST_NAMES = 6
+_LAST_PORT = 65_535
+
+
+@single_command
+def serve(
+    file: Annotated[
+        Path | None, typer.Argument(help="Path of config.yaml. Default: the usual places.")
+    ] = None,
+    *,
+    host: Annotated[str, typer.Option(help="Address to listen on. Default: gateway.host.")] = "",
+    port: Annotated[
+        int | None,
+        typer.Option(help="Port; 0 for a free one. Default: gateway.port.", callback=bounded),
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="The same as FILE.")] = None,
+    reload_config: Annotated[
+        bool, typer.Option("--reload-config", help="Read config.yaml again when it changes.")
+    ] = False,
+    no_token: Annotated[
+        bool,
+        typer.Option("--no-token", help="Without keys, accept every process of this machine."),
+    ] = False,
+    log_level: Annotated[
+        str, typer.Option(help="Log level: debug, info (one line per request), warning, error.")
+    ] = "info",
+) -> None:
+    """Serve the HTTP API: threads, runs as streams of events, memory, files.
+
+    Without keys in config.yaml (gateway.keys, gateway.oidc) it listens to this machine alone, and
+    asks for a token that it makes at its first start. `thalweg chat` and the client find it.
+    Ctrl-C or SIGTERM ends it; runs under way are resumed at the next start, or by another
+    gateway on the same PostgreSQL.
+    """
+    if log_level not in _LEVELS:
+        raise ConfigError("--log-level", f"{log_level!r} is none", f"use {', '.join(_LEVELS)}")
+    if file is not None and config is not None:
+        raise ConfigError("--config", f"{file} is set as well", "name the file once")
+    from thalweg_server.settings.loading import examine  # noqa: PLC0415 (reads YAML)
+
+    report = examine(file or config)
+    settings = report.unless_wrong()
+    at = address(settings.gateway, host, port)
+    with needs_extra("thalweg serve", "server"):
+        # Seconds: agents and all that they need come with it.
+        from thalweg_server.gateway import serving  # noqa: PLC0415
+    serving.logs(log_level)
+    with serving.bound(*at) as taken:
+
+        def ready(app: "App", token: "LocalToken | None") -> None:
+            typer.echo("\n".join(screen(app.settings, serving.address_of(taken), report, token)))
+
+        source = report.file if report.file and reload_config else settings
+        asyncio.run(serving.serve(source, taken, ready, is_tokenless=no_token))
+
+
+_LEVELS = ("debug", "info", "warning", "error")
+
+
+def address(gateway: GatewaySettings, host: str, port: int | None) -> tuple[str, int]:
+    """Return the address to listen on.
+
+    Raises:
+        ConfigError: Other machines would reach it without authentication.
+    """
+    host, port = host or gateway.host, gateway.port if port is None else port
+    if not 0 <= port <= _LAST_PORT:
+        raise ConfigError("--port", f"{port} is none", f"pass one from 0 to {_LAST_PORT}")
+    if gateway.is_open and not is_loopback(host):
+        problem = f"other machines reach {host}, and no authentication is configured"
+        raise ConfigError("--host", problem, "add gateway.keys or gateway.oidc to config.yaml")
+    return host, port
+
+
+def screen(
+    settings: "Settings", url: str, report: "SettingsReport", token: "LocalToken | None" = None
+) -> Iterator[str]:
+    """Yield the lines that describe what is served.
+
+    Args:
+        settings: What holds.
+        url: Where it is served.
+        report: The file of the settings, and what of it has no effect.
+        token: What callers bring where there are no keys; shown if it was made just now.
+    """
+    yield f"Thalweg {version('thalweg')} serves at {url}"
+    yield ""
+    rows = {
+        "docs": f"{url}/docs",
+        "callers": _callers(settings.gateway, token),
+        "models": _models(settings),
+        "storage": _storage(settings),
+        "settings": _file(report) or "by default; `thalweg config init` writes a config.yaml",
+    }
+    for name, said in rows.items():
+        first, *more = said.splitlines()
+        yield f"  {name:<9} {first}"
+        yield from (f"  {'':<9} {line}" for line in more)
+    yield ""
+    yield "Ctrl-C stops it; unfinished runs resume at the next start."
+
+
+def _file(report: "SettingsReport") -> str:
+    idle = [notice.place.key for notice in report.notices if notice.kind == "no effect"]
+    if not idle:
+        return report.file
+    more = f" and {len(idle) - _MOST_NAMES} more" if len(idle) > _MOST_NAMES else ""
+    return (
+        f"{report.file}, of which {', '.join(idle[:_MOST_NAMES])}{more} "
+        f"{'has' if len(idle) == 1 else 'have'} no effect here;\n"
+        f"`thalweg config check {report.file}` shows what happens instead"
+    )
+
+
+def _callers(gateway: GatewaySettings, token: "LocalToken | None") -> str:
+    if gateway.is_open and token is not None:
+        shown = f"{token.value}\n(new, shown only now; it is in {token.path})"
+        return f"this machine, with the token {shown if token.is_new else f'in {token.path}'}"
+    if gateway.is_open:
+        return "this machine alone, without a key; everything belongs to the owner `local`"
+    ways = []
+    if gateway.keys:
+        owners = len({each.owner for each in gateway.keys})
+        ways.append(f"{count(len(gateway.keys), 'key')} of {count(owners, 'owner')}")
+    if gateway.oidc is not None:
+        named = f"{gateway.oidc.owner_prefix}`{gateway.oidc.owner_claim}`"
+        ways.append(f"tokens of {gateway.oidc.issuer}; the owner is {named}")
+    return "\n".join(ways)
+
+
+def _models(settings: "Settings") -> str:
+    default = settings.default_model
+    names = [model.name for model in settings.models if model.name != default]
+    if default is None:
+        return (
+            "none: everything works but answers; name one in config.yaml, such as\n"
+            "agent: {model: ollama:NAME} or openai:NAME@http://host/v1"
+        )
+    names.insert(0, default)
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
+
+
+def _storage(settings: "Settings") -> str:
+    storage = settings.storage
+    if storage.address is None:
+        return f"SQLite in {Path(storage.home).absolute()}"
+    found = urlsplit(storage.address)
+    return f"PostgreSQL at {found.hostname}{found.path}"

@@ -1,0 +1,93 @@
+"""What every route takes: whose things, which thread, how many; and what it may answer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Query, Request
+from pydantic import StringConstraints
+
+from thalweg_server.api.problems import MEDIA_TYPE
+from thalweg_server.api.shape import Identifier
+from thalweg_server.app import App, Tenant
+from thalweg_server.app.memory import TenantMemory
+from thalweg_server.gateway.authentication import OWNER
+from thalweg_server.gateway.budgets import Budgets
+from thalweg_server.gateway.metrics import Metrics
+from thalweg_server.gateway.rules import GatewayRules
+from thalweg_server.gateway.streams import Streams
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """What the routes of one gateway share; it lies in `application.state.gateway`."""
+
+    app: App
+    streams: Streams
+    metrics: Metrics
+    budgets: Budgets
+    rules: Callable[[], GatewayRules]
+
+
+async def _gateway(request: Request) -> Gateway:
+    gateway: Gateway = request.app.state.gateway
+    return gateway
+
+
+async def _mine(request: Request) -> Tenant:
+    gateway: Gateway = request.app.state.gateway
+    return gateway.app.tenant(request.scope[OWNER])
+
+
+async def _known(
+    mine: Annotated[Tenant, Depends(_mine)],
+    agent: Annotated[
+        Identifier | None,
+        Query(
+            description="An agent with its own memory. Default: the memory that all agents share."
+        ),
+    ] = None,
+) -> TenantMemory:
+    return mine.memory.of_agent(agent or "")
+
+
+Shared = Annotated[Gateway, Depends(_gateway)]
+Mine = Annotated[Tenant, Depends(_mine)]
+"""All that the caller can reach; its owner was noted at the door."""
+
+Known = Annotated[TenantMemory, Depends(_known)]
+"""What is remembered of the caller, by all agents or by the one that is named."""
+
+ThreadId = Annotated[Identifier, Path(description="The thread's id.", examples=["t1"])]
+RunId = Annotated[Identifier, Path(description="The run's id.", examples=["r1"])]
+Name = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$"),
+]
+"""A name or an id in a path that is not the gateway's own; of printable characters."""
+Many = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of items.")]
+Words = Annotated[str, Query(max_length=2_000, description="Words to search for.")]
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the documented errors of a route, in addition to those of all routes of its kind."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"description": WHY[status], "content": content} for status in statuses}
+
+
+WHY = {
+    400: "The body cannot be parsed.",
+    401: "Credentials are missing or invalid.",
+    403: "The operation is not permitted here.",
+    404: "It does not exist, or belongs to another owner.",
+    408: "The body arrived too slowly.",
+    409: "It conflicts with another operation that is in progress or came first.",
+    413: "The body is too large.",
+    415: "The type of the body is not supported.",
+    416: "The range does not exist.",
+    422: "The request is invalid; `faults` lists the errors.",
+    429: "The owner has reached a limit; retry after `Retry-After` seconds.",
+    500: "The gateway failed; its log has the number in `instance`.",
+    502: "A model returned no usable answer.",
+    503: "Storage or a service that the gateway uses failed; try again.",
+}

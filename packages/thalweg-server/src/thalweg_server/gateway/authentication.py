@@ -1,0 +1,155 @@
+"""Who may come in, and as which owner: keys, bearer tokens, or this machine alone.
+
+An owner comes from a key, from a claim of a signed token, or from there being neither; never
+from anything else in a request.
+"""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from thalweg_server.gateway.problems import GatewayRefusal
+from thalweg_server.settings.sections.gateway import is_loopback
+
+LOCAL = "local"
+"""The owner of everything if callers need not authenticate."""
+_KEY_HEADER = "x-api-key"
+OWNER = "thalweg.owner"
+"""Where in a request's scope its owner is noted."""
+UNKNOWN = "this key is unknown here"
+_CHALLENGE = 'Bearer realm="thalweg"'
+
+
+class Keys:
+    """Owners by key; of a key only its hash is kept."""
+
+    def __init__(self, owners: Iterable[tuple[str, str]]) -> None:
+        """Keep hashes.
+
+        Args:
+            owners: Key and owner of each.
+        """
+        self._owners = tuple((_hashed(key), owner) for key, owner in owners)
+
+    def owner(self, key: str) -> str | None:
+        """Return the owner of a key; all keys are compared, in constant time each."""
+        given = _hashed(key)
+        found = None
+        for known, owner in self._owners:
+            if hmac.compare_digest(known, given):
+                found = owner
+        return found
+
+
+Lock = Callable[[Scope], Awaitable[str]]
+"""Returns the owner of a request, or raises the `GatewayRefusal` of one that is not allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopbackLock:
+    """Allows callers on this machine, except for a browser's pages from other origins.
+
+    A page can make a browser send requests to this machine: under a name of its own that resolves
+    to 127.0.0.1, or across origins. The host and origin headers of a request reveal it.
+    """
+
+    origins: frozenset[str] = frozenset()
+    """Allowed origins, in addition to the gateway's own."""
+
+    async def __call__(self, scope: Scope) -> str:
+        """Return the owner of a request; see `Lock`."""
+        headers = Headers(scope=scope)
+        client = scope.get("client")
+        if client is not None and not is_loopback(client[0]):
+            said = "without a key, only this machine has access; set gateway.keys"
+            raise GatewayRefusal(403, "auth.not_local", said)
+        host = headers.get("host", "")
+        if not is_loopback(_name_of(host)):
+            said = "without a key, this gateway is reached as localhost alone; set gateway.keys"
+            raise GatewayRefusal(403, "auth.host", said)
+        origin = headers.get("origin")
+        mine = f"{scope.get('scheme', 'http')}://{host}".lower()
+        if origin is None:
+            # A page of another port of this machine is "same-site".
+            is_strange = headers.get("sec-fetch-site") in {"cross-site", "same-site"}
+        else:
+            is_strange = origin.lower() != mine and origin not in self.origins
+        if is_strange:
+            said = (
+                "requests from a page of another origin are refused; add it to gateway.cors_origins"
+            )
+            raise GatewayRefusal(403, "auth.origin", said)
+        return LOCAL
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLock:
+    """Lets in who brings a key or a token; who brings two, if both are the same owner's."""
+
+    keys: Keys
+    tokens: Callable[[str], Awaitable[str]] | None = None
+    """Returns the owner of a bearer token that is no key, or raises a `GatewayRefusal`."""
+    machine: LoopbackLock | None = None
+    """Who must be let in by it as well."""
+
+    async def __call__(self, scope: Scope) -> str:
+        """Return the owner of a request; see `Lock`."""
+        if self.machine is not None:
+            await self.machine(scope)
+        headers = Headers(scope=scope)
+        given = headers.get(_KEY_HEADER)
+        bearer = _bearer(headers)
+        owners = set()
+        if given is not None:
+            owners.add(self.keys.owner(given))
+        if bearer is not None:
+            owners.add(self.keys.owner(bearer) or await self._of_token(bearer))
+        if not owners:
+            said = "send credentials: Authorization: Bearer KEY"
+            raise unauthorized("auth.missing", said, "")
+        owner = owners.pop()
+        if owner is None or owners:
+            raise unauthorized("auth.unknown", UNKNOWN, "invalid_token")
+        return owner
+
+    async def _of_token(self, bearer: str) -> str | None:
+        return None if self.tokens is None else await self.tokens(bearer)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLock:
+    """Lets in everybody as one owner: for a gateway in the process of its only caller."""
+
+    whose: str
+
+    async def __call__(self, _: Scope) -> str:
+        """Return the owner of a request; see `Lock`."""
+        return self.whose
+
+
+def unauthorized(code: str, detail: str, error: str) -> GatewayRefusal:
+    """Return the refusal of a caller with missing or invalid credentials."""
+    more = f', error="{error}", error_description="{detail}"' if error else ""
+    return GatewayRefusal(401, code, detail, {"WWW-Authenticate": _CHALLENGE + more})
+
+
+def _bearer(headers: Headers) -> str | None:
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" and given.strip() else None
+
+
+def _hashed(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
+
+
+def _name_of(host: str) -> str:
+    found = _HOST.fullmatch(host)
+    return "" if found is None else found[1].strip("[]")
+
+
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]*)?")

@@ -1,0 +1,184 @@
+"""What may come in as a body: how much, how fast, of which type, of how many values and how deep.
+
+JSON is read whole, measured, and parsed once, outside of the event loop; the routes take what was
+parsed. It is refused before any route runs where it is too large, has numbers that are none, or
+text that is none.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.types import Message, Receive, Scope
+
+from thalweg_server.gateway.problems import GatewayRefusal
+from thalweg_server.gateway.structure import JsonBounds, JsonBoundsError, parsed
+
+MIB = 1 << 20
+USUAL = JsonBounds(bytes=MIB, nodes=5_000)
+"""Of most requests."""
+LARGE: tuple[tuple[re.Pattern[str], JsonBounds], ...] = (
+    (re.compile(r"/api/threads/[^/]+/runs(/stream)?"), JsonBounds(bytes=48 * MIB, nodes=10_000)),
+    (re.compile(r"/api/memory/import"), JsonBounds(bytes=4 * MIB, nodes=50_000)),
+)
+"""Of requests that carry messages, of ten million characters for example, or a whole memory."""
+_AT_ONCE_BYTES = 1 << 14
+"""A smaller body is parsed in the event loop: a thread costs more than it."""
+_PARSED = "thalweg.json"
+"""Where in a request's scope its parsed body is."""
+
+
+def bounds_of(path: str) -> JsonBounds:
+    """Return how large the JSON of a request may be.
+
+    Example:
+        >>> bounds_of("/api/threads/t1/runs").bytes // MIB, bounds_of("/api/threads").bytes // MIB
+        (48, 1)
+    """
+    return next((bounds for of, bounds in LARGE if of.fullmatch(path)), USUAL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyLimits:
+    """How much may come in."""
+
+    json_of: Callable[[str], JsonBounds] = bounds_of
+    """Returns the bounds of JSON for the path of a request."""
+    form_bytes: int
+    """Bytes of a form with files, all together."""
+    part_s: float = 30.0
+    """Seconds that may pass until the next part of a body comes."""
+
+
+class GatewayRoute(APIRoute):
+    """An operation with its function's name, which takes the JSON that `bounded_body` parsed."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:  # noqa: ANN401 (as FastAPI has it)
+        operation = given.pop("operation_id", None) or endpoint.__name__
+        super().__init__(path, endpoint, operation_id=operation, **given)
+
+    def get_route_handler(self) -> Callable[[Request], Any]:
+        """Return the handler of a request; see `APIRoute.get_route_handler`."""
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            return await handler(_ParsedRequest(request.scope, request.receive))
+
+        return handle
+
+
+class _ParsedRequest(Request):
+    async def json(self) -> Any:  # noqa: ANN401 (as Starlette has it)
+        """Return the parsed body; see `Request.json`."""
+        return self.scope[_PARSED] if _PARSED in self.scope else await super().json()
+
+
+async def bounded_body(scope: Scope, receive: Receive, limits: BodyLimits) -> Receive:
+    """Return the `receive` of a request whose body is within its limits.
+
+    Parsed JSON is stored in the scope.
+
+    Raises:
+        GatewayRefusal: The body is not allowed.
+    """
+    if scope["method"] in _BODILESS:
+        return receive
+    headers = Headers(scope=scope)
+    length = headers.get("content-length", "")
+    if length == "0" or not (length or "transfer-encoding" in headers):
+        return receive
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_json = kind == "application/json" or kind.endswith("+json")
+    if not is_json and kind != "multipart/form-data":
+        told = f"a body of type {kind}" if kind else "a body without a type"
+        mend = "send JSON as application/json, files as multipart/form-data"
+        raise GatewayRefusal(415, "request.media_type", f"{told} is not taken; {mend}")
+    bounds = limits.json_of(scope["path"])
+    most = bounds.bytes if is_json else limits.form_bytes
+    if length.isdecimal() and int(length[:20]) > most:
+        raise too_large(most)
+    bounded = _Bounded(receive, most, limits.part_s)
+    if not is_json:
+        return bounded
+    body = await _whole(scope, bounded)
+    if body:
+        scope[_PARSED] = await _parse(body, bounds)
+    return _again(body, bounded)
+
+
+def too_large(most: int) -> GatewayRefusal:
+    """Refuse a body of too many bytes; the connection is closed, for its rest is not read."""
+    said = f"the body is larger than the limit of {most:,} bytes"
+    return GatewayRefusal(413, "request.too_large", said, {"Connection": "close"})
+
+
+class _Bounded:
+    """Receives no more than it may, and waits no longer than it may."""
+
+    def __init__(self, receive: Receive, most: int, part_s: float) -> None:
+        self._receive = receive
+        self._left = self._most = most
+        self._part_s: float | None = part_s
+
+    async def __call__(self) -> Message:
+        try:
+            message = await asyncio.wait_for(self._receive(), self._part_s)
+        except TimeoutError:
+            said = f"no part of the body arrived for {self._part_s:g} s"
+            raise GatewayRefusal(408, "request.timeout", said, {"Connection": "close"}) from None
+        if message["type"] == "http.request":
+            self._left -= len(message.get("body", b""))
+            if self._left < 0:
+                raise too_large(self._most)
+            if not message.get("more_body", False):
+                self._part_s = None  # what comes now is the client going away, hours later
+        return message
+
+
+async def _whole(scope: Scope, receive: Receive) -> bytes:
+    try:
+        return await Request(scope, receive).body()
+    except ClientDisconnect:
+        said = "the body is not JSON: its sender is gone; nothing was done"
+        raise GatewayRefusal(400, "request.malformed", said) from None
+
+
+async def _parse(body: bytes, bounds: JsonBounds) -> object:
+    """Parse a body, in a thread where it is not small.
+
+    Raises:
+        Refusal: It is no JSON, or larger than its bounds.
+    """
+    try:
+        if len(body) <= _AT_ONCE_BYTES:
+            return parsed(body, bounds)
+        return await asyncio.to_thread(parsed, body, bounds)
+    except JsonBoundsError as error:
+        said = f"the body is refused: {error}; send it in parts"
+        raise GatewayRefusal(413, "request.too_large", said) from None
+    except ValueError as error:
+        said = f"the body is not JSON: {error}; nothing was done"
+        raise GatewayRefusal(400, "request.malformed", said) from None
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that yields a body that was already read, then what follows it."""
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+_BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})

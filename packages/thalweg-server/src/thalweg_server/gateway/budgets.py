@@ -1,0 +1,159 @@
+"""What one owner may do at most: requests, runs and tokens, so that no owner slows down others.
+
+Rates are token buckets of one gateway; runs at once are counted in the journal, over all gateways.
+"""
+
+import math
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from threading import Lock
+
+from thalweg_server.app.performing.watching import Happened, ModelCalled
+from thalweg_server.gateway.problems import GatewayRefusal
+from thalweg_server.settings.sections.gateway import OwnerLimits
+
+_MOST_OWNERS = 10_000
+"""Owners whose rates are remembered; the ones that asked last."""
+_MINUTE_S = 60.0
+_BUSY_RETRY_S = 5
+
+
+@dataclass(slots=True)
+class Rate:
+    """A token bucket: so many in a minute, all of them at once if need be.
+
+    Example:
+        >>> rate = Rate()
+        >>> [rate.take(2, now=0.0), rate.take(2, now=0.0), rate.take(2, now=0.0)]
+        [0.0, 0.0, 30.0]
+    """
+
+    used: float = 0.0
+    at: float = -math.inf
+
+    def take(self, per_minute: int, *, now: float) -> float:
+        """Take one request from the budget.
+
+        Args:
+            per_minute: Allowed requests in a minute.
+            now: Seconds of a monotonic clock.
+
+        Returns:
+            0, or the seconds until one is available.
+        """
+        self.used = max(0.0, self.used - (now - self.at) * per_minute / _MINUTE_S)
+        self.at = now
+        if self.used + 1 > per_minute:
+            return (self.used + 1 - per_minute) * _MINUTE_S / per_minute
+        self.used += 1
+        return 0.0
+
+
+@dataclass(slots=True)
+class _Owner:
+    requests: Rate = field(default_factory=Rate)
+    runs: Rate = field(default_factory=Rate)
+    starting: int = 0
+    """Runs that are being started and not in the journal yet."""
+
+
+class Budgets:
+    """What the owners of one gateway have used of their limits."""
+
+    def __init__(
+        self,
+        limits: Callable[[str], OwnerLimits],
+        refused: Callable[[str], None] = lambda _: None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        today: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Begin with nothing used.
+
+        Args:
+            limits: Returns the limits of an owner as they are now.
+            refused: Called with the name of a limit that was met.
+            clock: Seconds that never go back.
+            today: The time in UTC.
+        """
+        self._limits = limits
+        self._refused = refused
+        self._clock = clock
+        self._today = today
+        self._of: Callable[[str], _Owner] = lru_cache(_MOST_OWNERS)(lambda _: _Owner())
+        self._tokens: Counter[str] = Counter()
+        self._day: date = today().date()
+        self._lock = Lock()
+
+    def take_request(self, owner: str) -> None:
+        """Count a request.
+
+        Raises:
+            Refusal: The owner has sent as many as it may in a minute.
+        """
+        most = self._limits(owner).requests_per_minute
+        if most is not None:
+            wait_s = self._of(owner).requests.take(most, now=self._clock())
+            self._check("requests", f"{most:,} requests a minute", wait_s)
+
+    @asynccontextmanager
+    async def starting(
+        self, owner: str, count: Callable[[], Awaitable[int]]
+    ) -> AsyncIterator[None]:
+        """Let a run be started inside.
+
+        Args:
+            owner: Whose run it is.
+            count: Returns how many runs of the owner are queued or running.
+
+        Raises (when entered):
+            Refusal: The owner has started as many as it may, or used its tokens.
+        """
+        limits, one = self._limits(owner), self._of(owner)
+        one.starting += 1
+        try:
+            self._check_tokens(owner, limits)
+            most = limits.runs_at_once
+            if most is not None and await count() + one.starting > most:
+                self._check("runs_at_once", f"{most:,} runs at once", _BUSY_RETRY_S)
+            if limits.runs_per_minute is not None:
+                wait_s = one.runs.take(limits.runs_per_minute, now=self._clock())
+                self._check("runs", f"{limits.runs_per_minute:,} runs a minute", wait_s)
+            yield
+        finally:
+            one.starting -= 1
+
+    def happened(self, what: Happened) -> None:
+        """Count the tokens of a model; called in any thread, see `App.watch`."""
+        if isinstance(what, ModelCalled):
+            with self._lock:
+                self._begin_day()
+                self._tokens[what.owner] += what.usage.input_tokens + what.usage.output_tokens
+
+    def _check_tokens(self, owner: str, limits: OwnerLimits) -> None:
+        if (most := limits.tokens_per_day) is None:
+            return
+        with self._lock:
+            self._begin_day()
+            used = self._tokens[owner]
+        now = self._today()
+        midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), UTC)
+        wait_s = (midnight - now).total_seconds() if used >= most else 0.0
+        self._check("tokens", f"{most:,} tokens a day", wait_s)
+
+    def _begin_day(self) -> None:
+        if (today := self._today().date()) != self._day:
+            self._day = today
+            self._tokens.clear()
+
+    def _check(self, limit: str, said: str, wait_s: float) -> None:
+        if wait_s > 0:
+            self._refused(limit)
+            seconds = max(1, math.ceil(wait_s))
+            told = f"your limit is {said}; try again in {seconds} s"
+            raise GatewayRefusal(429, f"limit.{limit}", told, {"Retry-After": str(seconds)})

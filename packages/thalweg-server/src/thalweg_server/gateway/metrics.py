@@ -1,0 +1,92 @@
+"""What Prometheus reads: requests, streams, and what runs cost.
+
+Every gateway has a registry of its own. Labels are operations, statuses, models and kinds:
+nothing that an owner wrote, and never more of them than the API has.
+"""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from thalweg_server.api.usage import Usage
+from thalweg_server.app.performing.watching import Happened, JobEnded, ModelCalled, RunEnded
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
+_RUN_SECONDS = (0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200)
+
+
+class Metrics:
+    """Everything that is counted."""
+
+    def __init__(self) -> None:
+        self._registry = into = CollectorRegistry()
+
+        def counter(name: str, about: str, *labels: str) -> Counter:
+            return Counter(f"thalweg_{name}", about, labels, registry=into)
+
+        self._requests = counter(
+            "requests", "Requests by operation and status.", "operation", "status"
+        )
+        self._seconds = Histogram(
+            "thalweg_request_seconds",
+            "Time until a response was complete, without streams.",
+            ("operation",),
+            buckets=_SECONDS,
+            registry=into,
+        )
+        self._streams = Gauge("thalweg_streams_open", "Event streams open now.", registry=into)
+        self._events = counter("events_sent", "Events sent by type.", "type")
+        self._runs = counter("runs", "Runs that this process completed, by status.", "status")
+        self._run_seconds = Histogram(
+            "thalweg_run_seconds",
+            "Time from a run's start to its end.",
+            buckets=_RUN_SECONDS,
+            registry=into,
+        )
+        self._tokens = counter("tokens", "Tokens by model and kind.", "model", "kind")
+        self._cost = counter("cost", "Cost of models with known prices.", "model", "currency")
+        self._refused = counter("limits_met", "Requests refused with 429, by limit.", "limit")
+        self._jobs = counter("memory_jobs", "Jobs of memory by how they ended.", "result")
+
+    def text(self, streams_open: int) -> bytes:
+        """Write everything as Prometheus reads it."""
+        self._streams.set(streams_open)
+        return generate_latest(self._registry)
+
+    def answered(self, operation: str, status: int, seconds: float | None) -> None:
+        """Count a request; `seconds` is none where it was a stream."""
+        self._requests.labels(operation, str(status)).inc()
+        if seconds is not None:
+            self._seconds.labels(operation).observe(seconds)
+
+    def sent(self, type_: str) -> None:
+        """Count an event that went out."""
+        self._events.labels(type_).inc()
+
+    def refused(self, limit: str) -> None:
+        """Count a request that met a limit of its owner; see `Budgets`."""
+        self._refused.labels(limit).inc()
+
+    def happened(self, what: Happened) -> None:
+        """Count an event of the application; see `App.watch`."""
+        match what:
+            case RunEnded(status, seconds):
+                self._runs.labels(status).inc()
+                self._run_seconds.observe(seconds)
+            case ModelCalled(model, usage, _):
+                self._spent(model or "unknown", usage)
+            case JobEnded(result):
+                self._jobs.labels(result).inc()
+
+    def _spent(self, model: str, usage: Usage) -> None:
+        uncached = usage.input_tokens - usage.cached_tokens - usage.written_tokens
+        kinds = {
+            "input": uncached,
+            "cached": usage.cached_tokens,
+            "written": usage.written_tokens,
+            "output": usage.output_tokens,
+        }
+        for kind, tokens in kinds.items():
+            self._tokens.labels(model, kind).inc(max(tokens, 0))
+        if usage.cost is not None:
+            self._cost.labels(model, usage.currency).inc(max(usage.cost, 0.0))

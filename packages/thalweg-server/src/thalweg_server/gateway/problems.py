@@ -1,0 +1,171 @@
+"""Errors over HTTP: every error is answered with problem details, RFC 9457.
+
+An error that the caller can correct has a text; any other has only a number, under which the log
+has the details.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+from uuid import uuid4
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import JsonValue
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from thalweg.engine.sections import dotted
+from thalweg.errors import ThalwegError
+from thalweg_server.api.problems import MEDIA_TYPE, Fault, Problem
+from thalweg_server.gateway.statuses import status_of
+
+_SERVERS_OWN = 500
+MOST_FAULTS = 20
+"""Faults that one answer lists; `detail` has the number of all."""
+_LOG = logging.getLogger("thalweg.gateway")
+
+
+class GatewayRefusal(HTTPException):
+    """The gateway itself refuses a request; it is an `HTTPException` so that FastAPI lets it by.
+
+    Attributes:
+        code: Stable and dotted, as of a `ThalwegError`.
+    """
+
+    def __init__(
+        self, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(status, detail, headers)
+        self.code = code
+
+
+def answer(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    """Return the response of a problem; defaults are omitted."""
+    told = problem.model_dump_json(exclude_defaults=True)
+    return Response(told, problem.status, headers, MEDIA_TYPE)
+
+
+async def refuse(refusal: GatewayRefusal, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer from a middleware, where no handler of FastAPI's sees an exception."""
+    await answer(_refused(refusal, scope["path"]), refusal.headers)(scope, receive, send)
+
+
+def problem_of(error: ThalwegError, instance: str = "") -> Problem:
+    """Return an error as a problem of the API.
+
+    Args:
+        error: Any error of the tree.
+        instance: The requested path.
+
+    Example:
+        >>> from thalweg.errors import NoSuchRunError
+        >>> problem = problem_of(NoSuchRunError("r1"))
+        >>> problem.status, problem.code, problem.detail
+        (404, 'run.not_found', "there is no run 'r1'")
+    """
+    status = status_of(error)
+    if status >= _SERVERS_OWN:
+        return _logged(status, error.code, error)
+    return _titled(status, str(error), error.code, instance, arguments=_told(error.args))
+
+
+def answers_problems(application: FastAPI) -> None:
+    """Let every error of an application be answered with problem details."""
+    for kind in (ThalwegError, HTTPException, RequestValidationError, Exception):
+        application.add_exception_handler(kind, _answer)
+
+
+def faults_of(errors: Sequence[Any]) -> tuple[Fault, ...]:
+    """Read what pydantic found wrong.
+
+    Example:
+        >>> faults_of([{"loc": ("body", "messages", 0, "role"), "msg": "Input should be 'user'"}])
+        (Fault(where='body.messages[0].role', problem="Input should be 'user'"),)
+    """
+    return tuple(
+        Fault(where=dotted(each["loc"]), problem=str(each["msg"]).removeprefix("Value error, "))
+        for each in errors
+    )
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    path = request.url.path
+    match error:
+        case ThalwegError():
+            return answer(problem_of(error, path))
+        case RequestValidationError():
+            return answer(_invalid(error.errors(), path))
+        case GatewayRefusal():
+            return answer(_refused(error, path), error.headers)
+        case HTTPException():
+            code, said = _HTTP.get(error.status_code, ("http", ""))
+            detail = said.format(method=request.method, path=path) or str(error.detail)
+            return answer(_titled(error.status_code, detail, code, path), error.headers)
+        case _:
+            return answer(_logged(500, "internal", error))
+
+
+def _refused(refusal: GatewayRefusal, path: str) -> Problem:
+    return _titled(refusal.status_code, refusal.detail, refusal.code, path)
+
+
+def _invalid(found: Sequence[Any], path: str) -> Problem:
+    faults = faults_of(found[:MOST_FAULTS])
+    if any(each["type"] == "json_invalid" for each in found):
+        detail = "the body is not JSON; nothing was done"
+        return _titled(400, detail, "request.malformed", path, faults)
+    words = "; ".join(f"{fault.where}: {fault.problem}" for fault in faults[:3])
+    more = f"; and {len(found) - 3:,} more" if len(found) > 3 else ""  # noqa: PLR2004 (enough to read)
+    return _titled(422, f"{words}{more}", "request.invalid", path, faults)
+
+
+def _logged(status: int, code: str, error: Exception) -> Problem:
+    number = uuid4()
+    _LOG.error("problem %s: %s", number, type(error).__name__, exc_info=error)
+    said = "its storage or a service that it uses failed" if status > _SERVERS_OWN else "it failed"
+    again = "; try again later" if status > _SERVERS_OWN else ""
+    detail = f"the gateway failed: {said}{again}; see its log under {number}"
+    return _titled(status, detail, code, f"urn:uuid:{number}")
+
+
+def _titled(
+    status: int,
+    detail: str,
+    code: str,
+    instance: str,
+    faults: tuple[Fault, ...] = (),
+    arguments: tuple[JsonValue, ...] = (),
+) -> Problem:
+    return Problem(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        instance=instance,
+        code=code,
+        faults=faults,
+        arguments=arguments,
+    )
+
+
+def _told(arguments: Sequence[object]) -> tuple[JsonValue, ...]:
+    """Return an error's arguments if all of them are JSON scalars; otherwise none."""
+    told: list[JsonValue] = []
+    for each in arguments:
+        if isinstance(each, tuple) and all(isinstance(part, str) for part in each):
+            told.append(list(each))
+        elif isinstance(each, str | int | float):
+            told.append(each)
+        else:
+            return ()
+    return tuple(told)
+
+
+_HTTP = {
+    400: ("request.malformed", ""),
+    404: ("route.not_found", "there is nothing at {path}; /docs lists what there is"),
+    405: ("route.method", "{path} takes no {method}; the header Allow says what it takes"),
+    413: ("request.too_large", ""),
+}

@@ -1,0 +1,46 @@
+"""`/healthz` and `/metrics`: for the operator of the gateway."""
+
+import logging
+
+from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse
+
+from thalweg_server.api.catalogue import Health
+from thalweg_server.gateway.access import Shared, problems
+from thalweg_server.gateway.bodies import GatewayRoute
+from thalweg_server.gateway.metrics import CONTENT_TYPE
+
+health = APIRouter(tags=["gateway"], route_class=GatewayRoute)
+_LOG = logging.getLogger("thalweg.gateway")
+_TEXT = {"text/plain": {"schema": {"type": "string"}}}
+
+
+@health.get(
+    "/healthz",
+    operation_id="health",
+    responses={503: {"model": Health, "description": "A component has failed."}},
+)
+async def healthz(shared: Shared, response: Response) -> Health:
+    """Return whether every part of the gateway works; callers need not authenticate."""
+    found = await shared.app.health()
+    if found.status != "ok":
+        response.status_code = 503
+        failed = [check for check in found.checks if check.status == "failed"]
+        _LOG.error("not well: %s", "; ".join(f"{c.name}: {c.detail}" for c in failed))
+    if not shared.rules().is_locked:
+        return found
+    # Anonymous callers are allowed: the response names the failed part; details are only in the
+    # log.
+    checks = tuple(check.model_copy(update={"detail": ""}) for check in found.checks)
+    return found.model_copy(update={"checks": checks})
+
+
+@health.get(
+    "/metrics",
+    response_class=PlainTextResponse,
+    responses={200: {"description": "As Prometheus reads it.", "content": _TEXT}, **problems(403)},
+)
+async def metrics(shared: Shared) -> Response:
+    """Return the metrics since the gateway started."""
+    text = shared.metrics.text(shared.streams.opened)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE})

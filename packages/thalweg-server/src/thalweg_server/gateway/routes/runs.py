@@ -1,0 +1,135 @@
+"""`…/runs`: asking an agent, following what comes of it, and ending it."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Header, Query, Request, Response
+
+from thalweg_server.api.runs import NewRun, Run, Runs
+from thalweg_server.api.shape import Identifier, Number
+from thalweg_server.app import Tenant
+from thalweg_server.gateway.access import Many, Mine, RunId, Shared, ThreadId, problems
+from thalweg_server.gateway.bodies import GatewayRoute
+from thalweg_server.gateway.streams import EventStream
+
+runs = APIRouter(prefix="/api/threads/{thread}/runs", tags=["runs"], route_class=GatewayRoute)
+Asked = Annotated[
+    NewRun,
+    Body(
+        openapi_examples={
+            "message": {"value": {"message": "What did we decide about the cutover?"}},
+            "model": {"value": {"message": "Again, shorter.", "model": "small"}},
+            "answer": {"value": {"resume": {"decisions": [{"type": "approve"}]}}},
+        }
+    ),
+]
+
+
+@runs.get("")
+async def list_runs(
+    mine: Mine,
+    thread: ThreadId,
+    limit: Many = 50,
+    before: Annotated[
+        Identifier | None, Query(description="The run after which the list continues.")
+    ] = None,
+) -> Runs:
+    """List runs of a thread, newest first."""
+    return await mine.runs.list(thread, limit=limit, before=before)
+
+
+@runs.post("", status_code=202, responses=problems(409, 429))
+async def start_run(
+    mine: Mine, shared: Shared, thread: ThreadId, new: Asked, request: Request, response: Response
+) -> Run:
+    """Start a run. It continues with or without a client that follows it.
+
+    A missing thread is created. The same id a second time starts nothing, and returns the existing
+    run: a request whose response was lost can be retried.
+    """
+    async with shared.budgets.starting(mine.owner, mine.runs.active):
+        run = await mine.runs.start(thread, new)
+    response.headers["Location"] = _place(request, run)
+    return run
+
+
+@runs.post("/stream", status_code=200, response_class=EventStream, responses=problems(409, 429))
+async def stream(
+    mine: Mine, shared: Shared, thread: ThreadId, new: Asked, request: Request
+) -> EventStream:
+    """Ask an agent and follow the run; the header `Location` names it.
+
+    Going away does not end the run: follow it again with `join_run`, or end it with `cancel_run`.
+    """
+    shared.streams.check(mine.owner)
+    async with shared.budgets.starting(mine.owner, mine.runs.active):
+        run = await mine.runs.start(thread, new)
+    place = _place(request, run)
+    return _stream(mine, shared, run, 0, {"Location": place, "Content-Location": place})
+
+
+@runs.get("/{run}")
+async def get_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
+    """Return one run."""
+    return await mine.runs.get(thread, run)
+
+
+@runs.get("/{run}/stream", status_code=200, response_class=EventStream, responses=problems(429))
+async def join_run(
+    mine: Mine,
+    shared: Shared,
+    thread: ThreadId,
+    run: RunId,
+    after: Annotated[Number, Query(description="The number of the last event you have.")] = 0,
+    last_event_id: Annotated[
+        Number | None, Header(description="The same, as browsers send it; it comes first.")
+    ] = None,
+) -> EventStream:
+    """Stream a run from any event on, on any gateway; also one that has ended."""
+    shared.streams.check(mine.owner)
+    found = await mine.runs.get(thread, run)
+    return _stream(mine, shared, found, after if last_event_id is None else last_event_id)
+
+
+@runs.get("/{run}/wait")
+async def wait_run(
+    mine: Mine,
+    shared: Shared,
+    thread: ThreadId,
+    run: RunId,
+    timeout: Annotated[  # noqa: ASYNC109 (a query, and not this function's own)
+        float, Query(ge=0, le=300, description="Seconds to wait at most.")
+    ] = 60.0,
+) -> Run:
+    """Wait for a run to end; after the timeout, return its current state.
+
+    The wait ends early if the gateway closes.
+    """
+    ended = asyncio.ensure_future(mine.runs.wait(thread, run, timeout))
+    closing = asyncio.ensure_future(shared.streams.closing.wait())
+    try:
+        await asyncio.wait([ended, closing], return_when=asyncio.FIRST_COMPLETED)
+        return await (ended if ended.done() else mine.runs.get(thread, run))
+    finally:
+        ended.cancel()
+        closing.cancel()
+
+
+@runs.post("/{run}/cancel")
+async def cancel_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
+    """Cancel a run; the thread keeps the state of its last step. No effect on an ended one."""
+    return await mine.runs.cancel(thread, run)
+
+
+def _stream(
+    mine: Tenant, shared: Shared, run: Run, after: int, headers: dict[str, str] | None = None
+) -> EventStream:
+    events = mine.runs.lines(run.thread, run.id, after)
+    return EventStream(
+        events, shared.streams, mine.owner, headers=headers, sent=shared.metrics.sent
+    )
+
+
+def _place(request: Request, run: Run) -> str:
+    root = request.scope.get("root_path", "")
+    return f"{root}/api/threads/{run.thread}/runs/{run.id}"

@@ -1,0 +1,137 @@
+"""The gateway's settings in their effective form, rebuilt when they change."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
+
+from thalweg_server.gateway.authentication import LOCAL, KeyLock, Keys, Lock, LoopbackLock, OpenLock
+from thalweg_server.gateway.bodies import BodyLimits
+from thalweg_server.gateway.tokens import OpenIdProvider, ProviderTokens
+from thalweg_server.settings import GatewaySettings
+from thalweg_server.settings.sections.gateway import OwnerLimits
+
+_OPEN = frozenset({"/", "/healthz", "/docs", "/openapi.json", "/favicon.ico"})
+"""Paths that reveal no owner's data."""
+_FILES_AT_ONCE = 4
+_FORM_BYTES = 1 << 20
+"""Bytes of a form in addition to its files."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayRules:
+    """Who may come in, and with how much."""
+
+    settings: GatewaySettings
+    lock: Lock
+    metrics: Lock | None
+    """Who may read `/metrics`; `None` for everybody."""
+    bodies: BodyLimits
+    owners: Mapping[str, OwnerLimits]
+    """What owners may do who have limits of their own."""
+    usual: OwnerLimits
+    """What all others may do."""
+    origins: frozenset[str]
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether callers must authenticate."""
+        return isinstance(self.lock, KeyLock)
+
+    def lock_of(self, path: str) -> Lock | None:
+        """Return the lock of a path; `None` where everybody may come in."""
+        if path == "/metrics":
+            return self.metrics
+        return None if path in _OPEN or path.startswith("/docs/") else self.lock
+
+    def limits_of(self, owner: str) -> OwnerLimits:
+        """Return what an owner may do at most."""
+        return self.owners.get(owner, self.usual)
+
+
+def rule_book(
+    settings: Callable[[], GatewaySettings], owner: str | None, token: str | None
+) -> Callable[[], GatewayRules]:
+    """Return a function that returns the rules: the same object until the settings change.
+
+    Args:
+        settings: Returns the current settings.
+        owner: The owner of everything, if the caller is already authenticated.
+        token: The token of callers on this machine if the settings have no keys.
+    """
+    rules = rules_of(settings(), owner, token)
+
+    def current() -> GatewayRules:
+        nonlocal rules
+        now = settings()
+        if rules.settings is not now and rules.settings != now:
+            rules = rules_of(now, owner, token)
+        return rules
+
+    return current
+
+
+def rules_of(
+    settings: GatewaySettings, owner: str | None = None, token: str | None = None
+) -> GatewayRules:
+    """Read the rules in the settings."""
+    origins = frozenset(settings.cors_origins)
+    lock: Lock
+    if owner is not None:
+        lock = OpenLock(owner)
+    elif settings.is_open and token is not None:
+        lock = KeyLock(Keys([(token, LOCAL)]), machine=LoopbackLock(origins))
+    elif settings.is_open:
+        lock = LoopbackLock(origins)
+    else:
+        keys = Keys((each.key.get_secret_value(), each.owner) for each in settings.keys)
+        oidc = settings.oidc
+        tokens = None if oidc is None else ProviderTokens(OpenIdProvider(**dict(oidc))).owner
+        lock = KeyLock(keys, tokens)
+    metrics = {"key": lock, "local": LoopbackLock(), "anyone": None}[settings.metrics]
+    bodies = BodyLimits(form_bytes=_FILES_AT_ONCE * settings.max_upload_bytes + _FORM_BYTES)
+    owners = {each.owner: each.limits for each in settings.keys if each.limits is not None}
+    usual = settings.limits if owner is None else _UNLIMITED
+    return GatewayRules(settings, lock, metrics, bodies, owners, usual, origins)
+
+
+_UNLIMITED = OwnerLimits(requests_per_minute=None, runs_per_minute=None, runs_at_once=None)
+"""Of the only caller of an application in its own process."""
+
+
+class CorsByRules(CORSMiddleware):
+    """CORS by the rules as they are now. No cookies: a page has to bring a key."""
+
+    def __init__(self, application: ASGIApp, rules: Callable[[], GatewayRules]) -> None:
+        super().__init__(
+            application,
+            allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
+            allow_headers=(
+                "Authorization",
+                "X-API-Key",
+                "Content-Type",
+                "Last-Event-ID",
+                "Range",
+                "If-Range",
+                "If-None-Match",
+            ),
+            expose_headers=(
+                "Location",
+                "Content-Location",
+                "Content-Range",
+                "Content-Disposition",
+                "ETag",
+                "Retry-After",
+                "WWW-Authenticate",
+            ),
+        )
+        self._rules = rules
+
+    def is_allowed_origin(self, origin: str) -> bool:
+        """Return whether the current rules allow an origin.
+
+        See `CORSMiddleware.is_allowed_origin`.
+        """
+        origins = self._rules().origins
+        return origin in origins or "*" in origins

@@ -1,0 +1,237 @@
+"""The application on a socket: bound with clear errors, and shut down without loss.
+
+On SIGTERM or Ctrl-C it accepts no new requests, ends every stream so that clients connect to
+another gateway, waits for active requests, and closes the application, whose runs another process
+resumes.
+"""
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from contextvars import Context
+from os import PathLike
+from typing import ParamSpec, TypeVar
+
+import uvicorn
+from fastapi import FastAPI
+
+from thalweg.errors import ConfigError
+from thalweg_server.app import App, open_app
+from thalweg_server.gateway.access import Gateway
+from thalweg_server.gateway.create import create_app
+from thalweg_server.gateway.headers import within
+from thalweg_server.settings import Settings
+from thalweg_server.settings.local_token import LocalToken, ensure_token
+from thalweg_server.settings.sections.gateway import HEADER_TIMEOUT_S
+
+P = ParamSpec("P")
+T = TypeVar("T")
+GRACE_S = 20
+"""How long requests under way may take to finish."""
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+_BACKLOG = 2_048
+_KEPT_ALIVE_S = 30
+_SWITCH_S = 0.001
+"""How long the event loop waits for a thread that computes; 5 ms are usual."""
+_THRESHOLDS = (5_000, 5, 100)
+"""A look takes a microsecond for each object that is new: the two small ones take 5 and 30 ms.
+
+A run at work is a thousand objects that live as long as it does, and a dozen more with each word:
+by the interpreter's own thresholds all would be looked through again and again.
+"""
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Take an address.
+
+    Args:
+        host: A name or an address.
+        port: 0 takes a free one.
+
+    Raises:
+        ConfigError: It cannot be taken.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        mend = "use an address of this machine: 127.0.0.1, or 0.0.0.0 for all"
+        problem = f"{host!r} is no address ({error.strerror})"
+        raise ConfigError("--host", problem, mend) from None
+    family, kind, protocol, _, address = found[0]
+    # The protocol is named: asyncio sends small answers at once (TCP_NODELAY) on these alone.
+    taken = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(address)
+        taken.listen(_BACKLOG)
+    except PermissionError:
+        taken.close()
+        mend = "choose one above 1023: --port 8001"
+        raise ConfigError("--port", f"port {port} is reserved for the system", mend) from None
+    except OSError as error:
+        taken.close()
+        problem = f"{host}:{port} cannot be taken ({(error.strerror or '').lower()})"
+        mend = f"stop the program that listens there, or choose another: --port {port + 1}"
+        raise ConfigError("--port", problem, mend) from None
+    taken.setblocking(False)  # noqa: FBT003 (its own way)
+    return taken
+
+
+def address_of(taken: socket.socket) -> str:
+    """Return the URL of a socket for a browser.
+
+    Example:
+        >>> with bound("127.0.0.1", 0) as taken:
+        ...     address_of(taken) == f"http://127.0.0.1:{taken.getsockname()[1]}"
+        True
+    """
+    host, port = taken.getsockname()[:2]
+    if host in {"0.0.0.0", "::"}:  # noqa: S104 (it is compared, and not bound)
+        host = socket.gethostname()
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+async def serve(
+    settings: Settings | str | PathLike[str] | None,
+    taken: socket.socket,
+    ready: Callable[[App, LocalToken | None], None],
+    *,
+    is_tokenless: bool = False,
+) -> None:
+    """Open an application, serve it until a signal comes, and close it.
+
+    Args:
+        settings: As for `open_app`.
+        taken: Where.
+        ready: Called once requests are taken, with the token of this machine's callers if they
+            need one.
+        is_tokenless: Whether every process of this machine is let in where there are no keys.
+
+    Raises:
+        ThalwegError: The application cannot be opened.
+    """
+    async with open_app(settings, is_eager=True) as app:
+        token = None if is_tokenless else await asyncio.to_thread(ensure_token, app.home)
+        secret = None if token is None else token.value
+        pauses_less()
+        server = GatewayServer(
+            create_app(app, token=secret),
+            lambda: ready(app, token),
+            header_timeout_s=app.settings.gateway.header_timeout_s,
+        )
+        await server.serve([taken])
+
+
+def pauses_less() -> None:
+    """Reduce pauses of streams by garbage collection; for a process that does nothing else.
+
+    Objects that exist now are excluded from garbage collection. New objects are collected less
+    often: with many active runs, a full collection takes long.
+    """
+    sys.setswitchinterval(_SWITCH_S)
+    trace_in_loop()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_THRESHOLDS)
+
+
+def trace_in_loop() -> None:
+    """Have LangSmith use a thread only where it traces something; holds for the whole process.
+
+    LangChain wraps each middleware of a model call in a trace; its two ends are run in a thread
+    even while tracing is off: 14 trips for a call of an agent with seven middlewares.
+    """
+    from langsmith import set_runtime_overrides  # noqa: PLC0415 (LangChain's, imported with it)
+
+    set_runtime_overrides(aio_to_thread=_traced)
+
+
+async def _traced(
+    default: Callable[..., Awaitable[T]],
+    context: Context,
+    trace: Callable[P, T],
+    /,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    from langsmith.utils import tracing_is_enabled  # noqa: PLC0415 (as above)
+
+    if context.run(tracing_is_enabled):
+        return await default(context, trace, *args, **kwargs)
+    return context.run(trace, *args, **kwargs)
+
+
+class GatewayServer(uvicorn.Server):
+    """A server that ends its streams before it waits for what is under way."""
+
+    def __init__(
+        self,
+        application: FastAPI,
+        ready: Callable[[], None] = lambda: None,
+        *,
+        header_timeout_s: float = HEADER_TIMEOUT_S,
+    ) -> None:
+        """Prepare it.
+
+        Args:
+            application: Made by `create_app`.
+            ready: Called once requests are taken.
+            header_timeout_s: See `GatewaySettings.header_timeout_s`.
+        """
+        super().__init__(
+            uvicorn.Config(
+                application,
+                access_log=False,  # the application has a line of its own, without queries
+                lifespan="off",
+                log_config=None,
+                server_header=False,
+                timeout_graceful_shutdown=GRACE_S,
+                timeout_keep_alive=_KEPT_ALIVE_S,
+                http=within(header_timeout_s),
+                ws="none",
+            )
+        )
+        self._gateway: Gateway = application.state.gateway
+        self._ready = ready
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """See `uvicorn.Server.capture_signals`; a signal is not raised again when all is over."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {each: signal.signal(each, self.handle_exit) for each in _ENDING}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the server, and report that it is ready; see `uvicorn.Server.startup`."""
+        await super().startup(sockets)
+        if self.started and not self.should_exit:
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End all streams, and shut the server down; see `uvicorn.Server.shutdown`."""
+        self._gateway.streams.closing.set()
+        await super().shutdown(sockets)
+
+
+def logs(level: str = "info") -> None:
+    """Let the gateway's lines go to stderr, and of others' what is worth a look."""
+    logging.basicConfig(format="%(asctime)s %(levelname)-7s %(message)s", level=logging.WARNING)
+    logging.getLogger("thalweg").setLevel(level.upper())
+    # A bug is logged once, by the gateway, under the number that the answer names.
+    logging.getLogger("uvicorn.error").addFilter(
+        lambda record: not str(record.msg).startswith("Exception in ASGI application")
+    )

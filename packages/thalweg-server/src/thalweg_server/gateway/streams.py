@@ -1,0 +1,168 @@
+"""Server-sent events of runs: from the journal to the client, at the client's own speed.
+
+A stream buffers nothing: it reads the journal after the last number it sent, and waits for the
+client to receive that before it reads on. A client that disconnects ends its stream and not the
+run.
+
+Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from thalweg_server.gateway.problems import GatewayRefusal
+from thalweg_server.runs.base import Event
+
+KEEP_ALIVE_S = 15.0
+"""A comment is sent where nothing else was for so long: proxies close what is silent."""
+RETRY_MS = 1_000
+"""Milliseconds that a browser waits before it reconnects."""
+_KEEP_ALIVE = b": keep-alive\n\n"
+_HEADERS = {
+    "Cache-Control": "no-cache, no-store",
+    "X-Accel-Buffering": "no",  # nginx holds answers back otherwise
+    "Connection": "keep-alive",
+}
+
+
+class Streams:
+    """All open streams of a gateway: how many each owner has, and the end of all of them."""
+
+    def __init__(
+        self,
+        most: Callable[[], int],
+        refused: Callable[[str], None] = lambda _: None,
+        *,
+        keep_alive_s: float = KEEP_ALIVE_S,
+    ) -> None:
+        self._most = most
+        self._refused = refused
+        self._open: Counter[str] = Counter()
+        self.closing = asyncio.Event()
+        """Set when the gateway shuts down: streams end, and clients connect to another gateway."""
+        self.keep_alive_s = keep_alive_s
+
+    @property
+    def opened(self) -> int:
+        """How many are open."""
+        return self._open.total()
+
+    def check(self, owner: str) -> None:
+        """Refuse a stream before any work for it has begun.
+
+        Raises:
+            Refusal: The owner has the maximum of open streams, or the gateway shuts down.
+        """
+        if self.closing.is_set():
+            said = "this gateway is closing; connect again"
+            raise GatewayRefusal(503, "stream.closing", said, {"Retry-After": "1"})
+        most = self._most()
+        if self._open[owner] >= most:
+            self._refused("streams")
+            said = f"the limit of {most} open streams is reached; close one, or try again"
+            raise GatewayRefusal(429, "stream.too_many", said, {"Retry-After": "5"})
+
+    @contextmanager
+    def one(self, owner: str) -> Iterator[None]:
+        """Count a stream while it is open."""
+        self._open[owner] += 1
+        try:
+            yield
+        finally:
+            self._open[owner] -= 1
+            if not self._open[owner]:
+                del self._open[owner]
+
+
+class EventStream(Response):
+    """The answer that sends a run's events as they come."""
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self,
+        events: AsyncIterator[Event],
+        streams: Streams,
+        owner: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        sent: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Create a stream.
+
+        Args:
+            events: Lines of a journal, sent unchanged; closed when the client disconnects.
+            streams: The gateway's streams.
+            owner: The owner of the stream.
+            headers: More headers.
+            sent: Called with the type of each event that was sent.
+        """
+        super().__init__(headers={**_HEADERS, **(headers or {})})
+        del self.headers["content-length"]
+        self._events = events
+        self._streams = streams
+        self._owner = owner
+        self._sent = sent
+        self._at = 0.0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until the run ends, the client disconnects, or the gateway shuts down."""
+        del scope
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        with self._streams.one(self._owner):
+            await send(start)
+            await self._send(send, b"retry: %d\n" % RETRY_MS)
+            pump = asyncio.create_task(self._pump(send))
+            beside = [
+                asyncio.create_task(_gone(receive)),
+                asyncio.create_task(self._streams.closing.wait()),
+                asyncio.create_task(self._keep_alive(send)),
+            ]
+            try:
+                await asyncio.wait([pump, *beside], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in (pump, *beside):
+                    task.cancel()
+                await asyncio.wait([pump, *beside])
+            if not pump.cancelled() and (error := pump.exception()) is not None:
+                raise error  # the connection breaks off, and the client asks again
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _pump(self, send: Send) -> None:
+        async with aclosing(self._events) as events:  # type: ignore[type-var]  # a generator
+            async for event in events:
+                await self._send(send, frame(event))
+                self._sent(event.type)
+
+    async def _keep_alive(self, send: Send) -> None:
+        while True:
+            silent_s = time.monotonic() - self._at
+            if silent_s < self._streams.keep_alive_s:
+                await asyncio.sleep(self._streams.keep_alive_s - silent_s)
+            else:
+                await self._send(send, _KEEP_ALIVE)
+
+    async def _send(self, send: Send, body: bytes) -> None:
+        self._at = time.monotonic()
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+def frame(event: Event) -> bytes:
+    r"""Return one event in its wire format.
+
+    Example:
+        >>> frame(Event(7, "run.cancelled", '{"type":"run.cancelled"}'))
+        b'id: 7\nevent: run.cancelled\ndata: {"type":"run.cancelled"}\n\n'
+    """
+    return f"id: {event.seq}\nevent: {event.type}\ndata: {event.data}\n\n".encode()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

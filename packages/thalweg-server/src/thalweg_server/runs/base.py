@@ -1,0 +1,93 @@
+"""The definition of a run and of its events.
+
+A run is one answer of an agent to its input. Its journal is append-only: events have numbers 1, 2,
+3… without a gap, over all processes that write them. Only durable events are visible, so a reader
+that was disconnected continues exactly where it was.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import blake2b
+from typing import Literal, NamedTuple
+
+Status = Literal["queued", "running", "interrupted", "completed", "failed", "cancelled"]
+ENDED: frozenset[Status] = frozenset({"interrupted", "completed", "failed", "cancelled"})
+"""`interrupted`: the run waits for a person's word, which comes as a run of its own."""
+
+
+class RunKey(NamedTuple):
+    """One run of one thread of one owner, by the columns that it is found by."""
+
+    owner: str
+    thread: str
+    run: str
+
+    @property
+    def mark(self) -> str:
+        """Its short name in notifications between processes; two runs may share one.
+
+        Example:
+            >>> len(RunKey("ann", "thread", "run").mark)
+            12
+        """
+        name = f"{self.owner}\0{self.run}".encode(errors="replace")
+        return blake2b(name, digest_size=6).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of a journal."""
+
+    seq: int
+    """1 for the first of a run."""
+    type: str
+    """As `thalweg_server.api.events` names it: `message.delta`, `run.completed`."""
+    data: str
+    """A JSON object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event that has no number yet.
+
+    Attributes:
+        joins: Deltas with one `joins` that wait together become one event: the `text` of their
+            `data`, concatenated. Empty: never joined.
+    """
+
+    type: str
+    data: str
+    joins: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """The metadata of a run."""
+
+    key: RunKey
+    status: Status
+    request: str
+    """What was asked, a JSON object; the journal does not look into it."""
+    created: datetime
+    started: datetime | None = None
+    ended: datetime | None = None
+    error: str | None = None
+    """A JSON object (a problem), where it failed."""
+    attempt: int = 0
+    """How often it was claimed."""
+    handed: int = 0
+    """Number of its claims that were released by a process that stopped in order."""
+    last_seq: int = 0
+    cancel_asked: bool = False
+    worker: str = ""
+    """The process that performs it, by the name that its `Liveness` has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to perform a run. A later claim ends it."""
+
+    key: RunKey
+    attempt: int
+    run: RunRecord = field(compare=False, repr=False)
+    """The run as it was claimed."""

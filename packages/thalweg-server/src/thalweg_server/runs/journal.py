@@ -1,0 +1,259 @@
+"""A journal over tables: group commit for those who write, feeds for those who follow."""
+
+import asyncio
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Self
+
+from thalweg.errors import NoSuchRunError, StorageError
+from thalweg_server.runs.base import Claim, Draft, Event, RunKey, Status
+from thalweg_server.runs.commits import GroupCommit
+from thalweg_server.runs.drafts import sound
+from thalweg_server.runs.feeds import RunFeed
+from thalweg_server.runs.tables import RunEnd, RunState, RunWrite, Tables
+
+LOOK_S = 2.0
+"""Seconds between this process's own polls, in case a notification was lost."""
+PAGE = 500
+"""Events that are read at a time."""
+_KEYS = 500
+"""Runs that are asked after at a time."""
+
+
+class Journal(Tables):
+    """Keeps runs and their events in the tables of a database.
+
+    It belongs to the event loop that it was opened in.
+
+    Raises (all methods):
+        StorageError: The database failed.
+    """
+
+    def __init__(self) -> None:
+        self._commits = GroupCommit(self, self._written)
+        self._feeds: dict[RunKey, RunFeed] = {}
+        self._awaited: dict[Claim, asyncio.Future[bool]] = {}
+        self._names: dict[str, Counter[RunKey]] = {}
+        self._stirred: set[RunKey] = set()
+        self._is_all_stirred = False
+        self._stir = asyncio.Event()
+        self._looker: asyncio.Task[None] | None = None
+
+    @abstractmethod
+    async def _connect(self) -> None:
+        """Create missing tables, and begin to call `_heard` with changes by other processes."""
+
+    @abstractmethod
+    async def _disconnect(self) -> None:
+        """Stop listening and release connections."""
+
+    async def __aenter__(self) -> Self:
+        """Make the tables where they are missing, and begin to listen."""
+        await self._connect()
+        self._looker = asyncio.create_task(self._look_on(), name="thalweg-journal-reader")
+        return self
+
+    async def claim(self, key: RunKey) -> Claim | None:
+        """Claim a run to perform it; `None` if it has ended. Earlier claims become void."""
+        claim = await super().claim(key)
+        if claim is not None:
+            self._commits.claimed(claim, claim.run.last_seq)
+            if claim.attempt > 1:  # an earlier claim may be awaited here, and is void now
+                self._note([key])
+        return claim
+
+    async def release(self, claim: Claim) -> bool:
+        """Release a claim for another process; return False if it was void."""
+        is_given_back = await super().release(claim)
+        self._commits.let_go(claim)
+        self._note([claim.key])
+        return is_given_back
+
+    async def ask_cancel(self, key: RunKey) -> bool:
+        """Request cancellation of a run; return False if it has ended."""
+        is_asked = await super().ask_cancel(key)
+        self._note([key])
+        return is_asked
+
+    async def append(self, claim: Claim, drafts: Sequence[Draft]) -> int:
+        """Write events durably, in order.
+
+        Returns:
+            The number of the last one.
+
+        Raises:
+            ClaimLostError: Another process has claimed the run, or it has ended.
+        """
+        return await self._commits.add(claim, _checked(drafts))
+
+    async def finish(
+        self, claim: Claim, status: Status, drafts: Sequence[Draft], *, error: str | None = None
+    ) -> None:
+        """Write the last events and the end of a run, both or neither.
+
+        Raises:
+            ClaimLostError: Another process has claimed the run, or it has ended.
+        """
+        end = RunEnd(status, None if error is None else sound(error))
+        await self._commits.add(claim, _checked(drafts), end)
+
+    async def follow(self, key: RunKey, after: int = 0) -> AsyncIterator[Event]:
+        """Yield events after a number as they are written, up to the end of the run.
+
+        Any process may perform the run.
+
+        Raises:
+            NoSuchRunError: There is none, or it was deleted meanwhile.
+        """
+        with self._following(key) as feed:
+            while feed.end is None or after < feed.end:
+                if feed.is_gone:
+                    raise NoSuchRunError(key.run)
+                events = feed.behind(after)
+                if events is None:
+                    events = await self.read(key, after, PAGE)
+                    if not events:  # it was deleted: the looker finds that out
+                        self._note([key])
+                        await feed.news()
+                elif not events:
+                    await feed.news()
+                for event in events:
+                    after = event.seq
+                    yield event
+
+    async def called_off(self, claim: Claim) -> bool:
+        """Wait until the process that performs a run has to stop.
+
+        Returns:
+            True if cancellation was requested, False if the claim is void.
+        """
+        done = self._awaited.get(claim)
+        if done is None:
+            done = asyncio.get_running_loop().create_future()
+            self._awaited[claim] = done
+            self._name(claim.key)
+            self._note([claim.key])
+        try:
+            return await asyncio.shield(done)
+        finally:
+            if self._awaited.get(claim) is done:
+                del self._awaited[claim]
+                self._unname(claim.key)
+
+    async def __aexit__(self, *_: object) -> None:
+        """Release all connections."""
+        await self._commits.close()
+        if self._looker is not None:
+            self._looker.cancel()
+            await asyncio.wait([self._looker])
+        await self._disconnect()
+
+    def _written(self, write: RunWrite) -> None:
+        feed = self._feeds.get(write.claim.key)
+        if feed is not None:
+            rows = enumerate(write.drafts, start=write.after + 1)
+            feed.push([Event(seq, draft.type, draft.data) for seq, draft in rows])
+            feed.know(write.last, has_ended=write.end is not None)
+
+    @contextmanager
+    def _following(self, key: RunKey) -> Iterator[RunFeed]:
+        feed = self._feeds.setdefault(key, RunFeed())
+        feed.followers += 1
+        self._name(key)
+        if not feed.is_known:
+            self._note([key])
+        try:
+            yield feed
+        finally:
+            feed.followers -= 1
+            self._unname(key)
+            if not feed.followers:
+                del self._feeds[key]
+
+    def _name(self, key: RunKey) -> None:
+        self._names.setdefault(key.mark, Counter())[key] += 1
+
+    def _unname(self, key: RunKey) -> None:
+        named = self._names[key.mark]
+        named[key] -= 1
+        if not named[key]:
+            del named[key]
+        if not named:
+            del self._names[key.mark]
+
+    def _heard(self, marks: Sequence[str] | None) -> None:
+        """Take note of the marks of runs that changed; `None`: any may have."""
+        if marks is None:
+            self._is_all_stirred = True
+            self._stir.set()
+            return
+        self._note(key for one in marks for key in self._names.get(one, ()))
+
+    def _note(self, keys: Iterable[RunKey]) -> None:
+        self._stirred.update(keys)
+        if self._stirred:
+            self._stir.set()
+
+    async def _look_on(self) -> None:
+        """Poll the runs of notifications, and from time to time all runs."""
+        loop = asyncio.get_running_loop()
+        all_at = loop.time() + LOOK_S
+        while True:
+            try:
+                async with asyncio.timeout_at(all_at):
+                    await self._stir.wait()
+            except TimeoutError:
+                self._is_all_stirred = True
+            self._stir.clear()
+            keys, self._stirred = self._stirred, set()
+            if self._is_all_stirred:
+                keys = {key for named in self._names.values() for key in named}
+                self._is_all_stirred = False
+                all_at = loop.time() + LOOK_S
+            try:
+                await self._look(sorted(keys, key=lambda key: key.mark))
+            except StorageError:
+                self._is_all_stirred = True
+                await asyncio.sleep(min(LOOK_S, 0.5))
+
+    async def _look(self, keys: Sequence[RunKey]) -> None:
+        for first in range(0, len(keys), _KEYS):
+            some = [key for key in keys[first : first + _KEYS] if key.mark in self._names]
+            if some:
+                await self._take(await self.states(some), some)
+
+    async def _take(self, states: Mapping[RunKey, RunState], keys: Sequence[RunKey]) -> None:
+        self._call_off(states)
+        behind = {}
+        for key in keys:
+            if (feed := self._feeds.get(key)) is not None:
+                state = states.get(key)
+                if feed.is_known and state is not None and state.last_seq > feed.last:
+                    behind[key] = feed.last
+                else:
+                    feed.take(state)
+        read = await self.read_each(behind, PAGE) if behind else {}
+        for key in behind:
+            if (feed := self._feeds.get(key)) is not None:
+                feed.push(read.get(key, ()))
+                feed.take(states[key])
+
+    def _call_off(self, states: Mapping[RunKey, RunState]) -> None:
+        for claim, done in self._awaited.items():
+            state = states.get(claim.key)
+            if state is None or done.done() or state.attempt < claim.attempt:
+                continue  # it was looked at before the run was claimed
+            if state.voids(claim):
+                done.set_result(False)
+            elif state.cancel_asked:
+                done.set_result(True)
+
+
+def _checked(drafts: Sequence[Draft]) -> Sequence[Draft]:
+    return [
+        draft if (data := sound(draft.data)) == draft.data else replace(draft, data=data)
+        for draft in drafts
+    ]

@@ -1,0 +1,27 @@
+"""Journals are opened by address: a file, or a PostgreSQL server."""
+
+from pathlib import Path
+
+from thalweg.database.base import SERVERS
+from thalweg_server.runs.journal import Journal
+
+
+def open_journal(address: str | Path) -> Journal:
+    """Return a journal for the running event loop; `async with` opens and closes it.
+
+    Args:
+        address: The path of a file, or `postgresql://…`.
+
+    Raises (when entered):
+        ConfigError: The extra `postgres` is not installed.
+        StorageError: The database cannot be opened.
+    """
+    if isinstance(address, str) and address.startswith(SERVERS):
+        from thalweg_server.runs.postgres import (  # noqa: PLC0415 (psycopg: an extra)
+            PostgresJournal,
+        )
+
+        return PostgresJournal(address)
+    from thalweg_server.runs.sqlite import SqliteJournal  # noqa: PLC0415 (the other of the two)
+
+    return SqliteJournal(Path(address))

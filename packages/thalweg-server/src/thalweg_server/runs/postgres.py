@@ -1,0 +1,153 @@
+"""Runs on a PostgreSQL server, for any number of processes on any number of machines."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from thalweg.database.postgres import marked
+from thalweg.errors import BusyError, ClaimLostError
+from thalweg_server.runs.base import Claim, Event, RunKey
+from thalweg_server.runs.journal import Journal
+from thalweg_server.runs.postgres_connections import Connection, RunConnections
+from thalweg_server.runs.postgres_statements import WRITE
+from thalweg_server.runs.tables import RunState, RunWrite
+
+MOST = 6
+"""Connections of one process that anybody asks, and as many that keep claims good."""
+_HOLD = "SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 7))"
+_TAKE = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))"
+"""A lock that is shared by holders of claims, and exclusive for a process that claims."""
+_IS_GOOD = (
+    "SELECT 1 FROM runs WHERE owner = %s AND thread = %s AND run = %s"
+    " AND attempt = %s AND status = 'running'"
+)
+_STATES = """
+    SELECT owner, runs.thread, run, status, attempt, last_seq, cancel_asked
+    FROM unnest(%s::text[], %s::text[], %s::text[]) AS asked (owner, thread, run)
+    JOIN runs USING (owner, run) WHERE runs.thread = asked.thread
+"""
+_READ_EACH = """
+    SELECT asked.owner, asked.thread, asked.run, event.seq, event.type, event.data
+    FROM unnest(%s::text[], %s::text[], %s::text[], %s::bigint[])
+        AS asked (owner, thread, run, after)
+    CROSS JOIN LATERAL (
+        SELECT seq, type, data FROM run_events
+        WHERE owner = asked.owner AND thread = asked.thread AND run = asked.run
+            AND seq > asked.after
+        ORDER BY seq LIMIT %s
+    ) AS event ORDER BY 1, 2, 3, 4
+"""
+
+
+class PostgresJournal(Journal):
+    """A journal on a server."""
+
+    now = "now()"
+    workers_statement = "SELECT run_workers()"
+    take_over_statement = """
+        SELECT * FROM run_take_over(ARRAY(SELECT json_array_elements_text(CAST(? AS json))), ?, ?)
+    """
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._connections = RunConnections(url, MOST)
+
+    async def _connect(self) -> None:
+        await self._connections.open(self._heard)
+
+    async def _disconnect(self) -> None:
+        await self._connections.close()
+
+    async def _read(self, owner: str, statement: str, values: Sequence[Any]) -> Sequence[Any]:
+        return await self._connections.ask([owner], statement, values)
+
+    async def _change(
+        self,
+        owner: str,
+        statement: str,
+        values: Sequence[Any],
+        *,
+        notified: RunKey | None = None,
+        claimed: RunKey | None = None,
+    ) -> Sequence[Any]:
+        first = None if claimed is None else (_TAKE, (claimed.mark,))
+        noted = [] if notified is None else [notified]
+        return await self._connections.ask([owner], statement, values, first=first, notified=noted)
+
+    @asynccontextmanager
+    async def hold(self, claim: Claim) -> AsyncIterator[None]:
+        """Lock a claim inside the context: another process that claims the run waits."""
+        key = claim.key
+        async with self._connections.transaction([key.owner], is_held=True) as connection:
+            await connection.execute(_HOLD, (key.mark,))
+            if not await _rows(connection, _IS_GOOD, (*key, claim.attempt)):
+                raise ClaimLostError(key.run, claim.attempt)
+            yield
+
+    async def write(self, writes: Sequence[RunWrite]) -> Sequence[bool]:
+        """Write all or, if the database fails, nothing; a void claim's part is skipped."""
+        keys = [write.claim.key for write in writes]
+        owners = [key.owner for key in keys]
+        rows = await self._connections.write(owners, WRITE, _arrays(writes), keys)
+        good = {number for (number,) in rows}
+        return [number in good for number in range(1, len(writes) + 1)]
+
+    async def states(self, keys: Sequence[RunKey]) -> Mapping[RunKey, RunState]:
+        """Return the states of runs; missing runs are omitted."""
+        owners = [key.owner for key in keys]
+        rows = await self._connections.ask(owners, _STATES, _key_arrays(keys))
+        return {RunKey(*row[:3]): RunState(*row[3:]) for row in rows}
+
+    async def read_each(
+        self, after: Mapping[RunKey, int], limit: int
+    ) -> Mapping[RunKey, Sequence[Event]]:
+        """Return the events of many runs, after a number each; at most `limit` of each."""
+        values = (*_key_arrays(after), list(after.values()), limit)
+        rows = await self._connections.ask([key.owner for key in after], _READ_EACH, values)
+        found: dict[RunKey, list[Event]] = {}
+        for row in rows:
+            found.setdefault(RunKey(*row[:3]), []).append(Event(*row[3:]))
+        return found
+
+    async def delete(self, owner: str, thread: str) -> int:
+        """Delete the runs of a thread, events and all."""
+        lock = "SELECT run, status FROM runs WHERE owner = %s AND thread = %s FOR UPDATE"
+        async with self._connections.transaction([owner]) as connection:
+            runs = await _rows(connection, lock, (owner, thread))
+            for run, status in runs:
+                if status in {"queued", "running"}:
+                    raise BusyError(thread, run)
+            ids = (owner, thread, [run for run, _ in runs])
+            where = "WHERE owner = %s AND thread = %s AND run = ANY (%s)"
+            for table in ("run_events", "runs"):
+                await connection.execute(marked(f"DELETE FROM {table} {where}"), ids)  # noqa: S608
+        return len(runs)
+
+
+def _arrays(writes: Sequence[RunWrite]) -> dict[str, list[Any]]:
+    events = [
+        (number, seq, draft)
+        for number, write in enumerate(writes, start=1)
+        for seq, draft in enumerate(write.drafts, start=write.after + 1)
+    ]
+    return {
+        "owners": [write.claim.key.owner for write in writes],
+        "runs": [write.claim.key.run for write in writes],
+        "attempts": [write.claim.attempt for write in writes],
+        "after": [write.after for write in writes],
+        "last": [write.last for write in writes],
+        "statuses": [None if write.end is None else write.end.status for write in writes],
+        "errors": [None if write.end is None else write.end.error for write in writes],
+        "numbers": [number for number, _, _ in events],
+        "seqs": [seq for _, seq, _ in events],
+        "types": [draft.type for _, _, draft in events],
+        "data": [draft.data for _, _, draft in events],
+    }
+
+
+def _key_arrays(keys: Iterable[RunKey]) -> list[list[str]]:
+    return [list(column) for column in zip(*keys, strict=True)]
+
+
+async def _rows(connection: Connection, statement: str, values: Sequence[Any]) -> Sequence[Any]:
+    return await (await connection.execute(marked(statement), values)).fetchall()

@@ -1,0 +1,188 @@
+"""Connections to a PostgreSQL server: concurrent statements share a round trip."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from thalweg.database.postgres import marked
+from thalweg.database.postgres_server import as_storage_error, place_of, prepare
+from thalweg.errors import StorageError
+from thalweg_server.runs.base import RunKey
+from thalweg_server.runs.postgres_statements import CHANNEL, named
+
+Values = Sequence[Any] | Mapping[str, Any]
+Connection = psycopg.AsyncConnection[Any]
+Heard = Callable[[Sequence[str] | None], None]
+"""Called with the marks of runs that changed; `None`: any may have."""
+_TIMEOUT_S = 10.0
+_MARKS = 500
+"""Marks in one notice: it may have 8,000 bytes."""
+_AGAIN_S = 0.5
+"""Before a listener whose connection broke tries again."""
+_OWNER = "SELECT set_config('thalweg.owner', %s, true)"
+_NOTIFY = "SELECT pg_notify(%s, %s)"
+
+
+class RunConnections:
+    """A few connections that anybody asks, one that writes events, one that listens.
+
+    A few more keep claims good while checkpoints are written: so many runs may do that at a
+    time that those who ask would wait for them.
+
+    Raises (all methods):
+        StorageError: The database failed.
+    """
+
+    def __init__(self, url: str, most: int) -> None:
+        self.place = place_of(url)
+        self._url = url
+        self._origin = secrets.token_hex(4)
+        self._asking = self._pool(most, "thalweg-runs")
+        self._holding = self._pool(most, "thalweg-runs-holding")
+        self._writer: Connection | None = None
+        self._writing = asyncio.Lock()
+        self._listener: asyncio.Task[None] | None = None
+
+    async def open(self, heard: Heard) -> None:
+        """Make the tables where they are missing, and begin to listen."""
+        try:
+            await asyncio.to_thread(prepare, self._url, self.place, _TIMEOUT_S)
+            await self._asking.open()
+            await self._holding.open()
+        except psycopg.Error as error:
+            raise as_storage_error(self.place, error) from error
+        self._listener = asyncio.create_task(self._listen_on(heard), name="thalweg-runs-listener")
+
+    async def close(self) -> None:
+        """Stop listening and close them all."""
+        if self._listener is not None:
+            self._listener.cancel()
+            await asyncio.wait([self._listener])
+        await self._lose_writer()
+        await self._asking.close()
+        await self._holding.close()
+
+    async def ask(
+        self,
+        owners: Iterable[str],
+        statement: str,
+        values: Values,
+        *,
+        first: tuple[str, Sequence[Any]] | None = None,
+        notified: Sequence[RunKey] = (),
+    ) -> Sequence[Any]:
+        """Run one statement in a transaction, and return its rows.
+
+        Args:
+            owners: Whose rows it may see.
+            statement: Values as `?`, or as the driver's placeholders.
+            values: Their values.
+            first: A statement to run before it.
+            notified: Runs that other processes are notified of.
+        """
+        async with self._pooled(self._asking) as connection:
+            return await self._at_once(connection, owners, [first, (statement, values)], notified)
+
+    async def write(
+        self, owners: Iterable[str], statement: str, values: Values, notified: Sequence[RunKey]
+    ) -> Sequence[Any]:
+        """Run one statement on the connection that is kept for it."""
+        async with self._writing:
+            try:
+                if self._writer is None:
+                    self._writer = await self._connect()
+                return await self._at_once(self._writer, owners, [(statement, values)], notified)
+            except psycopg.Error as error:
+                await self._lose_writer()
+                raise as_storage_error(self.place, error) from error
+
+    @asynccontextmanager
+    async def transaction(
+        self, owners: Iterable[str], *, is_held: bool = False
+    ) -> AsyncIterator[Connection]:
+        """Run a block in a transaction on rows of some owners.
+
+        Args:
+            owners: Whose.
+            is_held: Whether it only keeps something while others write.
+        """
+        pool = self._holding if is_held else self._asking
+        async with self._pooled(pool) as connection, connection.transaction():
+            await connection.execute(_OWNER, (named(owners),))
+            yield connection
+
+    async def _at_once(
+        self,
+        connection: Connection,
+        owners: Iterable[str],
+        statements: Sequence[tuple[str, Values] | None],
+        notified: Sequence[RunKey],
+    ) -> Sequence[Any]:
+        async with connection.pipeline(), connection.transaction():
+            await connection.execute(_OWNER, (named(owners),))
+            asked = [
+                await connection.execute(marked(statement[0]), statement[1])
+                for statement in statements
+                if statement is not None
+            ]
+            for payload in self._payloads(notified):
+                await connection.execute(_NOTIFY, (CHANNEL, payload))
+        return await asked[-1].fetchall()
+
+    def _payloads(self, notified: Sequence[RunKey]) -> list[str]:
+        marks = [key.mark for key in notified]
+        return [
+            " ".join([self._origin, *marks[start : start + _MARKS]])
+            for start in range(0, len(marks), _MARKS)
+        ]
+
+    @asynccontextmanager
+    async def _pooled(self, pool: AsyncConnectionPool[Connection]) -> AsyncIterator[Connection]:
+        try:
+            async with pool.connection() as connection:
+                yield connection
+        except (psycopg.Error, PoolTimeout) as error:
+            raise as_storage_error(self.place, error) from error
+
+    def _pool(self, most: int, name: str) -> AsyncConnectionPool[Connection]:
+        return AsyncConnectionPool(
+            self._url,
+            kwargs={"autocommit": True},
+            min_size=1,
+            max_size=most,
+            open=False,
+            timeout=_TIMEOUT_S,
+            name=name,
+            check=AsyncConnectionPool.check_connection,
+        )
+
+    async def _connect(self) -> Connection:
+        timeout_s = int(_TIMEOUT_S)
+        connect = psycopg.AsyncConnection.connect
+        return await connect(self._url, autocommit=True, connect_timeout=timeout_s)
+
+    async def _lose_writer(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            with suppress(psycopg.Error):
+                await writer.close()
+
+    async def _listen_on(self, heard: Heard) -> None:
+        while True:
+            with suppress(psycopg.Error, StorageError):
+                await self._listen(heard)
+            await asyncio.sleep(_AGAIN_S)
+
+    async def _listen(self, heard: Heard) -> None:
+        async with await self._connect() as connection:
+            await connection.execute(f"LISTEN {CHANNEL}")
+            heard(None)  # what was sent meanwhile
+            async for notice in connection.notifies():
+                origin, *marks = notice.payload.split(" ")
+                if origin != self._origin:
+                    heard(marks)

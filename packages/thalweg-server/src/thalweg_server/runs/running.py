@@ -1,0 +1,361 @@
+"""Runs: started once, performed by any live process, followed from any process."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from thalweg.errors import (
+    BusyError,
+    ClaimLostError,
+    NoSuchRunError,
+    RunError,
+    RunExistsError,
+    StorageError,
+    ThalwegError,
+)
+from thalweg_server.api.events import RunCancelled, RunFailed
+from thalweg_server.api.problems import Problem
+from thalweg_server.liveness.base import Liveness
+from thalweg_server.runs.base import Claim, Draft, RunKey, RunRecord
+from thalweg_server.runs.emitting import Emit
+from thalweg_server.runs.journal import Journal
+
+LOOK_S = 1.0
+"""How often a process looks for runs of dead ones; others may look just then, so it varies."""
+MOST_TAKEN = 50
+"""Runs that one process takes over at a time, so that others get some."""
+MOST_ATTEMPTS = 5
+"""Attempts that may break off, with their process or a database; then the run fails."""
+_STOP_S = 10.0
+"""How long a run that is to stop may take over it."""
+_LEAVE_S = 2.0
+"""How long a process that stops waits for runs to be created, and for what they emitted."""
+_PAUSE_S = 1.0
+"""Before a run is taken up again whose database failed."""
+_FENCE: ContextVar[Emit | None] = ContextVar("thalweg_run", default=None)
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """How a run ended.
+
+    Attributes:
+        data: The event that ends it, `run.` and the status: a JSON object.
+    """
+
+    status: Literal["completed", "interrupted", "failed", "cancelled"]
+    data: str
+    error: str | None = None
+    """A problem, where it failed."""
+
+    @classmethod
+    def failed(cls, problem: Problem) -> "RunOutcome":
+        """Make the end of a run that failed."""
+        data = RunFailed(problem=problem).model_dump_json()
+        return cls("failed", data, problem.model_dump_json())
+
+
+Perform = Callable[[RunRecord, Emit], Coroutine[Any, Any, RunOutcome]]
+"""Performs a run. An attempt after the first resumes from the last checkpoint."""
+
+
+def fence() -> AbstractAsyncContextManager[None]:
+    """Keep the claim of the run that is performed here good for a moment.
+
+    Raises (when entered):
+        ClaimLostError: Another process performs the run.
+    """
+    emit = _FENCE.get()
+    return nullcontext() if emit is None else emit.hold()
+
+
+class ProcessRuns:
+    """The runs of one process: those it performs, and those it follows.
+
+    Example:
+        ```python
+        async with ProcessRuns(journal, presence, perform) as runs:
+            await runs.start(RunKey("ada", "t1", "r1"), "{}")
+        ```
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        presence: Liveness,
+        perform: Perform,
+        *,
+        most_attempts: int = MOST_ATTEMPTS,
+    ) -> None:
+        self._journal = journal
+        self._presence = presence
+        self._perform = perform
+        self._most_attempts = most_attempts
+        self.name = ""
+        """The name of this process among those that live."""
+        self._starting: set[asyncio.Task[RunRecord]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._working: dict[RunKey, asyncio.Task[Any] | None] = {}
+        self._looker: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        """Begin to perform runs, and to take over those of processes that die.
+
+        Raises:
+            StorageError: The medium of the presence failed.
+        """
+        self.name = await self._presence.enter()
+        self._looker = asyncio.create_task(self._look_on(), name="thalweg-runs-takeover")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Stop performing: runs under way are cancelled here, and others take them over."""
+        if self._looker is not None:
+            self._looker.cancel()
+            await asyncio.wait([self._looker])
+        if self._starting:
+            await asyncio.wait(self._starting, timeout=_LEAVE_S)
+        while tasks := list(self._tasks):
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        await self._presence.leave()
+
+    async def recover(self) -> int:
+        """Take over runs of processes that died.
+
+        Returns:
+            How many.
+
+        Raises:
+            StorageError: A database failed.
+        """
+        others = {*await self._journal.workers()} - {self.name}
+        dead = await self._presence.dead(others) if others else ()
+        if not dead:
+            return 0
+        taken = await self._journal.take_over(dead, self.name, MOST_TAKEN)
+        for key in taken:
+            self._begin(key)
+        return len(taken)
+
+    async def start(
+        self, key: RunKey, request: str, *, if_busy: Literal["reject", "cancel"] = "reject"
+    ) -> RunRecord:
+        """Start a run; the same again is the same run.
+
+        Args:
+            key: Its id is the caller's to choose.
+            request: What is asked, a JSON object.
+            if_busy: What to do with a run of the thread that has not ended.
+
+        Raises:
+            BusyError: Another run of the thread has not ended.
+            RunExistsError: The owner has another run with that id.
+            StorageError: A database failed.
+        """
+        if (there := await self._journal.get(key)) is not None:
+            return _same(there, request)
+        try:
+            return await self._start(key, request)
+        except BusyError as busy:
+            if if_busy == "reject":
+                raise
+            other = RunKey(key.owner, key.thread, busy.run)
+        with suppress(NoSuchRunError):
+            await self.cancel(other)
+            await self.join(other)
+        return await self._start(key, request)
+
+    async def cancel(self, key: RunKey) -> bool:
+        """Ask for the end of a run, wherever it is performed; False where it has ended."""
+        return await self._journal.ask_cancel(key)
+
+    async def join(self, key: RunKey) -> RunRecord:
+        """Wait for the end of a run.
+
+        Raises:
+            NoSuchRunError: There is none, or it was deleted meanwhile.
+        """
+        run = await self._journal.get(key)
+        async for _ in self._journal.follow(key, 0 if run is None else run.last_seq):
+            pass
+        if (run := await self._journal.get(key)) is None:
+            raise NoSuchRunError(key.run)
+        return run
+
+    async def _start(self, key: RunKey, request: str) -> RunRecord:
+        """Complete a start even if the caller is cancelled.
+
+        A database completes a statement after the caller has stopped waiting: this process would
+        own a run and not perform it.
+        """
+        starting = asyncio.create_task(self._started(key, request), name=f"start-{key.run}")
+        self._starting.add(starting)
+        starting.add_done_callback(self._starting.discard)
+        starting.add_done_callback(_heard)
+        return await asyncio.shield(starting)
+
+    async def _started(self, key: RunKey, request: str) -> RunRecord:
+        """Create a run and begin to perform it.
+
+        The row names this process from the beginning: where it dies, others take the run over.
+        """
+        try:
+            run = await self._journal.create(key, request, worker=self.name)
+        except RunExistsError:
+            there = await self._journal.get(key)
+            if there is None:
+                raise
+            return _same(there, request)
+        except StorageError:
+            self._begin(key)  # it may have been created nevertheless
+            raise
+        self._begin(key, run)
+        return run
+
+    def _begin(self, key: RunKey, run: RunRecord | None = None) -> None:
+        task = asyncio.create_task(self._work(key, run), name=f"work-{key.run}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, key: RunKey, run: RunRecord | None = None) -> None:
+        """Perform a run that this process is to perform, again where a database fails."""
+        while True:
+            try:
+                run = run or await self._journal.get(key)
+                if run is not None and run.worker == self.name:
+                    await self._alone(key)
+            except StorageError as error:
+                run = None
+                _log.warning("run %s is retried: %s", key.run, error)
+                await asyncio.sleep(_PAUSE_S)
+            else:
+                return
+
+    async def _look_on(self) -> None:
+        while True:
+            try:
+                await self.recover()
+            except StorageError as error:
+                _log.warning("cannot look for runs of crashed processes: %s", error)
+            await asyncio.sleep(LOOK_S * random.uniform(0.7, 1.3))  # noqa: S311 (no secret)
+
+    async def _alone(self, key: RunKey) -> None:
+        """Perform a run when this process performs it no longer under another claim."""
+        me = asyncio.current_task()
+        before, self._working[key] = self._working.get(key), me
+        try:
+            if before is not None:  # its claim was taken for lost, and came back here
+                before.cancel()
+                await asyncio.wait([before])
+            await self._attempt(key)
+        finally:
+            if self._working.get(key) is me:
+                del self._working[key]
+
+    async def _attempt(self, key: RunKey) -> None:
+        """Perform a run to its end, unless it has ended or another process performs it."""
+        claim = await self._journal.claim(key)
+        if claim is None:
+            return
+        try:
+            attempts = claim.attempt - claim.run.handed
+            if attempts > self._most_attempts:
+                await self._end(claim, _poison(attempts - 1))
+            else:
+                await self._go_on(claim)
+        except ClaimLostError:
+            now = await self._journal.get(key)
+            if now is not None and now.status == "running" and now.attempt == claim.attempt:
+                problem = "a valid claim was assumed to be lost"
+                raise StorageError(key.run, problem, "it is retried") from None
+            _log.info("run %s is performed by another process now", key.run)
+
+    async def _go_on(self, claim: Claim) -> None:
+        emit = Emit(self._journal, claim)
+        try:
+            outcome = await self._outcome(claim, emit)
+            await emit.drain()
+            await self._end(claim, outcome)
+        except asyncio.CancelledError:
+            await self._leave(claim, emit)
+            raise
+        finally:
+            await emit.close()
+
+    async def _outcome(self, claim: Claim, emit: Emit) -> RunOutcome:
+        run = claim.run
+        _FENCE.set(emit)  # for the task that performs the run
+        performing = asyncio.create_task(self._perform(run, emit), name=f"run-{run.key.run}")
+        watching = asyncio.create_task(self._journal.called_off(claim))
+        try:
+            ends: list[asyncio.Future[Any]] = [performing, watching, emit.failed]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            watching.cancel()
+            performing.cancel()
+            await asyncio.wait([performing, watching], timeout=_STOP_S)
+        if emit.failed.done():
+            raise emit.failed.result()
+        if not performing.done() or performing.cancelled():
+            is_asked = not watching.cancelled() and watching.result()
+            if watching.done() and not watching.cancelled() and not is_asked:
+                raise ClaimLostError(claim.key.run, claim.attempt)
+            return RunOutcome("cancelled", RunCancelled().model_dump_json())
+        return _told(run, performing)
+
+    async def _end(self, claim: Claim, outcome: RunOutcome) -> None:
+        draft = Draft(f"run.{outcome.status}", outcome.data)
+        await self._journal.finish(claim, outcome.status, [draft], error=outcome.error)
+
+    async def _leave(self, claim: Claim, emit: Emit) -> None:
+        """Release a run for other processes to resume."""
+        with suppress(RunError, StorageError, TimeoutError):
+            async with asyncio.timeout(_LEAVE_S):
+                await emit.drain()
+        with suppress(StorageError):
+            await self._journal.release(claim)
+
+
+def _heard(done: asyncio.Task[RunRecord]) -> None:
+    """Retrieve an error whose waiter may no longer exist."""
+    if not done.cancelled():
+        done.exception()
+
+
+def _told(run: RunRecord, performing: "asyncio.Task[RunOutcome]") -> RunOutcome:
+    error = performing.exception()
+    if error is None:
+        return performing.result()
+    if isinstance(error, (ClaimLostError, StorageError)):
+        raise error
+    _log.error("run %s failed", run.key.run, exc_info=error)
+    if isinstance(error, ThalwegError):
+        return _failed(error.code, str(error))
+    return _failed("run.failed", f"{type(error).__name__}: {error}")
+
+
+def _poison(died: int) -> RunOutcome:
+    return _failed(
+        "run.poison",
+        f"{died} attempts at this run failed, because a process crashed or a database failed; "
+        "it is not retried. Check the logs, or send another message",
+    )
+
+
+def _failed(code: str, detail: str) -> RunOutcome:
+    problem = Problem(title="the run failed", status=500, detail=detail[:2_000], code=code)
+    return RunOutcome.failed(problem)
+
+
+def _same(there: RunRecord, request: str) -> RunRecord:
+    if there.request != request:
+        raise RunExistsError(there.key.run)
+    return there

@@ -1,0 +1,185 @@
+"""Turning documents into text, each in a process of its own that may be killed.
+
+A document is what a stranger wrote. What it does to the library that reads it happens to a
+process without an environment, with limits of time and memory, in an empty folder.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import tempfile
+from asyncio.subprocess import PIPE, Process
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from thalweg.engine.extras import install_command
+from thalweg_server.uploads.fairness import FairSlots
+from thalweg_server.uploads.kinds import Kind
+from thalweg_server.uploads.policy import UploadPolicy
+
+INSTALL: Final = install_command("documents")
+_CHILD: Final = str(Path(__file__).with_name("child.py"))
+_UNREADABLE: Final = 3
+_STEP: Final = 1 << 16
+_MOST_SAID: Final = 1 << 20
+_GRACE_S: Final = 2.0
+"""For starting the process, beyond the time that a conversion has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """What became of a conversion.
+
+    Attributes:
+        text: Markdown; `None` where there is none.
+        note: Why there is none, or what is missing of it; empty where all is well.
+    """
+
+    text: str | None
+    note: str = ""
+
+
+def can_convert() -> bool:
+    """Whether the extra `documents` is installed."""
+    return find_spec("kreuzberg") is not None
+
+
+class Converter:
+    """Turns documents into text, so many at a time.
+
+    Args:
+        policy: Limits of time, memory and text.
+        child: The program that converts one document; see `thalweg/server/uploads/child.py`.
+    """
+
+    def __init__(self, policy: UploadPolicy, *, child: str = _CHILD) -> None:
+        self._policy = policy
+        self._child = child
+        self._slots = FairSlots(policy.conversions)
+
+    async def convert(self, kind: Kind, content: bytes, *, owner: str = "") -> Converted:
+        """Turn a document into Markdown, if it is of a kind that can be.
+
+        Nothing is raised: a document without a text is a document all the same.
+
+        Args:
+            kind: What it is.
+            content: The whole document.
+            owner: Who waits for it: owners take turns.
+        """
+        if not kind.converts:
+            return Converted(None)
+        if not self._policy.convert:
+            return Converted(None, "conversion of documents to text is disabled (uploads: convert)")
+        if not can_convert():
+            return Converted(None, f"there is no text of it: {INSTALL} turns {kind.title} to text")
+        async with self._slots.one(owner):
+            return await self._converted(kind, content)
+
+    async def _converted(self, kind: Kind, content: bytes) -> Converted:
+        seconds = self._policy.convert_timeout_s
+        with tempfile.TemporaryDirectory(
+            prefix="thalweg-convert-", ignore_cleanup_errors=True
+        ) as folder:
+            process = await self._start(kind, folder)
+            try:
+                async with asyncio.timeout(seconds + _GRACE_S):
+                    text, said = await self._exchange(process, content)
+                    code = await process.wait()
+            except TimeoutError:
+                return Converted(None, _too_long(seconds))
+            finally:
+                await _end(process)
+        return self._told(code, text, said)
+
+    async def _exchange(self, process: Process, content: bytes) -> tuple[bytes, bytes]:
+        """Send a process its document and return its output, up to the limits."""
+        text, said, _ = await asyncio.gather(
+            _read(process, process.stdout, self._policy.max_text_bytes + 1),
+            _read(process, process.stderr, _MOST_SAID),
+            _write(process.stdin, content),
+        )
+        return text, said
+
+    async def _start(self, kind: Kind, folder: str) -> Process:
+        policy = self._policy
+        limits = (policy.convert_timeout_s, policy.convert_memory_bytes, policy.max_text_bytes + 1)
+        # Isolated: neither PYTHON… variables nor the working folder affect its imports.
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", self._child, kind.media_type, *map(str, limits)),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            cwd=folder,
+            env=_environment(folder),
+            start_new_session=True,
+        )
+
+    def _told(self, code: int, text: bytes, said: bytes) -> Converted:
+        if code in {-_ALARM, -_CPU}:
+            return Converted(None, _too_long(self._policy.convert_timeout_s))
+        if code == _UNREADABLE:
+            why = " ".join(said.decode(errors="replace").split())[:200]
+            return Converted(None, f"no text could be read from it: {why}")
+        if code:
+            return Converted(None, f"its conversion failed (exit code {code}, memory or damage)")
+        most = self._policy.max_text_bytes
+        markdown = text[:most].decode(errors="ignore").replace("\0", "\N{REPLACEMENT CHARACTER}")
+        if not markdown.strip():
+            return Converted(None, "there is no text in it; it may be a scan or an image")
+        if len(text) > most:
+            return Converted(markdown, f"only the first {most:,} bytes of its text were kept")
+        return Converted(markdown)
+
+
+_ALARM: Final = 14
+_CPU: Final = 24
+"""Signals by which the system ends a process whose time is over; Windows has none."""
+
+
+def _too_long(seconds: float) -> str:
+    return f"its conversion exceeded {seconds:g} s and was stopped"
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """Return the environment of a conversion: a home of its own; no keys, no addresses."""
+    kept = {"SYSTEMROOT": os.environ["SYSTEMROOT"]} if "SYSTEMROOT" in os.environ else {}
+    return {**kept, "HOME": folder, "TMPDIR": folder, "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "2"}
+
+
+async def _read(process: Process, stream: asyncio.StreamReader | None, most: int) -> bytes:
+    """Read up to the end; kill a process that writes more than allowed."""
+    received = bytearray()
+    while stream is not None and (chunk := await stream.read(_STEP)):
+        received += chunk
+        if len(received) > most:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            break
+    return bytes(received)
+
+
+async def _write(stream: asyncio.StreamWriter | None, content: bytes) -> None:
+    if stream is None:
+        return
+    # A process that closed its input has ended, or is about to report an error.
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        stream.write(content)
+        await stream.drain()
+    stream.close()
+
+
+async def _end(process: Process) -> None:
+    """Kill a process that has not ended, with all its children, and wait for its exit."""
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()

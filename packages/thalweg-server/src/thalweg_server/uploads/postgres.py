@@ -1,0 +1,417 @@
+"""Files of threads in a PostgreSQL database, for any number of processes on any machines.
+
+Content is kept in rows of `CHUNK_BYTES`, so that a part of a film costs no more than that part,
+and folders are listed without a byte of content.
+"""
+
+import hashlib
+import time
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from thalweg.database.postgres import PostgresDatabase, PostgresRows
+from thalweg.errors import InvalidGlobPatternError, PathError, StorageError
+from thalweg_agent.backends.file_data import read_file_type
+from thalweg_agent.backends.paths import validate_path
+from thalweg_agent.backends.protocol import (
+    DEFAULT_GREP_TIMEOUT,
+    FILE_NOT_FOUND,
+    INVALID_PATH,
+    DeleteResult,
+    EditResult,
+    FileData,
+    FileDownloadResponse,
+    FileInfo,
+    FileUploadResponse,
+    GlobResult,
+    GrepMatch,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    WriteResult,
+)
+from thalweg_agent.backends.searches.matches import capped, chosen, folder_info, matching_lines
+from thalweg_agent.backends.text import check_empty_content, edit_text, slice_read_response
+from thalweg_server.uploads.base import FileMetadata, ThreadBackend
+from thalweg_server.uploads.disk import tag
+
+CHUNK_BYTES: Final = 256 * 1_024
+"""Bytes of a row of content: what is read for a range is at most two of them more."""
+_MOST_SEARCHED: Final = 10 << 20
+"""Bytes of a file above which `grep` passes it over, as on a disk."""
+_CHANGE: Final = (
+    " ON CONFLICT (owner, thread, hash) DO UPDATE SET size = excluded.size, note = NULL,"
+    " version = thread_file.version + 1, modified_at = clock_timestamp()"
+)
+
+
+class PostgresPlaces:
+    """The tables `thread_file…` of a PostgreSQL database. See `Places`.
+
+    Raises:
+        StorageError: The server cannot be reached.
+        ConfigError: The address cannot be read.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._database = PostgresDatabase(url, PostgresRows, _closed, as_owner=_of)
+
+    def backend(self, owner: str, thread: str) -> "PostgresFiles":
+        """Return the files of one thread; a cheap call that creates nothing.
+
+        See `Places.backend`.
+        """
+        return PostgresFiles(self._database, tag(owner), tag(thread))
+
+    def forget(self, owner: str, thread: str) -> None:
+        """Delete all files of a thread, and all their metadata; see `Places.forget`."""
+        with self._database.writing(tag(owner)) as rows:
+            gone = "DELETE FROM thread_file WHERE owner = ? AND thread = ?"
+            rows.run(gone, (tag(owner), tag(thread)))
+
+    def close(self) -> None:
+        """Release all connections; see `Places.close`."""
+        self._database.close()
+
+
+def _of(owner: str) -> str:
+    """Write the statement that makes a transaction an owner's: it sees no files of others."""
+    return f" SET LOCAL thalweg.files = '{owner}'"  # a tag: small letters, digits and -
+
+
+def _closed(place: str) -> StorageError:
+    return StorageError(place, "the files are closed", "open them again")
+
+
+@dataclass(frozen=True, slots=True)
+class _FileRow:
+    """A file, without its content."""
+
+    id: int
+    path: str
+    size: int
+    version: int
+    modified: datetime
+
+    @property
+    def kept(self) -> FileMetadata:
+        return FileMetadata(self.path, self.size, self.modified, f"{self.id:x}-{self.version:x}")
+
+    @property
+    def info(self) -> FileInfo:
+        modified = self.modified.isoformat()
+        return FileInfo(path=self.path, is_dir=False, size=self.size, modified_at=modified)
+
+
+class _Files:
+    """A transaction on the files of one thread. Every statement of theirs is here."""
+
+    def __init__(self, rows: PostgresRows, owner: str, thread: str) -> None:
+        self._rows = rows
+        self._whose = (owner, thread)
+
+    def find(self, path: str, *, change: bool = False) -> _FileRow | None:
+        lock = " FOR UPDATE" if change else ""
+        asked = f"{_SELECT} AND hash = ?{lock}"
+        row = self._rows.row(asked, (*self._whose, _hash(path)))
+        return None if row is None else _FileRow(*row)
+
+    def all(self, folder: str = "/", most: int | None = None) -> list[_FileRow]:
+        """List files under a folder, which ends in `/`, by their paths."""
+        asked = f"{_SELECT} AND starts_with(path, ?) ORDER BY path LIMIT ?"
+        return [_FileRow(*row) for row in self._rows.rows(asked, (*self._whose, folder, most))]
+
+    def content(self, file: _FileRow, start: int = 0, stop: int | None = None) -> bytes:
+        start, stop = max(0, start), file.size if stop is None else min(stop, file.size)
+        if stop <= start:
+            return b""
+        first = start // CHUNK_BYTES
+        asked = (
+            "SELECT data FROM thread_file_chunk WHERE file = ? AND number BETWEEN ? AND ?"
+            " ORDER BY number"
+        )
+        bounds = (file.id, first, (stop - 1) // CHUNK_BYTES)
+        whole = b"".join(data for (data,) in self._rows.rows(asked, bounds))
+        return whole[start - first * CHUNK_BYTES : stop - first * CHUNK_BYTES]
+
+    def put(self, path: str, content: bytes, *, over: bool = True) -> bool:
+        """Write a file; false where one is there and it is not to be written over."""
+        conflict = _CHANGE if over else " ON CONFLICT DO NOTHING"
+        added = (
+            "INSERT INTO thread_file (owner, thread, hash, path, size)"  # noqa: S608 (ours)
+            f" VALUES (?, ?, ?, ?, ?){conflict} RETURNING id"
+        )
+        values = (*self._whose, _hash(path), path, len(content))
+        row = self._rows.row(added, values)
+        if row is None:
+            return False
+        self._rows.run("DELETE FROM thread_file_chunk WHERE file = ?", (row[0],))
+        chunks = range(0, len(content), CHUNK_BYTES)
+        # One at a time, so that a large file is never in memory twice.
+        for number, start in enumerate(chunks):
+            data = content[start : start + CHUNK_BYTES]
+            add = "INSERT INTO thread_file_chunk VALUES (?, ?, ?)"
+            self._rows.run(add, (row[0], number, data))
+        return True
+
+
+_DROP: Final = (
+    "DELETE FROM thread_file WHERE owner = ? AND thread = ?"
+    " AND (hash = ? OR starts_with(path, ?)) RETURNING 1"
+)
+_SELECT: Final = (
+    "SELECT id, path, size, version, modified_at FROM thread_file WHERE owner = ? AND thread = ?"
+)
+
+
+def _hash(path: str) -> bytes:
+    return hashlib.sha256(path.encode()).digest()
+
+
+class PostgresFiles(ThreadBackend):
+    """Files of one thread in a database. See `ThreadBackend`.
+
+    An edit locks its file, so that of two edits in any two processes none is lost.
+    """
+
+    def __init__(self, database: PostgresDatabase[PostgresRows], owner: str, thread: str) -> None:
+        self._database = database
+        self._whose = (owner, thread)
+
+    @contextmanager
+    def _files(self, *, writes: bool = False) -> Iterator[_Files]:
+        begin = self._database.writing if writes else self._database.reading
+        with begin(self._whose[0]) as rows:
+            yield _Files(rows, *self._whose)
+
+    def stat(self, path: str) -> FileMetadata | None:
+        """Return the metadata of a file; `None` if it is missing or not readable.
+
+        See `ThreadBackend.stat`.
+        """
+        key = validate_path(path)
+        with self._files() as files:
+            row = files.find(key)
+            return None if row is None else row.kept
+
+    def read_range(self, path: str, start: int, stop: int) -> bytes | None:
+        """Return a range of bytes of a file; see `ThreadBackend.read_range`."""
+        key = validate_path(path)
+        with self._files() as files:
+            row = files.find(key)
+            return None if row is None else files.content(row, start, stop)
+
+    def files(self, most: int) -> list[FileMetadata]:
+        """Return files in all folders, by their paths; see `ThreadBackend.files`."""
+        with self._files() as files:
+            return [row.kept for row in files.all(most=most)]
+
+    def create(self, path: str, content: bytes) -> bool:
+        """Write a new file; return False and change nothing if it exists.
+
+        See `ThreadBackend.create`.
+        """
+        key = _key(path)
+        with self._files(writes=True) as files:
+            return files.put(key, content, over=False)
+
+    def annotate(self, path: str, note: str) -> None:
+        """Store a note about the current version of a file; agents do not see it.
+
+        See `ThreadBackend.annotate`.
+        """
+        annotated = "UPDATE thread_file SET note = ? WHERE owner = ? AND thread = ? AND hash = ?"
+        values = (note, *self._whose, _hash(_key(path)))
+        with self._database.writing(self._whose[0]) as rows:
+            rows.run(annotated, values)
+
+    def notes(self, folder: str) -> dict[str, str]:
+        """Read the notes about files directly in a folder that have not changed since, by path.
+
+        See `ThreadBackend.notes`.
+        """
+        asked = (
+            "SELECT path, note FROM thread_file WHERE owner = ? AND thread = ?"
+            " AND starts_with(path, ?) AND note IS NOT NULL ORDER BY path"
+        )
+        with self._database.reading(self._whose[0]) as rows:
+            found = rows.rows(asked, (*self._whose, f"{folder}/"))
+            return {path: note for path, note in found if path.rpartition("/")[0] == folder}
+
+    def ls(self, path: str) -> LsResult:
+        """List the entries of a folder, not of folders in it; see `BackendProtocol.ls`."""
+        try:
+            folder = validate_path(path or "/").rstrip("/") + "/"
+            with self._files() as files:
+                rows = files.all(folder)
+        except (PathError, StorageError) as problem:
+            return LsResult(error=f"Cannot list '{path}': {problem}")
+        entries: dict[str, FileInfo] = {}
+        for row in rows:
+            first, slash, _ = row.path[len(folder) :].partition("/")
+            at = folder + first + slash
+            entries[at] = folder_info(at) if slash else row.info
+        return LsResult(entries=[entries[at] for at in sorted(entries)])
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
+        is_text = read_file_type(file_path) == "text"
+        try:
+            raw = self._content(file_path)
+            if raw is None:
+                return ReadResult(error=f"File '{file_path}' not found")
+            content = raw.decode() if is_text else b64encode(raw).decode()
+        except (PathError, StorageError, UnicodeDecodeError) as problem:
+            return ReadResult(error=f"Error reading file '{file_path}': {problem}")
+        if not is_text:
+            return ReadResult(file_data=FileData(content=content, encoding="base64"))
+        if warning := check_empty_content(content):
+            return ReadResult(file_data=FileData(content=warning, encoding="utf-8"))
+        return slice_read_response(FileData(content=content, encoding="utf-8"), offset, limit)
+
+    def _content(self, path: str) -> bytes | None:
+        key = validate_path(path)
+        with self._files() as files:
+            row = files.find(key)
+            return None if row is None else files.content(row)
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        """Write or replace a file, and create missing folders.
+
+        See `BackendProtocol.write`.
+        """
+        try:
+            key, raw = _key(file_path), content.encode()
+            with self._files(writes=True) as files:
+                files.put(key, raw)
+        except (PathError, StorageError, UnicodeEncodeError) as problem:
+            return WriteResult(error=f"Error writing file '{file_path}': {problem}")
+        return WriteResult(path=file_path)
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
+    ) -> EditResult:
+        """Replace a text in a file and keep its line endings; see `BackendProtocol.edit`."""
+        try:
+            key = validate_path(file_path)
+            with self._files(writes=True) as files:
+                row = files.find(key, change=True)
+                if row is None:
+                    return EditResult(error=f"Error: File '{file_path}' not found")
+                text = files.content(row).decode()
+                edited = edit_text(text, old_string, new_string, replace_all=replace_all)
+                if isinstance(edited, str):
+                    return EditResult(error=edited)
+                files.put(key, edited[0].encode())
+        except (PathError, StorageError, UnicodeError) as problem:
+            return EditResult(error=f"Error editing file '{file_path}': {problem}")
+        return EditResult(path=file_path, occurrences=edited[1])
+
+    def delete(self, file_path: str) -> DeleteResult:
+        """Delete a file, or a folder and everything in it; see `BackendProtocol.delete`."""
+        try:
+            key = validate_path(file_path)
+            if key == "/":
+                problem = "the root directory cannot be deleted; delete what is in it"
+                return DeleteResult(error=f"Error deleting '{file_path}': {problem}")
+            with self._database.writing(self._whose[0]) as rows:
+                gone = [*rows.rows(_DROP, (*self._whose, _hash(key), f"{key}/"))]
+        except (PathError, StorageError) as problem:
+            return DeleteResult(error=f"Error deleting '{file_path}': {problem}")
+        if not gone:
+            return DeleteResult(error=f"Error: '{file_path}' not found")
+        return DeleteResult(path=file_path)
+
+    def grep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        """See `BackendProtocol.grep`. Files that are no UTF-8 are passed over."""
+        deadline = time.monotonic() + DEFAULT_GREP_TIMEOUT
+        late: list[str] = []
+
+        def lines(files: _Files, rows: list[_FileRow]) -> Iterator[GrepMatch]:
+            for row in rows:
+                if time.monotonic() > deadline:
+                    late.append(row.path)
+                    return
+                if row.size <= _MOST_SEARCHED:
+                    with suppress(UnicodeDecodeError):
+                        text = files.content(row).decode()
+                        yield from matching_lines(row.path, text, pattern)
+
+        try:
+            with self._files() as files:
+                found = capped(lines(files, _chosen(files, path, glob)), max_count)
+        except PathError:
+            return GrepResult(matches=[])
+        except (InvalidGlobPatternError, StorageError) as problem:
+            return GrepResult(error=str(problem), matches=[])
+        return GrepResult(matches=found.matches, truncated=found.truncated or bool(late))
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """Find files, and never folders, by their paths; see `BackendProtocol.glob`."""
+        try:
+            with self._files() as files:
+                return GlobResult(matches=[row.info for row in _chosen(files, path, pattern)])
+        except PathError:
+            return GlobResult(matches=[])
+        except (InvalidGlobPatternError, StorageError) as problem:
+            return GlobResult(error=str(problem))
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """Write bytes to many paths; return one result for each, in their order.
+
+        See `BackendProtocol.upload_files`.
+        """
+        return [FileUploadResponse(path, self._uploaded(path, raw)) for path, raw in files]
+
+    def _uploaded(self, path: str, raw: bytes) -> str | None:
+        try:
+            key = _key(path)
+            with self._files(writes=True) as files:
+                files.put(key, raw)
+        except PathError:
+            return INVALID_PATH
+        except StorageError as problem:
+            return str(problem)
+        return None
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """Return the bytes of many files; one result for each, in their order.
+
+        See `BackendProtocol.download_files`.
+        """
+        return [self._downloaded(path) for path in paths]
+
+    def _downloaded(self, path: str) -> FileDownloadResponse:
+        try:
+            content = self._content(path)
+        except PathError:
+            return FileDownloadResponse(path, error=INVALID_PATH)
+        except StorageError as problem:
+            return FileDownloadResponse(path, error=str(problem))
+        return FileDownloadResponse(path, content, None if content is not None else FILE_NOT_FOUND)
+
+
+def _key(path: str) -> str:
+    key = validate_path(path)
+    if key == "/":
+        raise PathError(path, "Path is a folder")
+    return key
+
+
+def _chosen(files: _Files, path: str | None, glob: str | None) -> list[_FileRow]:
+    return list(chosen({row.path: row for row in files.all()}, path, glob).values())

@@ -1,0 +1,374 @@
+"""What every journal of runs promises."""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+
+from thalweg.errors import BusyError, ClaimLostError, NoSuchRunError, RunExistsError
+from thalweg_server.runs.base import ENDED, Claim, Draft, Event, RunKey
+from thalweg_server.runs.journal import Journal
+
+Journals = Callable[[], AbstractAsyncContextManager[Journal]]
+KEY = RunKey("ada", "t1", "r1")
+END = Draft("run.completed", "{}")
+PATIENCE_S = 20.0
+
+
+def word(text: str, message: str = "m") -> Draft:
+    """Make a delta."""
+    return Draft("message.delta", json.dumps({"message": message, "text": text}), joins=message)
+
+
+def mark(number: int) -> Draft:
+    """Return an event that is not joined with others."""
+    return Draft("notice", json.dumps({"kind": str(number)}))
+
+
+def said(events: Sequence[Event]) -> str:
+    """Return the joined text of deltas."""
+    return "".join(json.loads(event.data).get("text", "") for event in events)
+
+
+async def begun(journal: Journal, key: RunKey = KEY) -> Claim:
+    """Create a run and claim it."""
+    await journal.create(key, "{}")
+    claim = await journal.claim(key)
+    assert claim is not None
+    return claim
+
+
+async def read_all(journal: Journal, key: RunKey = KEY, after: int = 0) -> list[Event]:
+    """Follow a run to its end."""
+    async with asyncio.timeout(PATIENCE_S):
+        return [event async for event in journal.follow(key, after)]
+
+
+@pytest.mark.anyio
+class JournalContract:
+    """The promises of a journal, as tests.
+
+    Subclass it and define a fixture `journals`: each call opens one more journal on the same fresh
+    and empty data, as another process would.
+    """
+
+    @pytest.fixture
+    def anyio_backend(self) -> str:
+        """Run on asyncio, as every journal does."""
+        return "asyncio"
+
+    async def test_a_run_is_what_was_asked(self, journals: Journals) -> None:
+        """It is queued, has no events, and is the same for every process."""
+        asked = json.dumps({"message": "half an emoji \ud83d, 你好"})
+        odd = json.dumps({"message": "你好 \ud83d"}, ensure_ascii=False)
+        async with journals() as journal, journals() as other:
+            run = await journal.create(KEY, asked)
+            strange = await journal.create(RunKey("ada", "t2", "r2"), odd)
+
+            assert (run.key, run.status, run.request, run.last_seq) == (KEY, "queued", asked, 0)
+            assert json.loads(strange.request) == json.loads(odd)
+            assert await other.get(KEY) == run
+            assert await other.read(KEY) == []
+
+    async def test_a_run_belongs_to_its_owner_and_thread(self, journals: Journals) -> None:
+        """No other owner or thread finds it, follows it, or is blocked by it."""
+        async with journals() as journal:
+            await begun(journal)
+            for stranger in (RunKey("bob", "t1", "r1"), RunKey("ada", "t2", "r1")):
+                assert await journal.get(stranger) is None
+                assert await journal.claim(stranger) is None
+                assert not await journal.ask_cancel(stranger)
+                assert await journal.read(stranger) == []
+                with pytest.raises(NoSuchRunError):
+                    await read_all(journal, stranger)
+            assert await journal.list("bob") == []
+            await begun(journal, RunKey("bob", "t1", "r1"))
+
+    async def test_a_thread_has_one_run_at_a_time(self, journals: Journals) -> None:
+        """The second is refused until the first has ended; the error contains the first's id."""
+        second = RunKey("ada", "t1", "r2")
+        async with journals() as journal, journals() as other:
+            claim = await begun(journal)
+            with pytest.raises(BusyError) as busy:
+                await other.create(second, "{}")
+            await journal.finish(claim, "interrupted", [END])
+
+            assert (busy.value.thread, busy.value.run) == ("t1", "r1")
+            assert (await other.create(second, "{}")).status == "queued"
+
+    async def test_of_many_who_begin_at_once_one_does(self, journals: Journals) -> None:
+        """However close they are."""
+        async with journals() as journal, journals() as other:
+            keys = [RunKey("ada", "t1", f"r{number}") for number in range(8)]
+            both = [journal, other] * 4
+            made = await asyncio.gather(
+                *(one.create(key, "{}") for one, key in zip(both, keys, strict=True)),
+                return_exceptions=True,
+            )
+
+            assert sum(isinstance(one, BusyError) for one in made) == 7
+            assert len(await journal.list("ada")) == 1
+
+    async def test_an_id_is_given_once(self, journals: Journals) -> None:
+        """Even where the first run has ended, and in another thread."""
+        async with journals() as journal:
+            claim = await begun(journal)
+            await journal.finish(claim, "completed", [END])
+            for thread in ("t1", "t2"):
+                with pytest.raises(RunExistsError):
+                    await journal.create(RunKey("ada", thread, "r1"), "{}")
+
+    async def test_runs_are_listed_newest_first_and_page_by_page(self, journals: Journals) -> None:
+        """Of a thread, or of all."""
+        async with journals() as journal:
+            for number in range(6):
+                claim = await begun(journal, RunKey("ada", f"t{number % 2}", f"r{number}"))
+                await journal.finish(claim, "completed", [])
+            first = await journal.list("ada", limit=4)
+            rest = await journal.list("ada", limit=4, before=first[-1].key.run)
+            of_thread = await journal.list("ada", "t1")
+
+            assert [run.key.run for run in [*first, *rest]] == [f"r{n}" for n in range(5, -1, -1)]
+            assert [run.key.run for run in of_thread] == ["r5", "r3", "r1"]
+
+    async def test_events_are_numbered_from_one(self, journals: Journals) -> None:
+        """And read from any number on."""
+        async with journals() as journal, journals() as other:
+            claim = await begun(journal)
+            assert await journal.append(claim, [mark(1), mark(2)]) == 2
+            assert await journal.append(claim, [mark(3)]) == 3
+            await journal.finish(claim, "completed", [END])
+            events = await other.read(KEY)
+            run = await other.get(KEY)
+
+            assert [event.seq for event in events] == [1, 2, 3, 4]
+            assert [event.seq for event in await other.read(KEY, 1, 2)] == [2, 3]
+            assert run is not None
+            assert (run.status, run.last_seq, run.attempt) == ("completed", 4, 1)
+            assert run.started is not None
+            assert run.ended is not None
+
+    async def test_deltas_that_wait_together_become_one(self, journals: Journals) -> None:
+        """Nothing of their text is lost, and nothing else is joined."""
+        async with journals() as journal:
+            claim = await begun(journal)
+            drafts = [word("a"), word("b"), word("c", "n"), mark(1), word("d"), word("\ud83d")]
+            last = await journal.append(claim, drafts)
+            events = await journal.read(KEY)
+
+            assert last == len(events) == 4
+            assert [said([event]) for event in events] == ["ab", "c", "", "d\ud83d"]
+
+    async def test_many_who_append_at_once_are_all_written(self, journals: Journals) -> None:
+        """Each run in its own order."""
+        async with journals() as journal:
+            claims = [await begun(journal, RunKey("ada", f"t{n}", f"r{n}")) for n in range(20)]
+
+            async def speak(claim: Claim) -> None:
+                for number in range(10):
+                    await journal.append(claim, [mark(number)])
+                await journal.finish(claim, "completed", [END])
+
+            await asyncio.gather(*map(speak, claims))
+            for claim in claims:
+                events = await read_all(journal, claim.key)
+                assert [event.seq for event in events] == list(range(1, 12))
+                kinds = [json.loads(event.data).get("kind") for event in events[:-1]]
+                assert kinds == [str(number) for number in range(10)]
+
+    async def test_a_later_claim_ends_an_earlier_one(self, journals: Journals) -> None:
+        """Who lost it writes nothing, neither an event nor an end."""
+        async with journals() as journal, journals() as other:
+            first = await begun(journal)
+            await journal.append(first, [mark(1)])
+            second = await other.claim(KEY)
+            assert second is not None
+            assert second.attempt == first.attempt + 1
+            for _ in range(2):
+                with pytest.raises(ClaimLostError):
+                    await journal.append(first, [mark(2)])
+            with pytest.raises(ClaimLostError):
+                await journal.finish(first, "failed", [END])
+            with pytest.raises(ClaimLostError):
+                async with journal.hold(first):
+                    pass
+            assert not await journal.release(first)
+            assert await other.append(second, [mark(3)]) == 2
+            async with other.hold(second):
+                pass
+
+    async def test_who_has_ended_stays_ended(self, journals: Journals) -> None:
+        """It is neither claimed nor written to, nor ended again."""
+        async with journals() as journal:
+            claim = await begun(journal)
+            await journal.finish(claim, "failed", [END], error='{"title": "x"}')
+            assert await journal.claim(KEY) is None
+            assert not await journal.ask_cancel(KEY)
+            with pytest.raises(ClaimLostError):
+                await journal.append(claim, [mark(1)])
+            with pytest.raises(ClaimLostError):
+                await journal.finish(claim, "completed", [END])
+            run = await journal.get(KEY)
+
+            assert run is not None
+            assert (run.status, run.error, run.last_seq) == ("failed", '{"title": "x"}', 1)
+
+    async def test_a_claim_that_is_given_back_is_taken_by_another(self, journals: Journals) -> None:
+        """And is counted as released."""
+        async with journals() as journal, journals() as other:
+            claim = await begun(journal)
+            assert await journal.release(claim)
+            again = await other.claim(KEY)
+            run = await other.get(KEY)
+
+            assert again is not None
+            assert run is not None
+            assert (run.attempt, run.handed, run.status) == (2, 1, "running")
+
+    async def test_runs_of_dead_processes_are_taken_over_once(self, journals: Journals) -> None:
+        """By the first process that claims, for any owner; not those of live processes."""
+        keys = [RunKey(owner, f"t{n}", f"r{n}") for owner in ("ada", "bob") for n in range(4)]
+        async with journals() as journal, journals() as other:
+            for key in keys:
+                await journal.create(key, "{}", worker="dead")
+            await journal.create(RunKey("ada", "own", "own"), "{}", worker="living")
+            ended = await journal.claim(keys[0])
+            assert ended is not None
+            await journal.finish(ended, "completed", [END])
+            assert {*await other.workers()} == {"dead", "living"}
+            first = await journal.take_over(["dead"], "one", 2)
+            taken = await asyncio.gather(
+                *(j.take_over(["dead", "gone"], "two", 50) for j in (journal, other))
+            )
+            run = await journal.get(first[0])
+
+            assert {*first} == {*keys[1:3]}
+            assert sorted((key.owner, key.run) for part in taken for key in part) == sorted(
+                (key.owner, key.run) for key in keys[3:]
+            )
+            assert {*await journal.workers()} == {"one", "two", "living"}
+            assert run is not None
+            assert (run.worker, run.status, run.attempt) == ("one", "queued", 0)
+
+    async def test_followers_see_events_as_they_come(self, journals: Journals) -> None:
+        """From any number on, in the same process and in another, up to the end."""
+        async with journals() as journal, journals() as other:
+            claim = await begun(journal)
+            await journal.append(claim, [mark(1), mark(2)])
+            readers = [
+                asyncio.create_task(read_all(at, KEY, after))
+                for at in (journal, other)
+                for after in (0, 1, 2)
+            ]
+            for number in range(3, 30):
+                await journal.append(claim, [mark(number)])
+                await asyncio.sleep(0.002)
+            await journal.finish(claim, "completed", [END])
+            for reader, after in zip(readers, [0, 1, 2] * 2, strict=True):
+                assert [event.seq for event in await reader] == list(range(after + 1, 31))
+
+    async def test_a_slow_follower_misses_nothing(self, journals: Journals) -> None:
+        """And blocks no other: it reads from the journal what memory no longer has."""
+        async with journals() as journal:
+            claim = await begun(journal)
+            seen: list[int] = []
+            may_go_on = asyncio.Event()
+
+            async def read() -> None:
+                async for event in journal.follow(KEY):
+                    seen.append(event.seq)
+                    if event.seq == 1:
+                        await may_go_on.wait()
+
+            reader = asyncio.create_task(read())
+            await journal.append(claim, [mark(1)])
+            for first in range(0, 3_000, 100):
+                await journal.append(claim, [mark(first + n) for n in range(100)])
+            await journal.finish(claim, "completed", [END])
+            may_go_on.set()
+            async with asyncio.timeout(PATIENCE_S):
+                await reader
+
+            assert seen == list(range(1, 3_003))
+
+    async def test_a_follower_stays_while_the_run_moves(self, journals: Journals) -> None:
+        """From one process to another and back."""
+        async with journals() as journal, journals() as other, journals() as third:
+            await journal.create(KEY, "{}")
+            readers = [asyncio.create_task(read_all(at)) for at in (journal, other, third, journal)]
+            claims = []
+            for at in (journal, other) * 3:
+                claim = await at.claim(KEY)
+                assert claim is not None
+                claims.append(claim)
+                for number in range(10):
+                    await at.append(claim, [mark(number)])
+            await other.finish(claims[-1], "completed", [END])
+            for reader in readers:
+                assert [event.seq for event in await reader] == list(range(1, 62))
+
+    async def test_the_wish_for_an_end_reaches_who_performs(self, journals: Journals) -> None:
+        """From another process, and where it was there before."""
+        async with journals() as journal, journals() as other:
+            claim = await begun(journal)
+            waiting = asyncio.create_task(journal.called_off(claim))
+            await asyncio.sleep(0.05)
+            assert not waiting.done()
+            assert await other.ask_cancel(KEY)
+            async with asyncio.timeout(PATIENCE_S):
+                assert await waiting
+                assert await journal.called_off(claim)
+
+    async def test_who_lost_a_claim_is_told(self, journals: Journals) -> None:
+        """Without writing anything."""
+        async with journals() as journal, journals() as other:
+            claim = await begun(journal)
+            waiting = asyncio.create_task(journal.called_off(claim))
+            await asyncio.sleep(0.05)
+            await other.claim(KEY)
+            async with asyncio.timeout(PATIENCE_S):
+                assert not await waiting
+
+    async def test_deleting_a_thread_deletes_its_runs_alone(self, journals: Journals) -> None:
+        """Unless one of them has not ended."""
+        other = RunKey("ada", "t2", "r2")
+        async with journals() as journal:
+            claim = await begun(journal)
+            await begun(journal, other)
+            await journal.append(claim, [mark(1)])
+            with pytest.raises(BusyError):
+                await journal.delete("ada", "t1")
+            await journal.finish(claim, "completed", [END])
+
+            assert await journal.delete("ada", "t1") == 1
+            assert await journal.get(KEY) is None
+            assert await journal.read(KEY) == []
+            assert await journal.get(other) is not None
+            with pytest.raises(NoSuchRunError):
+                await read_all(journal)
+
+    async def test_what_is_no_json_is_refused_at_the_door(self, journals: Journals) -> None:
+        """And what others write at the same moment is written."""
+        async with journals() as journal:
+            claim = await begun(journal)
+            other = await begun(journal, RunKey("ada", "t2", "r2"))
+            bad = Draft("notice", '{"kind": "\0"}')
+            refused, written = await asyncio.gather(
+                journal.append(claim, [bad]),
+                journal.append(other, [mark(1)]),
+                return_exceptions=True,
+            )
+
+            assert isinstance(refused, ValueError)
+            assert written == 1
+
+    async def test_every_end_is_an_end(self, journals: Journals) -> None:
+        """Of any kind: the follower's loop ends and the thread is free."""
+        async with journals() as journal:
+            for status in sorted(ENDED):
+                key = RunKey("ada", "t1", f"r-{status}")
+                claim = await begun(journal, key)
+                await journal.finish(claim, status, [])
+                assert await read_all(journal, key) == []

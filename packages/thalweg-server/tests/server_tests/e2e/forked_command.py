@@ -1,0 +1,73 @@
+"""The command line in a process that `core_tests.forking` forks: it has loaded LangChain before.
+
+    python -m server_tests.e2e.forked_command ARGUMENT...
+
+A terminal that is its input controls it.
+"""
+
+import fcntl
+import os
+import subprocess
+import sys
+import termios
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+
+from core_tests.forking import start
+from thalweg.cli import main
+
+LATE = (
+    "langchain_anthropic",
+    "langchain_openai",
+    "thalweg_server.cli.chat.command",
+    "thalweg_server.cli.chat.session",
+    "thalweg_server.cli.doctor.command",
+    "thalweg_server.client",
+    "thalweg_server.gateway",
+)
+
+
+def warm_up() -> None:
+    """Import what commands import late."""
+    for module in LATE:
+        import_module(module)
+
+
+def own_streams() -> None:
+    """Open the standard streams anew: those of the process that forks knew other files."""
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+
+
+def run(
+    *arguments: str,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: int = subprocess.DEVNULL,
+    given: str | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, in a process that is forked; what is given goes through a pipe."""
+    process = start(
+        "server_tests.e2e.forked_command",
+        *arguments,
+        cwd=cwd,
+        env=env,
+        stdin=stdin if given is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        out, err = process.communicate(given, timeout=600)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return subprocess.CompletedProcess(arguments, process.wait(), out, err)
+
+
+if __name__ == "__main__":
+    own_streams()
+    if os.isatty(0) and os.getsid(0) == os.getpid():
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    main()

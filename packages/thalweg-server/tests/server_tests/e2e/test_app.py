@@ -1,0 +1,473 @@
+"""An application over SQLite: runs from beginning to end, and who sees what of them."""
+
+import asyncio
+import base64
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from server_tests.e2e.talkers import settings
+from thalweg.errors import (
+    BusyError,
+    ConfigError,
+    NoSuchModelError,
+    NoSuchRunError,
+    NoSuchThreadError,
+    RunExistsError,
+    ThreadExistsError,
+)
+from thalweg_server.api.events import (
+    Event,
+    MessageCompleted,
+    MessageDelta,
+    MessageStarted,
+    MessageWithdrawn,
+    RunCompleted,
+    RunFailed,
+    ToolCompleted,
+    ToolStarted,
+)
+from thalweg_server.api.runs import NewRun, Run
+from thalweg_server.api.threads import Branch, NewThread, Pinned, Rewind, ThreadChange
+from thalweg_server.app import App, Tenant, open_app
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@asynccontextmanager
+async def opened(home: Path, **others: Any) -> AsyncIterator[App]:  # noqa: ANN401 (as a file has them)
+    async with open_app(settings(**others), home=home) as app:
+        yield app
+
+
+async def say(tenant: Tenant, thread: str, message: str, **more: Any) -> list[Event]:  # noqa: ANN401
+    """Ask, and give all events."""
+    run = await tenant.runs.start(thread, NewRun(message=message, **more))
+    return await told(tenant, run)
+
+
+async def told(tenant: Tenant, run: Run) -> list[Event]:
+    events = [one async for one in tenant.runs.follow(run.thread, run.id)]
+    assert [one.seq for one in events] == list(range(1, len(events) + 1))
+    return [one.event for one in events]
+
+
+def answer(events: Sequence[Event]) -> str:
+    last = events[-1]
+    assert isinstance(last, RunCompleted), last
+    return last.text.strip()
+
+
+def check_laws(events: Sequence[Event]) -> None:
+    """Every message that began is whole or withdrawn, every tool has answered."""
+    open_, texts, tools = set[str](), dict[str, str](), set[str]()
+    for event in events:
+        match event:
+            case MessageStarted(message=id_):
+                open_.add(id_)
+                texts[id_] = ""
+            case MessageDelta(message=id_, text=text):
+                texts[id_] += text
+            case MessageCompleted(message=id_, text=text):
+                open_.remove(id_)
+                assert texts[id_] == text
+            case MessageWithdrawn(message=id_):
+                open_.discard(id_)
+            case ToolStarted(call=call):
+                tools.add(call)
+            case ToolCompleted(call=call):
+                tools.remove(call)
+            case _:
+                pass
+    assert not open_
+    assert not tools
+
+
+@pytest.mark.parametrize("model", ["streamer", "talker"])
+async def test_a_run_tells_all_it_does_in_order(tmp_path: Path, model: str) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        plain = await say(ada, "t1", "hello", model=model)
+        tool = await say(ada, "t1", "use shout hi there", model=model)
+        child = await say(ada, "t1", "delegate", model=model)
+    for events in (plain, tool, child):
+        check_laws(events)
+    assert [event.type for event in plain][:2] == ["run.started", "message.started"]
+    assert answer(plain) == "You said: hello. Before it: 0 requests."
+    assert answer(tool) == "The tool said: HI THERE"
+    callers = {event.caller for event in child if isinstance(event, MessageStarted)}
+    assert callers == {"", "t1"}
+    done = child[-1]
+    assert isinstance(done, RunCompleted)
+    assert done.usage.calls == 3
+
+
+async def test_two_owners_with_one_thread_id_never_meet(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada, bob = app.tenant("ada"), app.tenant("bob")
+        await say(ada, "t1", "the secret is 42")
+        await say(ada, "t1", "write it down")
+        his = await say(bob, "t1", "hello")
+        run = (await ada.runs.list("t1")).items[0].id
+        assert answer(his) == "You said: hello. Before it: 0 requests."
+        assert [i.message.text.strip() for i in (await bob.threads.history("t1")).items] == [
+            "hello",
+            "You said: hello. Before it: 0 requests.",
+        ]
+        assert (await bob.threads.state("t1")).files == ()
+        assert (await ada.threads.state("t1")).files == ("/a.txt",)
+        assert (await bob.usage.owner()).total.calls == 1
+        with pytest.raises(NoSuchRunError):
+            await bob.runs.get("t1", run)
+        with pytest.raises(NoSuchRunError):
+            await bob.runs.cancel("t1", run)
+        await bob.threads.delete("t1")
+        assert answer(await say(ada, "t1", "again")) == "You said: again. Before it: 2 requests."
+
+
+async def test_a_subagent_of_one_owner_never_meets_that_of_another(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada, bob = app.tenant("ada"), app.tenant("bob")
+        both = await asyncio.gather(say(ada, "t", "delegate"), say(bob, "t", "delegate"))
+        for events in both:
+            check_laws(events)
+            assert answer(events).startswith("The tool said: You said: look it up. Before it: 0")
+        usage = await ada.usage.thread("t")
+        assert {name: one.calls for name, one in usage.callers.items()} == {
+            "agent": 2,
+            "subagent:general-purpose": 1,
+        }
+        await ada.threads.delete("t")
+        assert not app.parts.archive.threads("ada")
+        assert len(app.parts.archive.threads("bob")) == 2
+
+
+async def test_a_run_goes_on_from_a_thread_that_was_rewound(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "first")
+        await say(ada, "t1", "second")
+        calls = [one.turn for one in (await ada.threads.turns("t1")).items if one.kind == "call"]
+        await ada.threads.rewind("t1", Rewind(turn=calls[1]))
+        events = await say(ada, "t1", "third")
+        # The second request stands, its answer does not: the thread is as it was when it was asked.
+        assert answer(events) == "You said: third. Before it: 2 requests."
+        assert answer(await say(ada, "t1", "fourth")) == "You said: fourth. Before it: 3 requests."
+        texts = [i.message.text.strip() for i in (await ada.threads.history("t1")).items]
+        assert "You said: second. Before it: 1 requests." not in texts
+        every = (await ada.threads.history("t1", abandoned=True)).items
+        assert [i.message.text.strip() for i in every if i.is_abandoned] == [
+            "You said: second. Before it: 1 requests."
+        ]
+
+
+async def test_a_history_is_read_in_stretches_from_its_end(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        for word in ("one", "two", "three"):
+            await say(ada, "t1", word)
+        last = await ada.threads.history("t1", limit=4)
+        first = await ada.threads.history("t1", limit=4, before=last.before)
+        positions = [item.position for item in (*first.items, *last.items)]
+        assert positions == [0, 1, 2, 3, 4, 5]
+        assert (last.before, first.before) == (2, None)
+
+
+async def test_a_branch_has_the_beginning_and_goes_its_own_way(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "first")
+        await say(ada, "t1", "second")
+        branch = await ada.threads.branch("t1", Branch(id="b1"))
+        assert (branch.messages, branch.title) == (4, "first")
+        assert answer(await say(ada, "b1", "third")) == "You said: third. Before it: 2 requests."
+        assert answer(await say(ada, "b1", "fourth")) == "You said: fourth. Before it: 3 requests."
+        assert (await ada.threads.get("t1")).messages == 4
+        assert (await ada.threads.get("b1")).messages == 8
+        early = await ada.threads.branch("t1", Branch(turn=0))
+        assert early.messages == 1
+        with pytest.raises(ThreadExistsError):
+            await ada.threads.branch("t1", Branch(id="b1"))
+
+
+async def test_a_thread_that_was_only_made_is_empty_and_not_an_error(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        made = await ada.threads.create(NewThread(id="t1", title="Plans"))
+        assert (made.messages, made.run) == (0, None)
+        assert (await ada.threads.history("t1")).items == ()
+        assert (await ada.threads.turns("t1")).items == ()
+        assert (await ada.threads.state("t1")).next == ()
+        assert (await ada.usage.thread("t1")).total.calls == 0
+        assert (await ada.runs.list("t1")).items == ()
+        with pytest.raises(ThreadExistsError):
+            await ada.threads.create(NewThread(id="t1"))
+        renamed = await ada.threads.update("t1", ThreadChange(title="Other plans"))
+        assert renamed.title == "Other plans"
+        with pytest.raises(NoSuchThreadError):
+            await app.tenant("bob").threads.get("t1")
+
+
+async def test_threads_are_listed_from_the_one_used_last_in_stretches(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        for name in ("a", "b", "c"):
+            await ada.threads.create(NewThread(id=name, title=f"About {name}"))
+        await say(ada, "a", "the zebra crossing")
+        first = await ada.threads.list(limit=2)
+        rest = await ada.threads.list(limit=2, before=first.before)
+        assert first.items[0].id == "a"
+        assert {one.id for one in (*first.items, *rest.items)} == {"a", "b", "c"}
+        assert rest.before is None
+        assert [one.id for one in (await ada.threads.list(q="zebra")).items] == ["a"]
+        assert [one.id for one in (await ada.threads.list(q="about B")).items] == ["b"]
+
+
+async def test_a_run_that_is_sent_twice_is_one_run(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        one = await ada.runs.start("t1", NewRun(id="r1", message="hello"))
+        other = await ada.runs.start("t1", NewRun(id="r1", message="hello"))
+        assert (one.id, other.id) == ("r1", "r1")
+        await ada.runs.wait("t1", "r1")
+        assert len((await ada.threads.history("t1")).items) == 2
+
+
+async def test_a_run_that_fails_says_why_without_a_secret(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        events = await say(ada, "t1", "fail please")
+        failed = events[-1]
+        assert isinstance(failed, RunFailed)
+        assert "fail please" in failed.problem.detail
+        assert "verysecret" not in failed.problem.detail
+        check_laws(events)
+        assert answer(await say(ada, "t1", "go on")) == "You said: go on. Before it: 1 requests."
+
+
+async def test_a_run_asks_a_person_and_goes_on_with_the_answer(tmp_path: Path) -> None:
+    async with opened(tmp_path, agent={"interrupt_on": ["shout"]}) as app:
+        ada = app.tenant("ada")
+        asked = await say(ada, "t1", "use shout quietly")
+        assert asked[-1].type == "run.interrupted"
+        check_laws(asked)
+        assert not any(isinstance(event, ToolStarted) for event in asked)
+        (question,) = (await ada.threads.state("t1")).questions
+        assert isinstance(question.value, dict)
+        resume: JsonValue = {"decisions": [{"type": "approve"}]}
+        run = await ada.runs.start("t1", NewRun(resume=resume))
+        events = await told(ada, run)
+        check_laws(events)
+        assert answer(events) == "The tool said: QUIETLY"
+        assert (await ada.threads.state("t1")).questions == ()
+
+
+@pytest.mark.parametrize(
+    "resume",
+    [
+        "approve",
+        {"decisions": []},
+        {"decisions": [{"type": "approve"}] * 2},
+        {"decisions": [{"type": "perhaps"}]},
+        {"decisions": [{"type": "edit"}]},
+        {"decisions": ["approve"]},
+        {"another": {"decisions": [{"type": "approve"}]}},
+    ],
+)
+async def test_an_answer_that_cannot_be_read_leaves_the_question_open(
+    tmp_path: Path, resume: JsonValue
+) -> None:
+    async with opened(tmp_path, agent={"interrupt_on": ["shout"]}) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "use shout quietly")
+        failed = await told(ada, await ada.runs.start("t1", NewRun(resume=resume)))
+        assert isinstance(failed[-1], RunFailed)
+        assert failed[-1].problem.code == "run.answer"
+        (question,) = (await ada.threads.state("t1")).questions
+        by_id: JsonValue = {question.id: {"decisions": [{"type": "approve"}]}}
+        events = await told(ada, await ada.runs.start("t1", NewRun(resume=by_id)))
+        assert answer(events) == "The tool said: QUIETLY"
+
+
+async def test_an_answer_that_nothing_waits_for_says_so_and_changes_nothing(tmp_path: Path) -> None:
+    approve: JsonValue = {"decisions": [{"type": "approve"}]}
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        for thread in ("t1", "t2"):
+            if thread == "t2":
+                await say(ada, thread, "hello")
+            events = await told(ada, await ada.runs.start(thread, NewRun(resume=approve)))
+            assert isinstance(events[-1], RunFailed), thread
+            assert events[-1].problem.code == "run.answer"
+        assert answer(await say(ada, "t2", "on")) == "You said: on. Before it: 1 requests."
+
+
+async def test_what_is_refused_makes_no_thread(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "hello", id="r1")
+        with pytest.raises(RunExistsError):
+            await ada.runs.start("t2", NewRun(id="r1", message="hello"))
+        with pytest.raises(ConfigError):
+            await ada.runs.start("t3\n", NewRun(message="hello"))
+        assert [one.id for one in (await ada.threads.list()).items] == ["t1"]
+
+
+async def test_a_run_goes_on_when_its_checkpoints_can_be_written_again(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "first")
+        with closing(sqlite3.connect(tmp_path / "runs.db", isolation_level=None)) as other:
+            other.execute(
+                "CREATE TRIGGER refuse BEFORE INSERT ON checkpoints"
+                " BEGIN INSERT INTO no_such_table VALUES (1); END"
+            )
+            run = await ada.runs.start("t1", NewRun(message="second"))
+            async for one in ada.runs.follow("t1", run.id):
+                if one.event.type == "run.resumed":
+                    other.execute("DROP TRIGGER refuse")
+                    break
+        assert answer(await told(ada, run)) == "You said: second. Before it: 1 requests."
+
+
+@pytest.mark.parametrize("name", ["", " ", "ada\x1fbob", "a\0", "\ud800", "o" * 256])
+async def test_nobody_has_a_name_that_could_be_taken_for_several(tmp_path: Path, name: str) -> None:
+    async with opened(tmp_path) as app:
+        with pytest.raises(ConfigError, match="no owner can be named"):
+            app.tenant(name)
+
+
+@pytest.mark.parametrize("told_", [f"{10**30}:t1", f"-{10**30}:t1", "-1:t1", "t1", ":", "9" * 99])
+async def test_a_place_in_a_list_that_is_none_of_ours_is_refused(
+    tmp_path: Path, told_: str
+) -> None:
+    before = base64.urlsafe_b64encode(told_.encode()).decode().rstrip("=")
+    async with opened(tmp_path) as app:
+        with pytest.raises(ConfigError, match="not a value of this gateway"):
+            await app.tenant("ada").threads.list(before=before)
+
+
+async def test_a_run_can_be_ended_and_the_thread_goes_on(tmp_path: Path) -> None:
+    tools = [{"name": "slow", "use": "server_tests.e2e.talkers:slow"}]
+    async with opened(tmp_path, tools=tools) as app:
+        ada = app.tenant("ada")
+        run = await ada.runs.start("t1", NewRun(message="use slow now"))
+        events: list[Event] = []
+        async for one in ada.runs.follow("t1", run.id):
+            events.append(one.event)
+            if isinstance(one.event, ToolStarted):
+                assert (await ada.threads.get("t1")).run == run.id
+                with pytest.raises(BusyError):
+                    await ada.runs.start("t1", NewRun(message="more"))
+                with pytest.raises(BusyError):
+                    await ada.threads.rewind("t1", Rewind(turn=0))
+                with pytest.raises(BusyError):
+                    await ada.threads.branch("t1", Branch(id="t2"))
+                with pytest.raises(BusyError):
+                    await ada.threads.compact("t1")
+                with pytest.raises(BusyError):
+                    await ada.threads.delete("t1")
+                await ada.runs.cancel("t1", run.id)
+        assert events[-1].type == "run.cancelled"
+        check_laws(events)
+        assert (await ada.threads.get("t1")).run is None
+        assert "requests" in answer(await say(ada, "t1", "and now"))
+
+
+async def test_another_run_can_take_the_place_of_one_under_way(tmp_path: Path) -> None:
+    tools = [{"name": "slow", "use": "server_tests.e2e.talkers:slow"}]
+    async with opened(tmp_path, tools=tools) as app:
+        ada = app.tenant("ada")
+        first = await ada.runs.start("t1", NewRun(message="use slow now"))
+        events = await say(ada, "t1", "instead", if_busy="cancel")
+        assert "You said: instead" in answer(events)
+        assert (await ada.runs.get("t1", first.id)).status == "cancelled"
+
+
+async def test_a_deleted_thread_is_gone_everywhere(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "write something")
+        await ada.threads.delete("t1")
+        with pytest.raises(NoSuchThreadError):
+            await ada.threads.history("t1")
+        assert (await ada.threads.list()).items == ()
+        assert (await ada.usage.owner()).total.calls == 0
+        assert answer(await say(ada, "t1", "new")) == "You said: new. Before it: 0 requests."
+        assert (await ada.threads.state("t1")).files == ()
+
+
+async def test_words_are_pinned_and_let_go_of(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "never touch main")
+        done = await ada.threads.pin("t1", Pinned(position=0, quote="never touch main"))
+        assert done.about == 0
+        await ada.threads.unpin("t1", Pinned(position=0, quote="never touch main"))
+        kinds = [one.kind for one in (await ada.threads.turns("t1")).items]
+        assert kinds[-2:] == ["pin", "unpin"]
+
+
+@pytest.mark.slow
+async def test_a_thread_is_compacted_now_and_that_is_undone(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        for number in range(6):
+            await say(ada, "t1", f"{number} " + "words to be folded away " * 300)
+        before = (await ada.threads.turns("t1")).items[-1].tokens
+        done = await ada.threads.compact("t1")
+        assert done.tokens < before
+        newest = (await ada.threads.turns("t1")).items[-1]
+        assert newest.kind == "compact"
+        assert "fold" in [edit.kind for edit in newest.edits]
+        events = await say(ada, "t1", "and now")
+        assert "You said: and now" in answer(events)
+        sent = await ada.threads.context("t1")
+        assert sent.tokens < before
+        assert len((await ada.threads.history("t1")).items) == 14
+        undone = await ada.threads.undo("t1")
+        assert undone.tokens > done.tokens
+
+
+async def test_only_models_of_the_settings_can_be_asked(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        assert [one.name for one in (await ada.models.list()).items] == ["streamer", "talker"]
+        with pytest.raises(NoSuchModelError):
+            await ada.runs.start("t1", NewRun(message="hi", model="openai:x@http://10.0.0.1/v1"))
+        with pytest.raises(NoSuchModelError):
+            await ada.models.get("gpt")
+    async with opened(tmp_path, models=[]) as app:
+        with pytest.raises(ConfigError):
+            await app.tenant("ada").runs.start("t1", NewRun(message="hi"))
+
+
+async def test_a_thread_is_there_when_the_application_is_opened_again(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        await say(app.tenant("ada"), "t1", "first")
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        assert answer(await say(ada, "t1", "second")) == "You said: second. Before it: 1 requests."
+        lines = [line async for line in ada.threads.export("t1")]
+        assert len(lines) >= 4
+        assert (await app.health()).status == "ok"
+
+
+async def test_a_small_window_is_given_the_small_agent(tmp_path: Path) -> None:
+    models = [{"name": "mini", "use": "server_tests.e2e.talkers:Talker", "window": 8_192}]
+    async with opened(tmp_path, models=models, tools=[]) as app:
+        ada = app.tenant("ada")
+        assert "You said: hi" in answer(await say(ada, "t1", "hi"))
+        sent = await ada.threads.context("t1")
+        assert len(sent.tools) == 4
+        assert sent.tokens < 1_500

@@ -1,0 +1,135 @@
+"""From settings to an agent: tools, servers of tools, skills, subagents, the shell, a reload."""
+
+import asyncio
+import json
+import logging
+import sys
+from pathlib import Path
+
+import pytest
+
+from server_tests.e2e.talkers import settings
+from server_tests.e2e.test_app import answer, say
+from thalweg.errors import NoSuchSkillError
+from thalweg_server.api.runs import NewRun
+from thalweg_server.app import open_app
+from thalweg_server.app.agents import tools as app_tools
+
+pytestmark = pytest.mark.anyio
+SERVER = str(Path(__file__).with_name("whispering_server.py"))
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def test_a_server_of_tools_is_used_and_one_that_is_gone_costs_its_tools_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    servers = {
+        "here": {"command": sys.executable, "args": [SERVER]},
+        "gone": {"command": "/nowhere/at/all"},
+        "dead": {"url": "http://127.0.0.1:9/mcp"},
+    }
+    with caplog.at_level(logging.WARNING, "thalweg.server.app"):
+        async with open_app(settings(mcp_servers=servers), home=tmp_path) as app:
+            ada = app.tenant("ada")
+            assert answer(await say(ada, "t1", "use whisper LOUD")) == "The tool said: loud"
+            assert answer(await say(ada, "t1", "use whisper AGAIN")) == "The tool said: again"
+    told = " ".join(record.getMessage() for record in caplog.records)
+    assert "gone" in told
+    assert "dead" in told
+
+
+async def test_a_server_of_tools_that_died_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_tools, "LOOK_S", 0.05)
+    monkeypatch.setattr(app_tools, "AGAIN_S", 0.0)
+    servers = {"here": {"command": sys.executable, "args": [SERVER]}}
+    async with open_app(settings(mcp_servers=servers), home=tmp_path) as app:
+        ada = app.tenant("ada")
+        assert answer(await say(ada, "t1", "use whisper LOUD")) == "The tool said: loud"
+        await say(ada, "t2", "use leave now")
+        for number in range(100):
+            events = await say(ada, f"u{number}", "use whisper AGAIN")
+            if events[-1].type == "run.completed" and answer(events) == "The tool said: again":
+                break
+            await asyncio.sleep(0.1)
+        else:
+            pytest.fail("its tools did not come back")
+
+
+async def test_skills_are_mounted_to_be_read_and_subagents_have_their_share(tmp_path: Path) -> None:
+    for name in ("pdf", "csv"):
+        folder = tmp_path / "skills" / name
+        folder.mkdir(parents=True)
+        front = f"---\nname: {name}\ndescription: How to work with {name} files.\n---\n"
+        (folder / "SKILL.md").write_text(f"{front}# All about {name}\n")
+    given = settings(
+        skills={"paths": [str(tmp_path / "skills")]},
+        subagents={
+            "agents": [
+                {"name": "reader", "description": "Reads files.", "skills": ["pdf"]},
+                {"name": "general-purpose", "max_turns": 5},
+            ]
+        },
+    )
+    async with open_app(given, home=tmp_path / "home") as app:
+        ada = app.tenant("ada")
+        assert [skill.name for skill in (await ada.skills.list()).items] == ["csv", "pdf"]
+        assert "All about pdf" in ((await ada.skills.get("pdf")).text or "")
+        with pytest.raises(NoSuchSkillError):
+            await ada.skills.get("none")
+        await say(ada, "t1", "hello")
+        context = await ada.threads.context("t1")
+        assert "How to work with csv files." in context.system
+        assert "Reads files." in json.dumps(context.tools)
+
+
+async def test_what_cannot_be_made_is_told_when_it_is_asked_for(tmp_path: Path) -> None:
+    tools = [{"name": "odd", "use": "server_tests.e2e.talkers:nothing_there"}]
+    async with open_app(settings(tools=tools), home=tmp_path) as app:
+        ada = app.tenant("ada")
+        run = await ada.runs.start("t1", NewRun(message="hello"))
+        done = await ada.runs.wait("t1", run.id)
+        assert done.problem is not None
+        assert done.problem.code == "config"
+        assert "tools.odd" in done.problem.detail
+
+
+async def test_a_file_that_changes_changes_the_next_run(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    base = {"memory": {"enabled": False}}
+
+    def write(name: str) -> None:
+        model = {"name": name, "use": "server_tests.e2e.talkers:Talker", "window": 32_000}
+        file.write_text(json.dumps({**base, "models": [model]}))
+
+    write("one")
+    async with open_app(file, home=tmp_path / "home") as app:
+        ada = app.tenant("ada")
+        assert [one.name for one in (await ada.models.list()).items] == ["one"]
+        first = await say(ada, "t1", "hello")
+        write("other")
+        assert [one.name for one in (await ada.models.list()).items] == ["other"]
+        second = await say(ada, "t1", "hello again")
+        assert [getattr(events[0], "model", "") for events in (first, second)] == ["one", "other"]
+        assert answer(second) == "You said: hello again. Before it: 1 requests."
+        file.write_text("models: [")
+        assert [one.name for one in (await ada.models.list()).items] == ["other"]
+        health = await app.health()
+        assert health.status == "ok"
+        assert {one.name: one.status for one in health.checks}["settings"] == "failed"
+
+
+async def test_commands_run_where_the_files_of_the_thread_are(tmp_path: Path) -> None:
+    models = [{"name": "m", "use": "server_tests.e2e.talkers:Lister", "window": 32_000}]
+    given = settings(models=models, sandbox={"use": "host"})
+    async with open_app(given, home=tmp_path) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "write it")
+        events = await say(ada, "t1", "list")
+        assert "a.txt" in answer(events)
+        assert "a.txt" not in answer(await say(ada, "t2", "list"))

@@ -1,0 +1,67 @@
+"""An application over PostgreSQL: everything of it is in the database."""
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from server_tests.e2e.talkers import settings
+from server_tests.e2e.test_app import answer, check_laws, say
+from thalweg.errors import ThreadExistsError
+from thalweg_server.api.memory import NewFact
+from thalweg_server.api.threads import NewThread, Rewind
+from thalweg_server.app import open_app
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def test_a_thread_goes_on_from_another_home_on_the_same_server(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    given = settings(storage={"url": postgres_url}, memory={"injection_enabled": False})
+    async with open_app(given, home=tmp_path / "one") as app:
+        ada, bob = app.tenant("ada"), app.tenant("bob")
+        check_laws(await say(ada, "t1", "delegate"))
+        await say(ada, "t1", "write it down")
+        await ada.memory.add(NewFact(content="User prefers tea to coffee"))
+        assert answer(await say(bob, "t1", "hello")) == "You said: hello. Before it: 0 requests."
+        assert (await app.health()).status == "ok"
+        with pytest.raises(ThreadExistsError):
+            await ada.threads.create(NewThread(id="t1"))
+    async with open_app(given, home=tmp_path / "other") as app:
+        ada = app.tenant("ada")
+        assert (await ada.threads.state("t1")).files == ("/a.txt",)
+        # One of the messages before it names the task that was delegated.
+        assert answer(await say(ada, "t1", "third")) == "You said: third. Before it: 3 requests."
+        turns = (await ada.threads.turns("t1")).items
+        calls = [one.turn for one in turns if one.kind == "call"]
+        await ada.threads.rewind("t1", Rewind(turn=calls[-1]))
+        assert answer(await say(ada, "t1", "fourth")) == "You said: fourth. Before it: 4 requests."
+        assert [one.id for one in (await ada.threads.list(limit=1)).items] == ["t1"]
+        assert (await ada.usage.owner()).total.calls >= 7
+        await ada.threads.delete("t1")
+        assert (await ada.threads.list()).items == ()
+        assert len((await app.tenant("bob").threads.list()).items) == 1
+    assert not list((tmp_path / "other").rglob("*.db"))
+
+
+async def test_a_run_goes_on_when_the_server_broke_every_connection(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    given = settings(storage={"url": postgres_url})
+    async with open_app(given, home=tmp_path) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "first")
+        with psycopg.connect(postgres_url, autocommit=True) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        events = await say(ada, "t1", "second")
+        assert answer(events) == "You said: second. Before it: 1 requests."
+        assert (await app.health()).status == "ok"

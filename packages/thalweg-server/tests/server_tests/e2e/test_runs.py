@@ -1,0 +1,278 @@
+"""Runs in one process, on a real engine and a real journal."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+
+from thalweg.errors import BusyError, ClaimLostError, ConfigError, RunExistsError, StorageError
+from thalweg_server.liveness.opening import presence_at
+from thalweg_server.runs.base import Draft, RunKey, RunRecord
+from thalweg_server.runs.emitting import Emit
+from thalweg_server.runs.journal import Journal
+from thalweg_server.runs.opening import open_journal
+from thalweg_server.runs.running import Perform, ProcessRuns, RunOutcome, fence
+
+KEY = RunKey("ada", "t1", "r1")
+DONE = RunOutcome("completed", "{}")
+
+
+@asynccontextmanager
+async def running(home: Path, perform: Perform) -> AsyncIterator[tuple[ProcessRuns, Journal]]:
+    """Open all that performs runs."""
+    place = home / "runs.db"
+    async with (
+        open_journal(place) as journal,
+        ProcessRuns(journal, presence_at(place), perform, most_attempts=2) as runs,
+    ):
+        yield runs, journal
+
+
+async def types(journal: Journal, key: RunKey = KEY) -> list[str]:
+    """Follow a run to its end."""
+    async with asyncio.timeout(20):
+        return [event.type async for event in journal.follow(key)]
+
+
+async def first_of(journal: Journal) -> None:
+    """Wait for the first event of a run."""
+    async with asyncio.timeout(20):
+        async for _ in journal.follow(KEY):
+            return
+
+
+async def greet(run: RunRecord, emit: Emit) -> RunOutcome:
+    """Say three words."""
+    for word in ("a", "b", "c"):
+        data = json.dumps({"message": run.key.run, "text": word})
+        await emit(Draft("message.delta", data, joins="m"))
+    return DONE
+
+
+async def linger(_run: RunRecord, emit: Emit) -> RunOutcome:
+    """Do nothing, for long."""
+    await emit(Draft("notice", "{}"))
+    await asyncio.sleep(60)
+    return DONE
+
+
+@pytest.mark.anyio
+class TestRuns:
+    """What `ProcessRuns` promises."""
+
+    @pytest.fixture
+    def anyio_backend(self) -> str:
+        """Run on asyncio."""
+        return "asyncio"
+
+    async def test_a_run_is_performed_and_told(self, tmp_path: Path) -> None:
+        """Its events come in order, its end last."""
+        async with running(tmp_path, greet) as (runs, journal):
+            await runs.start(KEY, "{}")
+            told = await types(journal)
+            run = await runs.join(KEY)
+
+            assert told[-1] == "run.completed"
+            assert set(told[:-1]) == {"message.delta"}
+            assert (run.status, run.attempt) == ("completed", 1)
+
+    async def test_the_same_start_again_is_the_same_run(self, tmp_path: Path) -> None:
+        """So a request can be sent again safely; another one needs another id."""
+        async with running(tmp_path, greet) as (runs, _):
+            await asyncio.gather(*(runs.start(KEY, "{}") for _ in range(5)))
+            await runs.join(KEY)
+            again = await runs.start(KEY, "{}")
+            with pytest.raises(RunExistsError):
+                await runs.start(KEY, '{"other": 1}')
+
+            assert (again.status, again.attempt) == ("completed", 1)
+
+    async def test_a_busy_thread_refuses_or_cancels(self, tmp_path: Path) -> None:
+        """As the caller wishes."""
+        second = RunKey("ada", "t1", "r2")
+        async with running(tmp_path, linger) as (runs, journal):
+            await runs.start(KEY, "{}")
+            with pytest.raises(BusyError):
+                await runs.start(second, "{}")
+            await runs.start(second, "{}", if_busy="cancel")
+            first = await journal.get(KEY)
+            await runs.cancel(second)
+
+            assert first is not None
+            assert first.status == "cancelled"
+            assert await types(journal, second) in (["run.cancelled"], ["notice", "run.cancelled"])
+
+    async def test_a_run_that_has_hardly_begun_is_cancelled_for_another(
+        self, tmp_path: Path
+    ) -> None:
+        """However far it came until then."""
+        async with running(tmp_path, linger) as (runs, journal), asyncio.timeout(120):
+            for number in range(50):
+                first = RunKey("ada", f"t{number}", f"first{number}")
+                second = RunKey("ada", f"t{number}", f"second{number}")
+                await runs.start(first, "{}")
+                await asyncio.sleep(number / 2_000)
+                await runs.start(second, "{}", if_busy="cancel")
+                run = await journal.get(first)
+                await runs.cancel(second)
+
+                assert run is not None
+                assert run.status == "cancelled"
+
+    async def test_a_start_that_nobody_waits_for_leaves_no_run_without_work(
+        self, tmp_path: Path
+    ) -> None:
+        """Such a run would never end, and nothing else could be asked in its thread."""
+        second = RunKey("ada", "t1", "r2")
+        async with running(tmp_path, greet) as (runs, _), asyncio.timeout(60):
+            with closing(sqlite3.connect(tmp_path / "runs.db", isolation_level=None)) as busy:
+                busy.execute("BEGIN IMMEDIATE")
+                starting = asyncio.create_task(runs.start(KEY, "{}"))
+                await asyncio.sleep(1)  # its work is noted, and waits for the run to be
+                starting.cancel()
+                await asyncio.wait([starting])
+                await asyncio.sleep(0.5)
+                busy.execute("COMMIT")
+            await runs.start(second, "{}", if_busy="cancel")
+            assert (await runs.join(second)).status == "completed"
+
+    async def test_an_error_ends_the_run_with_a_problem(self, tmp_path: Path) -> None:
+        """And leaves the thread free."""
+
+        async def fail(_run: RunRecord, emit: Emit) -> RunOutcome:
+            await emit(Draft("notice", "{}"))
+            raise ConfigError("model", "the key is wrong", "set another")
+
+        async with running(tmp_path, fail) as (runs, journal):
+            await runs.start(KEY, "{}")
+            told = await types(journal)
+            run = await runs.join(KEY)
+
+            assert told == ["notice", "run.failed"]
+            assert json.loads(run.error or "")["code"] == "config"
+            assert "the key is wrong" in json.loads(run.error or "")["detail"]
+
+    async def test_the_last_attempt_of_a_run_is_performed(self, tmp_path: Path) -> None:
+        """As many attempts are performed as are allowed; only one more fails."""
+        async with open_journal(tmp_path / "runs.db") as journal:
+            await journal.create(KEY, "{}", worker="1-dead")
+            await journal.claim(KEY)
+        async with running(tmp_path, greet) as (runs, _), asyncio.timeout(20):
+            run = await runs.join(KEY)
+
+            assert (run.status, run.attempt) == ("completed", 2)
+
+    async def test_a_run_that_kills_its_processes_is_given_up(self, tmp_path: Path) -> None:
+        """It fails, and says why."""
+        async with running(tmp_path, greet) as (runs, journal):
+            await journal.create(KEY, "{}")
+            for _ in range(2):
+                await journal.claim(KEY)
+            await runs._attempt(KEY)  # noqa: SLF001 (what a takeover ends with)
+            run = await runs.join(KEY)
+
+            assert run.status == "failed"
+            assert json.loads(run.error or "")["code"] == "run.poison"
+
+    async def test_who_lost_the_claim_stops_and_says_nothing(self, tmp_path: Path) -> None:
+        """Neither an event nor an end; nor does it pass the fence."""
+        fenced: list[bool] = []
+        was_fenced = asyncio.Event()
+
+        async def late(_run: RunRecord, emit: Emit) -> RunOutcome:
+            await emit(Draft("notice", "{}"))
+            try:
+                await asyncio.sleep(60)
+            finally:
+                try:
+                    async with fence():
+                        fenced.append(False)
+                except ClaimLostError:
+                    fenced.append(True)
+                was_fenced.set()
+            return DONE
+
+        async with running(tmp_path, late) as (runs, journal):
+            await runs.start(KEY, "{}")
+            await first_of(journal)
+            claim = await journal.claim(KEY)
+            assert claim is not None
+            async with asyncio.timeout(20):
+                await was_fenced.wait()
+            await journal.finish(claim, "completed", [Draft("run.completed", "{}")])
+
+            assert fenced == [True]
+            assert await types(journal) == ["notice", "run.completed"]
+
+    async def test_a_process_that_closes_gives_its_runs_back(self, tmp_path: Path) -> None:
+        """Another goes on with them, and no attempt is counted as a death."""
+        async with running(tmp_path, linger) as (runs, journal):
+            await runs.start(KEY, "{}")
+            await first_of(journal)
+        async with running(tmp_path, greet) as (runs, journal):
+            told = await types(journal)
+            run = await runs.join(KEY)
+
+            assert told[0] == "notice"
+            assert told[-1] == "run.completed"
+            assert (run.attempt, run.handed) == (2, 1)
+
+    async def test_a_run_whose_process_died_before_it_began_is_taken_over(
+        self, tmp_path: Path
+    ) -> None:
+        """By the next process; so is one that an older Thalweg left."""
+        async with open_journal(tmp_path / "runs.db") as journal:
+            await journal.create(KEY, "{}", worker="1-dead")
+            older = RunKey("bob", "t2", "r2")
+            await journal.create(older, "{}", worker="run-0f3c")
+        async with running(tmp_path, greet) as (runs, journal), asyncio.timeout(20):
+            for key in (KEY, older):
+                assert (await runs.join(key)).status == "completed"
+
+    async def test_a_run_that_was_created_while_its_database_failed_is_performed(
+        self, tmp_path: Path
+    ) -> None:
+        """Who started it was refused and cannot know; it must not block the thread for good."""
+        async with running(tmp_path, greet) as (runs, journal), asyncio.timeout(20):
+            create = journal.create
+
+            async def broken(key: RunKey, request: str, *, worker: str = "") -> RunRecord:
+                await create(key, request, worker=worker)
+                error = StorageError("a server", "it broke behind the commit", "try again")
+                raise error
+
+            journal.create = broken  # type: ignore[method-assign]
+            with pytest.raises(StorageError, match="behind the commit"):
+                await runs.start(KEY, "{}")
+            assert (await runs.join(KEY)).status == "completed"
+
+    async def test_a_run_of_a_living_process_is_left_alone(self, tmp_path: Path) -> None:
+        """However often others look."""
+        async with running(tmp_path, linger) as (first, journal):
+            await first.start(KEY, "{}")
+            await first_of(journal)
+            async with running(tmp_path, greet) as (second, _):
+                assert await second.recover() == 0
+            run = await journal.get(KEY)
+            assert run is not None
+            assert (run.status, run.attempt, run.worker) == ("running", 1, first.name)
+
+    async def test_a_start_that_was_refused_may_be_tried_again(self, tmp_path: Path) -> None:
+        """Under the same id: the work of the first try does not stand in its way."""
+        second = RunKey("ada", "t1", "r2")
+        async with running(tmp_path, linger) as (runs, journal):
+            await runs.start(KEY, "{}")
+            for _ in range(2):
+                with pytest.raises(BusyError):
+                    await runs.start(second, "{}")
+            await asyncio.sleep(0.2)
+            await runs.cancel(KEY)
+            await runs.join(KEY)
+            await runs.start(second, "{}")
+            await runs.cancel(second)
+
+            assert (await types(journal, second))[-1] == "run.cancelled"

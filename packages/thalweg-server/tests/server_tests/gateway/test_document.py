@@ -1,0 +1,85 @@
+"""The whole API by its own document: nothing answers what the document does not say."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from server_tests.gateway import worlds
+from server_tests.serving import Served, gateway
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Serve a gateway with keys, and a thread, a run, a fact and a file to name."""
+    home = tmp_path_factory.mktemp("home")
+    with gateway(worlds.settings(home, keys=worlds.KEYS)) as found:
+        worlds.furnish(found.url, worlds.ADA)
+        yield found
+
+
+@pytest.mark.slow
+def test_every_operation_answers_as_the_document_says(served: Served, tmp_path: Path) -> None:
+    """Boundary values and random requests, valid and invalid, by a client that reads the document.
+
+    One check is left out: what a document cannot say is refused in words, as a fact with hidden
+    characters or an old cursor.
+    """
+    options = {
+        "phases": "examples,coverage,fuzzing",
+        "max-examples": "12",
+        "seed": "1",
+        "generation-database": "none",
+        "suppress-health-check": "all",
+        "exclude-checks": "positive_data_acceptance",
+    }
+    given = [f"--{name}={value}" for name, value in options.items()]
+    given += [f"--header={name}: {value}" for name, value in worlds.ADA.items()]
+    command = Path(sys.executable).with_name("schemathesis")
+    done = subprocess.run(
+        [command, "run", "--no-color", *given, f"{served.url}/openapi.json"],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_document_is_open_and_says_how_to_come_in(served: Served) -> None:
+    document = httpx2.get(f"{served.url}/openapi.json").json()
+
+    assert document["components"]["securitySchemes"].keys() == {"bearer", "key"}
+    for path, item in document["paths"].items():
+        for operation in item.values():
+            is_open = path == "/healthz"
+            assert bool(operation.get("security")) is not is_open
+            assert ("401" in operation["responses"]) is not is_open
+
+
+def test_every_error_in_the_document_is_a_problem(served: Served) -> None:
+    document = httpx2.get(f"{served.url}/openapi.json").json()
+    for item in document["paths"].values():
+        for operation in item.values():
+            for status, told in operation["responses"].items():
+                if status >= "400" and (operation["operationId"], status) != ("health", "503"):
+                    assert list(told["content"]) == ["application/problem+json"]
+
+
+def test_every_operation_says_what_it_does(served: Served) -> None:
+    document = httpx2.get(f"{served.url}/openapi.json").json()
+    names = []
+    for item in document["paths"].values():
+        for operation in item.values():
+            assert operation["summary"]
+            assert operation["tags"]
+            names.append(operation["operationId"])
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+            if body:
+                assert "examples" in body or "examples" in body["schema"], operation["operationId"]
+
+    assert len(names) == len(set(names))

@@ -1,0 +1,325 @@
+"""`thalweg thread`: what a thread was sent, what was done to it, and doing it by hand."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from thalweg.archive import Archive, ThreadKey, open_existing, render_passages
+from thalweg.archive.threads.contexts import context_at
+from thalweg.archive.threads.finding import find_thread, known_threads, own_threads
+from thalweg.archive.threads.operations import pin, rewind, undo, unpin
+from thalweg.archive.threads.savings import saved_so_far
+from thalweg.archive.threads.thread_export import FORMATS, check_format, export, write_to
+from thalweg.archive.threads.thread_history import history, line_at, turns
+from thalweg.cli.asking import confirm
+from thalweg.cli.parsing import AS_JSON, CommandGroup, argument
+from thalweg.cli.printing import tell
+from thalweg.cli.thread.plain import (
+    plain_context,
+    plain_done,
+    plain_said,
+    plain_saved,
+    plain_thread,
+    plain_turn,
+)
+from thalweg.cli.thread.text import (
+    tell_context,
+    tell_done,
+    tell_history,
+    tell_threads,
+    tell_turn,
+    tell_turns,
+)
+from thalweg.cli.values import as_range, whole_number
+from thalweg.engine.transcript import printable
+
+thread = CommandGroup(
+    "Show the requests of a thread, search and export it, undo a compaction, rewind. A turn "
+    "is named by its number in `thalweg thread show ID`, a message by its position (#12).",
+    argument(
+        "--archive",
+        metavar="ADDRESS",
+        help="The archive: a file or a database. Default: thalweg.db in the folder "
+        "THALWEG_HOME, or in .thalweg here.",
+    ),
+    argument("--owner", metavar="NAME", default="local", help="Whose threads. Default: local."),
+    AS_JSON,
+)
+
+_ID = argument("name", metavar="ID", help="Name of the thread (`thread_id`).")
+_TURN = argument(
+    "--turn",
+    metavar="N",
+    type=whole_number("--turn"),
+    help="Number of a turn. Default: the newest.",
+)
+_WORDS = argument("words", metavar="WORDS", help="The user's words, exactly; quoted.")
+_POSITION = argument(
+    "position",
+    metavar="POSITION",
+    type=whole_number("POSITION"),
+    help="Of the user's message: 12.",
+)
+
+
+@contextmanager
+def _opened(options: Namespace) -> Iterator[tuple[Archive, ThreadKey]]:
+    """Open the archive of a command, and find its thread in it."""
+    with open_existing(options.archive) as archive:
+        yield archive, find_thread(archive, options.owner, options.name)
+
+
+def _respond(
+    options: Namespace, lines: Iterable[str], plain: dict[str, Any], *, nothing: str = ""
+) -> None:
+    """Print the result of a command; see `tell`."""
+    tell(lines, plain, as_json=options.as_json, nothing=nothing)
+
+
+@thread.command("list", "List the threads.")
+def list_threads(options: Namespace) -> None:
+    """List the threads of an owner, oldest first: messages, turns, tokens of the last request."""
+    with open_existing(options.archive) as archive:
+        known = known_threads(archive, options.owner)
+    plain = {"threads": [plain_thread(one) for one in known]}
+    nothing = f"Owner {printable(options.owner)} has no threads here."
+    _respond(options, tell_threads(known) if known else (), plain, nothing=nothing)
+
+
+@thread.command(
+    "show",
+    "Show the turns of a thread, or the request of one turn.",
+    _ID,
+    _TURN,
+    argument(
+        "--context", action="store_true", help="Print the whole request of the turn, verbatim."
+    ),
+)
+def show(options: Namespace) -> None:
+    """Show the turns of a thread: size, limit, what the provider reported, what was edited.
+
+    Below a compaction are its predicted savings, and its savings so far.
+    With --turn, one of them by section; with --context, the very messages that were sent, made
+    again from the archive.
+    """
+    with _opened(options) as (archive, key):
+        taken = turns(archive, key)
+        saved = saved_so_far(archive, key, taken)
+        if options.turn is None and not options.context:
+            listed = [plain_turn(one, saved.lines.get(one.number)) for one in taken]
+            plain = {"thread": options.name, "turns": listed, **plain_saved(saved)}
+            _respond(options, tell_turns(taken, saved), plain)
+            return
+        made = context_at(archive, key, options.turn)
+    shown, saving = taken[made.turn], saved.lines.get(made.turn)
+    context = plain_context(made) if options.context else {}
+    lines = [
+        *tell_turn(made, shown.usage, saving),
+        *(tell_context(made) if options.context else ()),
+    ]
+    _respond(options, lines, {"thread": options.name, **plain_turn(shown, saving), **context})
+
+
+@thread.command(
+    "history",
+    "Print the messages of a thread, verbatim.",
+    _ID,
+    _TURN,
+    argument(
+        "--abandoned",
+        action="store_true",
+        help="Include messages that a rewind abandoned, marked x.",
+    ),
+)
+def print_history(options: Namespace) -> None:
+    """Print the messages of a thread with their positions, compacted ones included."""
+    with _opened(options) as (archive, key):
+        messages = history(archive, key, options.turn, abandoned=options.abandoned)
+    plain = {"thread": options.name, "messages": [plain_said(one) for one in messages]}
+    _respond(options, tell_history(messages), plain)
+
+
+@thread.command(
+    "search",
+    "Find messages by words.",
+    _ID,
+    argument("words", metavar="WORDS", nargs="+", help="A question or some words, any language."),
+    argument(
+        "--abandoned",
+        action="store_true",
+        help="Search messages that a rewind abandoned, too.",
+    ),
+)
+def search(options: Namespace) -> None:
+    """Find passages of a thread by words, best first: what `recall` finds for the agent.
+
+    With --abandoned, also what no longer belongs to the thread, which `recall` never returns.
+    """
+    with _opened(options) as (archive, key):
+        within = None if options.abandoned else line_at(archive, key).spans
+        found = archive.search(key, " ".join(options.words), within=within)
+    fields = ("position", "speaker", "about", "start", "text")
+    passages = [{field: getattr(one, field) for field in fields} for one in found]
+    lines = [printable(render_passages(found))] if found else []
+    plain = {"thread": options.name, "passages": passages}
+    _respond(options, lines, plain, nothing="No message of this thread has these words.")
+
+
+@thread.command(
+    "read",
+    "Read the content of a reference.",
+    _ID,
+    argument(
+        "handle",
+        metavar="HANDLE",
+        help="A reference as shown in a context: HANDLE or HANDLE#12.",
+    ),
+    argument("--lines", metavar="A-B", default="", help="Lines, from 1, both included."),
+    argument("--chars", metavar="A-B", default="", help="Characters, from 0, the end excluded."),
+    argument("--path", metavar="P", default="", help="A JSONPath into a JSON text."),
+)
+def read(options: Namespace) -> None:
+    """Read what a handle names: a message, or a stretch of the thread."""
+    with _opened(options) as (archive, key):
+        reading = archive.read(
+            key,
+            options.handle,
+            lines=as_range("--lines", options.lines),
+            chars=as_range("--chars", options.chars),
+            path=options.path,
+            max_chars=sys.maxsize,
+        )
+    fields = ("text", "start", "total_chars", "total_lines")
+    plain = {field: getattr(reading, field) for field in fields}
+    _respond(options, [printable(reading.text)], plain)
+
+
+@thread.command(
+    "export",
+    "Write a whole thread to a file.",
+    _ID,
+    argument(
+        "--format",
+        dest="form",
+        metavar="NAME",
+        default="jsonl",
+        help=f"One of {', '.join(FORMATS)}. Default: jsonl, which keeps everything, and "
+        "`thalweg replay` reads it; openai and anthropic are the body of a request.",
+    ),
+    argument("--output", metavar="FILE", type=Path, help="Where to. Default: print it."),
+    _TURN,
+    unused=("--json",),
+)
+def export_thread(options: Namespace) -> None:
+    """Write a whole thread as it is now, system prompt and media included, nothing compacted."""
+    with _opened(options) as (archive, key):
+        pieces = export(archive, key, check_format(options.form), options.turn)
+    if options.output is None:
+        sys.stdout.writelines(pieces)
+    else:
+        write_to(options.output, pieces, archive=options.archive)
+
+
+@thread.command(
+    "undo",
+    "Undo a compaction.",
+    _ID,
+    argument(
+        "--turn",
+        metavar="N",
+        type=whole_number("--turn"),
+        help="The turn that compacted. Default: the newest.",
+    ),
+)
+def undo_compaction(options: Namespace) -> None:
+    """Undo a compaction: the next request shows again what it folded, as far as it fits.
+
+    What does not fit is compacted again at once. Do it while the agent rests.
+    """
+    with _opened(options) as (archive, key):
+        done = undo(archive, key, options.turn)
+    _respond(options, [tell_done("undo", done)], plain_done(done))
+
+
+@thread.command(
+    "rewind",
+    "Go back to a turn.",
+    _ID,
+    argument(
+        "--turn",
+        metavar="N",
+        type=whole_number("--turn"),
+        required=True,
+        help="The turn to go back to.",
+    ),
+)
+def rewind_thread(options: Namespace) -> None:
+    """Go back: the thread is again as it was when a turn was asked, before its answer.
+
+    Later messages are kept in the archive (`thread history ID --abandoned`), and out of every
+    request. Do it while the agent rests.
+    """
+    with _opened(options) as (archive, key):
+        done = rewind(archive, key, options.turn)
+    _respond(options, [tell_done("rewind", done)], plain_done(done))
+
+
+@thread.command("pin", "Pin words of the user: keep them in every request.", _ID, _POSITION, _WORDS)
+def pin_words(options: Namespace) -> None:
+    """Keep words of the user verbatim in every request, however often it is compacted."""
+    with _opened(options) as (archive, key):
+        done = pin(archive, key, options.position, options.words)
+    _respond(options, [tell_done("pin", done)], plain_done(done))
+
+
+@thread.command("unpin", "Unpin words.", _ID, _POSITION, _WORDS)
+def unpin_words(options: Namespace) -> None:
+    """Let go of words that were pinned."""
+    with _opened(options) as (archive, key):
+        done = unpin(archive, key, options.position, options.words)
+    _respond(options, [tell_done("unpin", done)], plain_done(done))
+
+
+@thread.command(
+    "delete",
+    "Delete a thread, with its checkpoints.",
+    _ID,
+    argument(
+        "--checkpoints",
+        metavar="ADDRESS",
+        default="",
+        help="Delete the thread there, too: the file of a SqliteSaver, or postgresql://… of a "
+        "PostgresSaver.",
+    ),
+    argument("--yes", action="store_true", help="Do not ask."),
+)
+def delete(options: Namespace) -> None:
+    """Delete a thread with its subagents' threads, and erase their bytes; nothing brings it back.
+
+    With --checkpoints, a thread that only one of both still has is deleted, too: after an
+    interruption, run the command again.
+    """
+    from thalweg.cli.thread.checkpoints import (  # noqa: PLC0415 (LangGraph)
+        holds_thread,
+        opened_checkpoints,
+    )
+    from thalweg.context.turn.thread_deletion import delete_thread  # noqa: PLC0415 (LangGraph)
+
+    name, owner = options.name, options.owner
+    with (
+        opened_checkpoints(options.checkpoints) as saver,
+        open_existing(options.archive) as archive,
+    ):
+        own = own_threads(archive, owner, name)
+        if not own and (saver is None or not holds_thread(saver, name)):
+            find_thread(archive, owner, name)  # raises what there is
+        messages = sum(archive.length(ThreadKey(owner, one)) for one in own)
+        question = f"Delete thread {printable(name)} with {messages:,} messages?"
+        confirm(question, "to delete the thread", yes=options.yes, refused="Nothing was deleted.")
+        done = delete_thread(name, checkpointer=saver, archive=archive, owner=owner)
+    lines = [f"Deleted; {done.freed_bytes:,} bytes freed.", *(f"Left: {one}" for one in done.left)]
+    plain = {"thread": name, "freed_bytes": done.freed_bytes, "left": [*done.left]}
+    _respond(options, lines, plain)

@@ -1,0 +1,240 @@
+"""`ContextMiddleware`: an endless thread for any LangChain agent."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
+from functools import partial
+from os import PathLike
+from typing import Annotated, Any, NotRequired, Self
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+    ToolCallRequest,
+)
+from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+
+from thalweg.archive import Archive
+from thalweg.context.arguments import NEWEST, KeptState, Owner
+from thalweg.context.turn.context_tools import compact_tool, last_written, recall_tool, with_loaded
+from thalweg.context.turn.effects import (
+    Flow,
+    Send,
+    ToolResult,
+    arun,
+    arun_in_thread,
+    both,
+    off_loop,
+    run,
+)
+from thalweg.context.turn.run_end import end_run
+from thalweg.context.turn.session_pool import SessionPool
+from thalweg.context.turn.turn import take_turn
+from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.tokens import Counter
+
+
+class ContextState(AgentState[Any]):
+    """Keys that the middleware keeps in an agent's state, in addition to the newest messages."""
+
+    thalweg_turn: NotRequired[Annotated[str, PrivateStateAttr]]
+    """The turn of the last checkpoint of the state, and its journal; see `read_mark`."""
+    thalweg_model: NotRequired[Annotated[str, PrivateStateAttr]]
+    """The model that was asked last, as `provider:name`."""
+    thalweg_compact: NotRequired[Annotated[bool, PrivateStateAttr, last_written]]
+    """Whether the agent asked to have its context compacted."""
+    thalweg_deferred: NotRequired[Annotated[list[str], PrivateStateAttr]]
+    """The names of the tools that the last request withheld: what `find_tools` searches."""
+    thalweg_tools: NotRequired[Annotated[dict[str, str], PrivateStateAttr, with_loaded]]
+    """The deferred tools that the thread uses, and the id of the search that found each; empty
+    where it was called or forced without one."""
+
+
+class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
+    """Keep every request of an agent valid and inside its model's window, and lose nothing.
+
+    Every message is in the archive, durably, before it may leave the agent's state. A model gets a
+    view of the archive's log: messages whose tokens cost more than they are worth are compacted
+    into a structured summary with a reference, and the agent gets the tool `recall` to read them
+    back.
+
+    The graph's state has precedence: a message that is removed, edited or replaced there is no
+    longer sent in its former form. What was removed from the state at the end of a run (see
+    `state`) is in the archive: read it with `thalweg.archive.threads.history(middleware.archive,
+    ThreadKey(owner, thread_id))` or `thalweg thread history`. Without a checkpointer all messages
+    stay in the state.
+
+    A `thread_id` must belong to one owner: the checkpointer has no owners and would return the
+    state of one to another. The archive separates them.
+
+    Args:
+        policy: When to compact and how; see `ContextPolicy`. The default compacts when it pays. A
+            mapping is parsed with `ContextPolicy.from_mapping`.
+        archive: The store of threads: an archive, or an address for `open_archive`. By default it
+            is in memory if the state is (no checkpointer, or an `InMemorySaver`), else
+            `.thalweg/thalweg.db`, or `thalweg.db` in the folder THALWEG_HOME. If that file is lost,
+            or cannot be written, the thread continues from its state, with a warning.
+        owner: The owner of the threads, or a function that returns it from a run's config. No owner
+            can read the threads of another one.
+        summarizer: Writes the summaries: a chat model or its name for `init_chat_model`. The
+            default is the agent's own model.
+        state: How much of a thread the graph's state, and so `result["messages"]` and every front
+            end, keeps: at least so many of its newest messages, from the beginning of a run; all
+            (`"whole"`); or the newest run alone (`"run"`). Messages are removed from it at the end
+            of a run, and only if the archive was passed and is not in memory.
+        token_counter: Returns the tokens of a text, in place of the exact count of o200k: for a
+            model with a vocabulary of its own. It is called often and must be fast, deterministic
+            and monotonic in the length of the text. Counts that the provider reports correct it, as
+            they correct the default.
+
+    Raises:
+        ConfigError: An argument is invalid, or names an unknown model. An archive that cannot be
+            opened raises at the first call.
+
+    Example:
+        >>> from langchain.agents import create_agent
+        >>> from thalweg.testing import ScriptedModel
+        >>> model = ScriptedModel(script=lambda messages: "Hello!")
+        >>> agent = create_agent(model, middleware=[ContextMiddleware(archive=":memory:")])
+        >>> agent.invoke({"messages": [("user", "hi")]})["messages"][-1].content
+        'Hello!'
+    """
+
+    state_schema = ContextState
+
+    def __init__(
+        self,
+        policy: ContextPolicy | Mapping[str, object] | None = None,
+        *,
+        archive: Archive | str | PathLike[str] | None = None,
+        owner: Owner = "local",
+        summarizer: BaseChatModel | str | None = None,
+        state: KeptState = NEWEST,
+        token_counter: Counter | None = None,
+    ) -> None:
+        super().__init__()
+        self._desk = SessionPool(
+            policy,
+            archive=archive,
+            owner=owner,
+            summarizer=summarizer,
+            state=state,
+            token_counter=token_counter,
+        )
+        self.tools = _tools(self._desk) if self._desk.policy.has_tools else []
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return a middleware of the same settings, with no thread open.
+
+        An archive that was passed is shared.
+        """
+        made = memo[id(self)] = copy(self)
+        desk = self._desk.renewed()
+        vars(made).update(_desk=desk, tools=_tools(desk) if self.tools else [])
+        return made
+
+    @property
+    def archive(self) -> Archive:
+        """The archive; opened when it is first asked for.
+
+        Raises:
+            ConfigError: It cannot be opened.
+        """
+        return self._desk.archive
+
+    def flush(self, timeout_s: float | None = None) -> bool:
+        """Wait for the summaries that are written in the background.
+
+        Args:
+            timeout_s: Seconds to wait at most; no limit by default.
+
+        Returns:
+            Whether all of them are done.
+        """
+        return self._desk.jobs.wait(timeout_s)
+
+    def close(self) -> None:
+        """Close the archive if it was opened here; one that was passed belongs to the caller.
+
+        Summaries in progress are discarded; see `flush`.
+        """
+        self._desk.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ExtendedModelResponse[Any]:
+        """Fit the request into the window, and send it.
+
+        Raises:
+            ConfigError: Another tool of the agent has the name of one of ours.
+            WindowExceededError: What cannot be compacted is larger than the model's window.
+            LostThreadError: Part of the thread is in another archive and no longer in the state.
+            StorageError: The archive cannot be written; nothing was sent.
+            DeletedThreadError: The thread was deleted since the last call of this run.
+        """
+        return run(take_turn(self._desk, request, get_config(), self.tools), handler)
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ExtendedModelResponse[Any]:
+        """Fit the request into the window, and send it; see `wrap_model_call`."""
+        turn = take_turn(self._desk, request, get_config(), self.tools)
+        return await arun_in_thread(turn, handler)
+
+    def _tool_call(self, request: ToolCallRequest) -> Flow[ToolResult]:
+        """Call the tool; its result is stored only if the thread still exists then."""
+        result: ToolResult = yield Send(request)
+        config = request.runtime.config
+        yield off_loop(partial(self._desk.check_exists, request.state, config))
+        return result
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]
+    ) -> ToolResult:
+        """Call the tool.
+
+        Raises:
+            DeletedThreadError: The thread was deleted in the meantime.
+        """
+        return run(self._tool_call(request), handler)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        """Call the tool; see `wrap_tool_call`."""
+        return await arun(self._tool_call(request), handler)
+
+    def _end(self, state: ContextState, runtime: Runtime[Any]) -> Flow[dict[str, Any] | None]:
+        """Log the last messages of the run, and remove from the state what it need not keep."""
+        del runtime
+        work = partial(end_run, self._desk, state, get_config())
+        update: dict[str, Any] | None = yield off_loop(work)
+        return update
+
+    after_agent, aafter_agent = both(_end)
+
+
+def _tools(desk: SessionPool) -> list[BaseTool]:
+    policy, names = desk.policy, desk.policy.tool_names
+    tools = [recall_tool(desk), compact_tool(names)]
+    if policy.defer_tools != "off":
+        from thalweg.context.deferral.search_tool import find_tool  # noqa: PLC0415 (if used)
+
+        tools.append(find_tool(names.find_tools))
+    return tools

@@ -1,0 +1,343 @@
+"""The last check of the requests of one thread, at the last point before the client.
+
+It runs after every other middleware and after LangChain's own repair of broken calls. Messages that
+did not change since the last request are not checked again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import groupby
+from typing import Any, Self
+
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.tools import BaseTool
+
+from thalweg.context.ready_tools import Tool, tool_name
+from thalweg.context.request.checked_model import Body, with_last_check, with_last_look
+from thalweg.context.request.message_adaptation import listener_of
+from thalweg.context.request.message_writer import common_prefix, read_state
+from thalweg.context.request.model_limits import profile_of
+from thalweg.engine.edits import Repair
+from thalweg.engine.entries import RECALL
+from thalweg.engine.wires.langchain import LangChainWire
+from thalweg.engine.wires.repairs import ExchangeChecker, RequestDefect
+from thalweg.engine.wires.rules import WireRules, rules_of
+
+_WIRE = LangChainWire()
+_NOT_LOGGED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _CheckedExchange:
+    """One exchange: a message with the tool results after it."""
+
+    given: tuple[BaseMessage, ...]
+    sent: tuple[BaseMessage, ...]
+    ids: tuple[str, ...]
+    """Of the calls that are sent."""
+    found: tuple[RequestDefect, ...]
+    ends: tuple[int, int]
+    """The index of its end in the input, and in what is sent."""
+    refers: bool
+    """Whether its repair has a reference."""
+
+
+@dataclass(slots=True)
+class _Exchanges:
+    """The exchanges of one request; the next one is checked from the first that is another."""
+
+    rules: WireRules
+    rows: list[_CheckedExchange] = field(default_factory=list)
+    sent: list[BaseMessage] = field(default_factory=list)
+    _given: list[BaseMessage] = field(default_factory=list)
+    _checker: ExchangeChecker = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._checker = ExchangeChecker(self.rules)
+
+    def check(
+        self, messages: Sequence[BaseMessage], pointer: Callable[[BaseMessage], str]
+    ) -> list[_CheckedExchange]:
+        """Check a whole request; return the rows that are new."""
+        kept = self._keep(messages)
+        start, _ = self.rows[-1].ends if self.rows else (0, 0)
+        for given in _exchanges(messages[start:]):
+            self._add(given, pointer)
+        self._given = list(messages)
+        return self.rows[kept:]
+
+    def _keep(self, messages: Sequence[BaseMessage]) -> int:
+        """Keep the rows that a request begins with; return how many they are."""
+        same, length = _common(self._given, messages), len(self.rows)
+        while self.rows:
+            end, sent_end = self.rows[-1].ends
+            if end <= same and (end == len(messages) or messages[end].type != "tool"):
+                del self.sent[sent_end:]
+                break
+            self.rows.pop()
+        else:
+            self.sent = []
+        if len(self.rows) < length:
+            ids = {call_id for row in self.rows for call_id in row.ids}
+            began = any(message.type != "system" for message in self.sent)
+            answered = bool(self.sent) and self.sent[-1].type == "ai"
+            self._checker = ExchangeChecker(self.rules, ids, began, answered)
+        return len(self.rows)
+
+    def _add(self, given: tuple[BaseMessage, ...], pointer: Callable[[BaseMessage], str]) -> None:
+        named: list[str] = []
+
+        def point(k: int) -> str:
+            named.append(pointer(given[k]))
+            return named[-1]
+
+        checked = self._checker.check(read_state(given), point)
+        ids = tuple(call.id for message in checked.messages for call in message.calls)
+        sent = tuple(_WIRE.write(checked.messages)) if checked.found else given
+        sent = tuple(map(_with_blocks, sent))
+        self.sent += sent
+        start, _ = self.rows[-1].ends if self.rows else (0, 0)
+        ends = start + len(given), len(self.sent)
+        self.rows.append(_CheckedExchange(given, sent, ids, checked.found, ends, any(named)))
+
+
+def _with_blocks(message: BaseMessage) -> BaseMessage:
+    """Return a message in whose content every string of a list is a text block.
+
+    LangChain accepts strings there, and its clients of OpenAI pass them on; the provider refuses
+    them (developers.openai.com, "Create chat completion", `messages.content`, read 2026-11-28).
+    """
+    content = message.content
+    if isinstance(content, str) or not any(isinstance(block, str) for block in content):
+        return message
+    blocks = [{"type": "text", "text": b} if isinstance(b, str) else b for b in content]
+    return message.model_copy(update={"content": blocks})
+
+
+def _exchanges(messages: Iterable[BaseMessage]) -> Iterator[tuple[BaseMessage, ...]]:
+    exchange: list[BaseMessage] = []
+    for message in messages:
+        if exchange and message.type != "tool":
+            yield tuple(exchange)
+            exchange = []
+        exchange.append(message)
+    if exchange:
+        yield tuple(exchange)
+
+
+def _common(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
+    """Count the leading messages that did not change.
+
+    Messages of the thread are compared by identity. The system prompt is built again for each
+    request and is compared by content.
+    """
+    at = 0
+    if old and new and isinstance(old[0], SystemMessage) and old[0] == new[0]:
+        at = 1
+    return at + common_prefix(old[at:], new[at:])
+
+
+@dataclass(slots=True)
+class LastCheck:
+    """Checks the requests of one thread, and remembers what it repaired."""
+
+    alternates: bool = False
+    """Whether the model has refused two answers in a row."""
+    _exchanges: _Exchanges = field(default_factory=lambda: _Exchanges(WireRules()))
+    _places: dict[int, int] = field(default_factory=dict)
+    """Positions in the log, by the identity of the messages that show them."""
+    _named: dict[str, int] = field(default_factory=dict)
+    """The same, by the ids of messages: other middleware copies them."""
+    _shown: list[BaseMessage] = field(default_factory=list)
+    """Kept, so that no other message gets the identity of one of them."""
+    _pointer: Callable[[int], str] = str
+    _tool: str = RECALL
+    """How a pointer names the tool that reads it."""
+    _waiting: dict[Repair, None] = field(default_factory=dict)
+    """Repairs that no caller has taken yet."""
+    _taken: set[Repair] = field(default_factory=set)
+
+    @property
+    def refers(self) -> bool:
+        """Whether repairs of the last request have references."""
+        return any(row.refers for row in self._exchanges.rows)
+
+    def expect(
+        self,
+        shown: Iterable[tuple[BaseMessage, int]],
+        pointer: Callable[[int], str],
+        tool: str = RECALL,
+    ) -> None:
+        """Set the messages that the thread shows in its next request.
+
+        Args:
+            shown: Messages, each with its position in the log; -1 of one that is in no log.
+            pointer: Returns how the model reads the message at a position in full.
+            tool: The tool that it names; empty for none.
+        """
+        if tool != self._tool:  # what was repaired for the last request names another
+            self._tool, self._exchanges = tool, _Exchanges(self._exchanges.rules)
+        pairs = list(shown)
+        self._shown = [message for message, _ in pairs]
+        self._places = {id(message): position for message, position in pairs}
+        self._named = {m.id: position for m, position in pairs if m.id and position >= 0}
+        self._pointer = pointer
+
+    def take(self, since: int) -> tuple[Repair, ...]:
+        """Hand out the repairs made since the last time; each of them once.
+
+        Args:
+            since: Those of messages at earlier positions were handed out before this process.
+        """
+        repairs = tuple(r for r in self._waiting if not 0 <= r.position < since)
+        self._taken.update(self._waiting)
+        self._waiting = {}
+        return repairs
+
+    def check(self, rules: WireRules, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+        """Check a whole request, its system prompt included.
+
+        Returns:
+            The same objects if all of them are valid.
+        """
+        if all(self._position(message) is None for message in messages):
+            other = _Exchanges(rules)  # a request that another middleware makes for itself
+            other.check(messages, lambda _: "")
+            return other.sent
+        if rules != self._exchanges.rules:
+            self._exchanges = _Exchanges(rules)
+        for row in self._exchanges.check(messages, self._point):
+            for found in row.found:
+                position = self._position(row.given[found.index])
+                place = _NOT_LOGGED if position is None else position
+                repair = Repair(reason=found.reason, position=place, detail=found.detail)
+                if repair not in self._taken:
+                    self._waiting[repair] = None
+        return [*self._exchanges.sent]
+
+    def _position(self, message: BaseMessage) -> int | None:
+        """Return the position that a message shows; `None` of one that the thread does not."""
+        known = self._places.get(id(message))
+        return self._named.get(message.id or "") if known is None else known
+
+    def _point(self, message: BaseMessage) -> str:
+        if message.type == "tool" and message.name in {RECALL, self._tool or RECALL}:
+            return ""  # it is shown once more: reading it again would show the same
+        position = self._position(message)
+        return "" if position is None or position < 0 else self._pointer(position)
+
+    def foresee(self, request: ModelRequest[Any]) -> None:
+        """Check a request before it is sent, so that what is repaired in it can be taken."""
+        self.check(self._rules(request), _messages(request))
+
+    def _rules(self, request: ModelRequest[Any]) -> WireRules:
+        rules = rules_of(_wire(request), profile_of(request.model))
+        return replace(rules, alternates=True) if self.alternates else rules
+
+    def request(
+        self, request: ModelRequest[Any], recall: BaseTool | None = None
+    ) -> ModelRequest[Any]:
+        """Return a request that is checked when it is sent, after all other middleware.
+
+        Args:
+            request: The request.
+            recall: The tool that its references name: it stays in the request, whatever other
+                middleware does to its tools. `None` if it has no references.
+        """
+        wire = _wire(request)
+        check = partial(self.check, self._rules(request))
+        model = with_last_check(request.model, check)
+        if model is request.model:  # chosen when it is called: only what we see can be checked
+            request = _with_messages(request, check(_messages(request)))
+            return _CheckedRequest.of(request, self.request, recall)
+        if wire == "gemini":
+            model = with_last_look(model, _joined)
+        return _CheckedRequest.of(request.override(model=model), self.request, recall)
+
+
+_Checking = Callable[[ModelRequest[Any], BaseTool | None], ModelRequest[Any]]
+
+
+class _CheckedRequest(ModelRequest[Any]):
+    """A request whose model and tools are checked, also after middleware replaces them."""
+
+    _again: _Checking
+    _recall: BaseTool | None
+
+    @classmethod
+    def of(cls, request: ModelRequest[Any], again: _Checking, recall: BaseTool | None) -> Self:
+        """Make one of a request; `recall` stays among its tools."""
+        made = cls.__new__(cls)
+        vars(made).update(vars(request), _again=again, _recall=recall)
+        return made
+
+    def __setattr__(self, name: str, value: Any) -> None:  # noqa: ANN401 (LangChain's fields)
+        """Set a field, as middleware of older versions does."""
+        super().__setattr__(name, with_tool(value, self._recall) if name == "tools" else value)
+
+    def override(self, **overrides: Any) -> ModelRequest[Any]:  # noqa: ANN401 (LangChain's fields)
+        """Return a copy with other fields, whose model is checked, too.
+
+        See `ModelRequest.override`.
+        """
+        plain = ModelRequest.__new__(ModelRequest)
+        vars(plain).update({k: v for k, v in vars(self).items() if k not in _OWN_FIELDS})
+        if "tools" in overrides:
+            overrides["tools"] = with_tool(overrides["tools"], self._recall)
+        made = plain.override(**overrides)
+        if "model" in overrides:
+            return self._again(made, self._recall)
+        return _CheckedRequest.of(made, self._again, self._recall)
+
+
+_OWN_FIELDS = frozenset({"_again", "_recall"})
+
+
+def with_tool(tools: Sequence[Tool], tool: BaseTool | None) -> list[Tool]:
+    """Return tools with one of ours among them: the last, if it was not there."""
+    if tool is None or any(tool_name(one) == tool.name for one in tools):
+        return [*tools]
+    return [*tools, tool]
+
+
+def _wire(request: ModelRequest[Any]) -> str:
+    client = listener_of(request).client
+    return "" if client == "other" else client
+
+
+def _joined(body: Body) -> Body:
+    return {**body, "contents": joined_contents(body["contents"])}
+
+
+def joined_contents(contents: Sequence[Any]) -> list[Any]:
+    """Join adjacent contents of one role that Google's client built.
+
+    Results come first in a turn, directly after their calls. Other contents are returned as the
+    same objects.
+    """
+    joined: list[Any] = []
+    for role, neighbours in groupby(contents, key=lambda content: content.role):
+        run = list(neighbours)
+        if not role or len(run) == 1:
+            joined += run
+            continue
+        parts = [part for content in run for part in content.parts or ()]
+        parts.sort(key=lambda part: part.function_response is None)
+        joined.append(run[0].model_copy(update={"parts": parts}))
+    return joined
+
+
+def _messages(request: ModelRequest[Any]) -> list[BaseMessage]:
+    system = [request.system_message] if request.system_message is not None else []
+    return [*system, *request.messages]
+
+
+def _with_messages(
+    request: ModelRequest[Any], messages: Sequence[BaseMessage]
+) -> ModelRequest[Any]:
+    first = messages[0] if messages else None
+    system = first if isinstance(first, SystemMessage) and request.system_message else None
+    rest: Any = list(messages[1:] if system is not None else messages)  # LangChain's own union
+    return request.override(system_message=system, messages=rest)

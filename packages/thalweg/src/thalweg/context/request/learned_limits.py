@@ -1,0 +1,151 @@
+"""Limits learned from a provider's refusals, where they are below the expected window."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from thalweg.context.request.overflow import Overflow
+from thalweg.engine.tokens import Calibration, TokenCounts
+from thalweg.engine.window.budget import LEAST_LIMIT, MIN_LIMIT, Budget
+
+SMALLER = (0.85, 0.7, 0.55, 0.4, 0.3)
+"""Size of the next request, as a share of the one just refused, where the refusal has no numbers:
+a little less at first, and after five refusals less than a twentieth of the first."""
+BELOW = 0.85
+"""Share of a refused size that later turns still try, if the refusal named no limit."""
+LEAST_TOKENS, LEAST_BYTES, LEAST_MEDIA = 8_000, 65_536, 10
+"""No limit below these is believed of a provider that names none: a refusal of so little is
+about something in that request."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSize:
+    """How large a request was."""
+
+    tokens: int
+    """As the provider counts them."""
+    bytes: int = 0
+    media: int = 0
+
+    @classmethod
+    def of(
+        cls, ledger: TokenCounts, calibration: Calibration, counted: int | None = None
+    ) -> "RequestSize":
+        """Build from a request's ledger, and from the provider's count if it reported one."""
+        return cls(counted or calibration.upper(ledger.total), ledger.bytes, ledger.media)
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRefusal:
+    """A request that was too large for a model."""
+
+    model: str
+    overflow: Overflow
+    size: RequestSize
+    said: str = ""
+    """The provider's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """Learned limits of one model; `None` where it never refused."""
+
+    window: int | None = None
+    """Tokens of input and output together, as the provider counts."""
+    bytes: int | None = None
+    media: int | None = None
+    counts_in_full: bool = False
+    """Whether media whose price is not exact count in full: the provider found a request of this
+    turn too large that has such media."""
+
+    def under(self, budget: Budget) -> Budget:
+        """Lower a budget to what is accepted."""
+        changed: dict[str, int] = {}
+        if self.counts_in_full:
+            changed["trusts_least"] = False
+        if self.bytes is not None:
+            changed["max_bytes"] = min(budget.max_bytes, self.bytes)
+        if self.media is not None:
+            changed["max_media"] = min(budget.max_media, self.media)
+        if self.window is not None and self.window < budget.window:
+            output = min(budget.output, max(self.window - MIN_LIMIT, self.window // 2))
+            changed |= {"window": max(self.window, output + LEAST_LIMIT), "max_output": output}
+        return budget.model_copy(update=changed)
+
+    def lowered(
+        self,
+        overflow: Overflow,
+        ledger: TokenCounts,
+        budget: Budget,
+        calibration: Calibration,
+        times: int,
+    ) -> "Ceilings":
+        """Make the next request of the turn smaller than the one that was refused.
+
+        Args:
+            overflow: The refusal.
+            ledger: Of the request that was refused.
+            budget: What it was made for.
+            calibration: How the provider counts, the refusal's own count taken in.
+            times: Refusals of this request before.
+        """
+        share = SMALLER[min(times, len(SMALLER) - 1)]
+        if overflow.kind == "bytes":
+            return replace(self, bytes=max(1, int(ledger.bytes * share)))
+        if overflow.kind == "media":
+            return replace(self, media=ledger.media // 2)
+        ceilings = replace(self, counts_in_full=True)
+        if overflow.limit and overflow.limit < budget.window:
+            ceilings = replace(ceilings, window=overflow.limit)
+        if ceilings.under(budget).calibrated(calibration).limit < ledger.total:
+            return ceilings
+        target = calibration.upper(int(ledger.total * share))
+        return replace(ceilings, window=target + budget.output)
+
+    def learned(
+        self, refusals: Iterable[SizeRefusal], taken: RequestSize, output: int
+    ) -> "Ceilings":
+        """Learn what holds for later turns, too, once a smaller request was taken.
+
+        A limit that was named is believed; of a size that was only refused, that it is too
+        large, and never that the limit is as low as what happened to be taken.
+
+        Args:
+            refusals: What the model refused in this turn.
+            taken: What it took then.
+            output: Tokens that were kept free for the answer.
+        """
+        learned = self
+        for refusal in refusals:
+            size, limit = refusal.size, refusal.overflow.limit
+            match refusal.overflow.kind:
+                case "bytes":
+                    below = _below(size.bytes, taken.bytes, LEAST_BYTES)
+                    learned = replace(learned, bytes=_least(learned.bytes, below))
+                case "media":
+                    below = _below(size.media, taken.media, LEAST_MEDIA)
+                    learned = replace(learned, media=_least(learned.media, below))
+                case _ if limit:
+                    learned = replace(learned, window=_least(learned.window, max(limit, MIN_LIMIT)))
+                case _:
+                    below = _below(size.tokens, taken.tokens, LEAST_TOKENS)
+                    window = None if below is None else below + output
+                    learned = replace(learned, window=_least(learned.window, window))
+        return learned.raised(taken, output)
+
+    def raised(self, taken: RequestSize, output: int) -> "Ceilings":
+        """Learn from a request that was taken: what it filled fits."""
+        return Ceilings(
+            None if self.window is None else max(self.window, taken.tokens + output),
+            None if self.bytes is None else max(self.bytes, taken.bytes),
+            None if self.media is None else max(self.media, taken.media),
+        )
+
+
+def _below(refused: int, taken: int, least: int) -> int | None:
+    """Return a size below one that was refused; `None` if there is none to infer."""
+    below = max(least, taken, int(refused * BELOW))
+    return below if below < refused else None
+
+
+def _least(known: int | None, other: int | None) -> int | None:
+    return min((size for size in (known, other) if size is not None), default=None)

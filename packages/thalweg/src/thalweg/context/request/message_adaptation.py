@@ -1,0 +1,244 @@
+"""Message adaptation: messages of another model in a form that the target model's client accepts.
+
+LangChain's clients pass most of a message on unchanged. One provider's private content (signed
+reasoning, ids of stored items, special blocks) is refused by another one, and by another model of
+the same provider. Text and calls are kept, and the reasoning is removed by whole loops (I5).
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, assert_never
+
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.language_models import BaseChatModel
+
+from thalweg.context.request.checked_model import changed_copy
+from thalweg.context.request.media_placement import Client, below_result, in_form_of, result_parts
+from thalweg.context.request.model_limits import layers, model_name, once_per_model
+from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.engine.prompts import prompt
+from thalweg.engine.undocumented import uses_responses_api
+from thalweg.engine.window.binding import ReasoningBinding
+from thalweg.engine.window.items import NO_WORDS, compacts
+from thalweg.engine.wires.fields import is_of, pack, reopen, unpack
+from thalweg.engine.wires.langchain_content import WIRE
+from thalweg.engine.wires.rules import accepts_late_system
+
+_ASKED, _BOND = "thalweg_model", "thalweg_bond"
+"""Keys in the metadata of answers until November 2026: the requested model, and what signed
+reasoning is bound to. The journal has both now (`AnswerLog`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetModel:
+    """Who is sent a request."""
+
+    model: str = ""
+    """`provider:name`."""
+    client: Client = "other"
+    stores: bool = True
+    """Whether OpenAI may keep items, so that they can be sent by their ids alone."""
+    takes_system: bool = False
+    """Whether Anthropic's model accepts system messages among the others, by its profile."""
+
+
+def listener_of(request: ModelRequest[Any]) -> TargetModel:
+    """Return the target model of a request."""
+    model = request.model
+    stores = request.model_settings.get("store", _setting(model, "store")) is not False
+    client, profile = _client(request), _setting(model, "profile")
+    takes = isinstance(profile, Mapping) and profile.get(_LATE_SYSTEM)
+    return TargetModel(model_name(model), client, stores, client == "anthropic" and takes is True)
+
+
+def _client(request: ModelRequest[Any]) -> Client:
+    for one in layers(request.model):
+        names = {kind.__name__ for kind in type(one).__mro__}
+        if "ChatAnthropic" in names:
+            return "anthropic"
+        if "BaseChatOpenAI" in names:
+            asked = {**request.model_settings, "tools": []}
+            return "openai-responses" if uses_responses_api(one, asked) else "openai-chat"
+        if "ChatGoogleGenerativeAI" in names:
+            return "gemini"
+    return "other"
+
+
+def _setting(model: BaseChatModel, name: str) -> object:
+    for one in layers(model):
+        found = one.get(name) if isinstance(one, Mapping) else getattr(one, name, None)
+        if found is not None:
+            return found
+    return None
+
+
+def with_late_system(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    """Let Anthropic's client send late system messages in place if its profile lacks this.
+
+    The client decides by its profile of the model, which a model newer than the client lacks.
+    """
+    model = _with_late_system(request.model)
+    return request if model is None else request.override(model=model)
+
+
+@once_per_model
+def _with_late_system(model: BaseChatModel) -> BaseChatModel | None:
+    """Copy a client whose profile lacks what our table has; `None` for every other one."""
+    names = {kind.__name__ for kind in type(model).__mro__}
+    if "ChatAnthropic" not in names or not accepts_late_system(model_name(model)):
+        return None
+    profile = getattr(model, "profile", None) or {}
+    if _LATE_SYSTEM in profile:
+        return None
+    return changed_copy(model, profile={**profile, _LATE_SYSTEM: True})
+
+
+_LATE_SYSTEM = "mid_conversation_system_messages"
+"""What LangChain's profiles call it."""
+
+
+def without_thinking(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    """Turn off reasoning that Anthropic demands of a loop from its first answer on.
+
+    It refuses a loop that another model began, or whose beginning is folded; without the
+    setting it takes it.
+    """
+    settings = {k: v for k, v in request.model_settings.items() if k != "thinking"}
+    thinking = getattr(request.model, "thinking", None)
+    if isinstance(thinking, Mapping) and thinking.get("type") == "enabled":
+        model = changed_copy(request.model, thinking=None)
+        return request.override(model=model, model_settings=settings)
+    return request.override(model_settings=settings)
+
+
+def is_own(message: Message, to: TargetModel, asked: Callable[[], str] = str) -> bool:
+    """Return whether an answer is the target model's own.
+
+    Args:
+        message: The answer.
+        to: The target model.
+        asked: Returns the model that was asked, or an empty text; called only if the names in the
+            answer are not those of the target model: the provider's name for it may differ.
+    """
+    meta = unpack(message.extra, WIRE).get("response_metadata")
+    meta = meta if isinstance(meta, Mapping) else {}
+    if noted := meta.get(_ASKED):
+        return bool(noted == to.model)
+    name = meta.get("model_name") or meta.get("model")
+    provider, _, asks = to.model.partition(":")
+    told = meta.get("model_provider") or provider
+    is_named = isinstance(name, str) and told == provider and _family(name) == _family(asks)
+    return is_named or asked() == to.model != ""
+
+
+def bond_in(_: int, message: Message) -> ReasoningBinding | None:
+    """Read what an answer's signed reasoning is bound to, if the answer keeps that."""
+    meta = unpack(message.extra, WIRE).get("response_metadata")
+    bond = meta.get(_BOND) if isinstance(meta, Mapping) else None
+    return ReasoningBinding.read(bond) if isinstance(bond, str) else None
+
+
+def _family(name: str) -> str:
+    return re.sub(r"-(latest|\d{4}-?\d{2}-?\d{2})$", "", name.removeprefix("models/"))
+
+
+def fitted(
+    message: Message, to: TargetModel, *, own: bool, thinks: bool, read_back: bool = False
+) -> Message:
+    """Return a message that the target model's client can send; the same object if unchanged.
+
+    Args:
+        message: The message.
+        to: The target model.
+        own: Whether it is the target model's own answer.
+        thinks: Whether the reasoning of its loop is sent.
+        read_back: Whether it is a result of `recall`.
+    """
+    match message.role:
+        case "assistant":
+            parts = _answer(message, to, own=own, thinks=thinks)
+        case "tool":
+            parts = _result(message, to, read_back=read_back)
+        case "user" | "system":
+            parts = tuple(_uncached(part) for part in message.parts)
+            parts = parts if to.client.startswith("openai") else message.parts
+        case _:
+            assert_never(message.role)
+    if parts is message.parts or (parts == message.parts and not _says_more(message, own=own)):
+        return message
+    if message.role != "assistant" or own:
+        return replace(message, parts=parts, origin=None)
+    uid = "" if message.uid.startswith("msg_") else message.uid
+    return replace(message, parts=parts, origin=None, extra="", uid=uid)
+
+
+def _says_more(message: Message, *, own: bool) -> bool:
+    """Return whether another model's message has provider's fields in addition to its content."""
+    return message.role == "assistant" and not own and "additional_kwargs" in message.extra
+
+
+def _answer(message: Message, to: TargetModel, *, own: bool, thinks: bool) -> tuple[Part, ...]:
+    if own and _stays(message, to, thinks=thinks):
+        return message.parts
+    keeps = own and thinks and to.client == "openai-chat"
+    plain = tuple(one for part in message.parts for one in _plain(part, keeps=keeps))
+    return plain if any(not isinstance(part, Thinking) for part in plain) else (Text(NO_WORDS),)
+
+
+def _stays(message: Message, to: TargetModel, *, thinks: bool) -> bool:
+    thoughts = [part for part in message.parts if isinstance(part, Thinking)]
+    match to.client:
+        case "openai-responses":
+            # Items whose reasoning is removed must be sent without their ids.
+            sealed = to.stores or all(part.signature for part in thoughts)
+            return bool(thoughts or compacts(message)) and thinks and sealed
+        case "openai-chat":
+            return False
+        case "anthropic" | "gemini" | "other":
+            return thinks or not thoughts
+        case _:
+            assert_never(to.client)
+
+
+def _plain(part: Part, *, keeps: bool) -> Iterator[Part]:
+    match part:
+        case Text(text):
+            if text.strip():
+                yield Text(text)
+        case ToolCall(extra=extra):
+            left = unpack(extra, WIRE)
+            invalid = {"invalid": left["invalid"]} if "invalid" in left else {}
+            yield replace(part, extra=pack(WIRE, invalid))
+        case Media(mime=mime):
+            yield Text(prompt("said_media").render(what=mime.partition("/")[0] or "media"))
+        case Thinking(extra=extra):
+            if keeps and is_of(extra, WIRE) and "field" in unpack(extra, WIRE):
+                yield part
+        case Opaque():
+            block = reopen(part)
+            refusal = block.get("refusal") if isinstance(block, Mapping) else None
+            if isinstance(refusal, str) and refusal.strip():
+                yield Text(refusal)
+        case _:
+            assert_never(part)
+
+
+def _result(message: Message, to: TargetModel, *, read_back: bool) -> tuple[Part, ...]:
+    """Make what no client may send in a result into text; an empty list into an empty text."""
+    parts = result_parts(message, to.client, read_back=read_back)
+    return tuple(map(_uncached, parts)) if to.client.startswith("openai") else parts
+
+
+def aside(message: Message, to: TargetModel, *, read_back: bool = False) -> list[Media]:
+    """List media that the target's client may not send in a result: they follow all results."""
+    below = below_result(message, to.client, read_back=read_back)
+    return [in_form_of(media, to.client) for media in below]
+
+
+def _uncached(part: Part) -> Part:
+    if not isinstance(part, Text) or "cache_control" not in part.extra:
+        return part
+    left = unpack(part.extra, WIRE)
+    left.pop("cache_control", None)
+    return Text(part.text, pack(WIRE, left))

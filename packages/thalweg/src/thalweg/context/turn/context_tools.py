@@ -1,0 +1,131 @@
+"""What the agent itself can do with its context: read back, and ask to compact."""
+
+from typing import Any
+
+from langchain.tools import ToolRuntime
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.types import Command
+
+from thalweg.archive import RECALL_TOOL, Archive, ThreadKey
+from thalweg.archive.recall_tool import recall_content
+from thalweg.archive.recalled_media import MediaRoom
+from thalweg.archive.threads.branch import ThreadBranch
+from thalweg.archive.threads.journal import page_at
+from thalweg.archive.threads.thread_history import line_at
+from thalweg.context.ready_tools import ReadyTool
+from thalweg.context.request.model_limits import DEFAULT_WINDOW
+from thalweg.context.turn.checkpoint_pointer import read_mark
+from thalweg.context.turn.lineage import keeps_state
+from thalweg.context.turn.session_pool import SessionPool
+from thalweg.engine.entries import Text
+from thalweg.engine.prompts import prompt
+from thalweg.engine.settings import ToolNames
+from thalweg.engine.wires.langchain_content import write_content
+from thalweg.errors import ArchiveError
+
+_RUNTIME = "runtime"
+"""The argument in which LangGraph passes a tool the context of its run."""
+_NOTHING = {"type": "object", "properties": {}}
+"""Takes no arguments. Of a model class without fields LangChain drops what is injected, too."""
+
+
+class LenientTool(ReadyTool):
+    """A tool that passes over arguments which it does not take: models make some up."""
+
+    def run(self, tool_input: str | dict[str, Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (LangChain's)
+        """See `BaseTool.run`; `arun` comes here as well."""
+        if isinstance(tool_input, dict):
+            takes = {*self.args, _RUNTIME}
+            tool_input = {name: given for name, given in tool_input.items() if name in takes}
+        return super().run(tool_input, *args, **kwargs)
+
+
+class ContextTool(LenientTool):
+    """A tool of the context engine: requests have it only where it is of use."""
+
+
+def last_written(before: bool, after: bool) -> bool:  # noqa: FBT001 (LangGraph calls it so)
+    """Let several calls of one step ask for the same."""
+    del before
+    return after
+
+
+def with_loaded(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
+    """Let several searches load tools; the first that found one stays."""
+    return {**before, **{name: call for name, call in after.items() if name not in before}}
+
+
+def recall_tool(desk: SessionPool) -> BaseTool:
+    """Return the tool that reads what a compaction removed from the context of its thread.
+
+    It sees the branch of the state: neither removed messages nor those after a rewind. Images and
+    other media are in its result as they were received; the sender of the next request puts them
+    where the model takes them.
+    """
+
+    def run(runtime: ToolRuntime[Any, Any], **asked: Any) -> str | Command[Any]:  # noqa: ANN401 (a model's)
+        key = desk.key(runtime.config, runtime.state)
+        try:
+            turn = read_mark(runtime.state.get("thalweg_turn"), key, desk.archive.identity)
+            is_new = turn is None and keeps_state(runtime.config)
+            line = ThreadBranch() if is_new else line_at(desk.archive, key, turn)
+            room = _media_room(desk, desk.archive, key, turn)
+        except ArchiveError:
+            return prompt("recall_failed").render()
+        found = recall_content(
+            desk.archive, key, room=room, within=line.spans, count=desk.count, name=name, **asked
+        )
+        if not found.media or runtime.tool_call_id is None:
+            return found.text
+        content: Any = [
+            _unmarked(block) for block in write_content((Text(found.text), *found.media))
+        ]
+        answer = ToolMessage(content, tool_call_id=runtime.tool_call_id, name=name)
+        return Command(update={"messages": [answer]})  # else LangGraph makes sounds a text
+
+    name = desk.policy.tool_names.recall
+    return ContextTool(
+        func=run,
+        name=name,
+        description=RECALL_TOOL["description"],
+        args_schema=RECALL_TOOL["parameters"],
+    )
+
+
+def _unmarked(block: object) -> object:
+    """Return a block without the cache breakpoint that it had at its first place."""
+    if not isinstance(block, dict) or "cache_control" not in block:
+        return block
+    return {name: value for name, value in block.items() if name != "cache_control"}
+
+
+def _media_room(desk: SessionPool, archive: Archive, key: ThreadKey, turn: int | None) -> MediaRoom:
+    """Return the room for media in one result: half of what a request of the thread may have."""
+    window, limit, model = DEFAULT_WINDOW, None, ""
+    if turn is not None or archive.turn_count(key):
+        _, page = page_at(archive, key, turn)
+        window, limit, model = page.window, page.limit, page.model
+    budget = desk.policy.budget(window, model=model)
+    number = min(budget.max_media, budget.limits.images or budget.max_media)
+    tokens = budget.limit if limit is None else limit
+    most = max(1, number // 2)
+    return MediaRoom(tokens // 2, budget.max_bytes // 2, most, model, budget.limits)
+
+
+def compact_tool(names: ToolNames) -> BaseTool:
+    """Make the tool with which an agent asks for its context to be compacted."""
+    name = names.compact_conversation
+
+    def run(runtime: ToolRuntime[Any, Any]) -> Command[Any]:
+        answer = ToolMessage(
+            prompt("compact_answer").render(), tool_call_id=runtime.tool_call_id, name=name
+        )
+        return Command(update={"thalweg_compact": True, "messages": [answer]})
+
+    return ContextTool(
+        func=run,
+        name=name,
+        description=prompt("compact_tool").render(recall=names.recall),
+        args_schema=_NOTHING,
+    )

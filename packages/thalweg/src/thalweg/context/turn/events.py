@@ -1,0 +1,284 @@
+"""Every decision as one event: LangGraph's custom stream, `logging`, OpenTelemetry.
+
+The logger is `thalweg.context`. It logs one sentence per decision at INFO, the numbers line by line
+at DEBUG, and a lost summary or an assumed window or price at WARNING. No text of a thread is
+logged: faults of a summary are counted here, and are complete in the journal.
+"""
+
+import logging
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
+
+from thalweg.archive import ThreadKey
+from thalweg.archive.threads.journal import TurnRecord
+from thalweg.archive.threads.savings import change_of, sent_of
+from thalweg.context.request.model_limits import ModelLimits
+from thalweg.context.request.rejections import Cause, Rejection
+from thalweg.engine.edits import Edit, Fold, Strip
+from thalweg.engine.pricing.matching import Priced
+from thalweg.engine.pricing.savings import Forecast, foresee
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.summaries.summary import SummaryDefect
+from thalweg.engine.tracing import trace
+
+_log = logging.getLogger("thalweg.context")
+EVENT = "thalweg.context"
+"""Type of the events in LangGraph's custom stream, and name of those in a trace."""
+PRICES = "thalweg.prices"
+"""The name of the event that reports assumed prices."""
+REPAIRED = "thalweg.repaired"
+"""The same, of the event that a request was repaired which its provider would have refused."""
+REJECTED = "thalweg.rejected"
+"""The same, of the event that a provider refused what a request contains, and what was changed."""
+
+
+class CustomStream(Protocol):
+    """Where a run's custom stream is written: LangGraph's `Runtime`."""
+
+    @property
+    def stream_writer(self) -> Any:  # noqa: ANN401 (LangGraph's own)
+        """Write to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReport:
+    """What was decided before one request."""
+
+    key: ThreadKey
+    page: TurnRecord
+    tariff: Tariff
+    before: int
+    """Tokens of the request as it would have been."""
+    after: int
+    """Tokens of the request as it is."""
+    last: int
+    """Tokens of the last request."""
+    messages: int
+    """Messages of the request as it is."""
+    faults: tuple[SummaryDefect, ...] = ()
+    """What was wrong with the summaries."""
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """What was decided."""
+        return self.page.edits
+
+    @property
+    def is_summary_lost(self) -> bool:
+        """Whether a summary was asked for and none could be kept."""
+        folds = [edit for edit in self.edits if isinstance(edit, Fold)]
+        failed = any(not fault.is_line for fault in self.faults)
+        return failed and all(fold.summary is None for fold in folds)
+
+    @property
+    def rewritten(self) -> int:
+        """Tokens after the first change: the provider's cache writes them again."""
+        return self.after - self.page.same
+
+    @property
+    def forecast(self) -> Forecast:
+        """What it is expected to cost and to save; what comes of it is in the journal."""
+        page = self.page
+        asked = page.spent.price(self.tariff) if page.spent else 0.0
+        change = change_of(page.turn, self.edits, asked)
+        return change.forecast or foresee(sent_of(page, self.tariff), change, self.last)
+
+
+def tell(report: TurnReport, runtime: CustomStream) -> None:
+    """Emit the event of a turn in which something was decided; nothing for other turns."""
+    if not report.edits:
+        return
+    event = event_of(report)
+    runtime.stream_writer(event)
+    _log.info("%s", sentence(report), extra={"thalweg": event})
+    if _log.isEnabledFor(logging.DEBUG):
+        for line in lines(report):
+            _log.debug("%s", line)
+    if report.faults:
+        level = logging.WARNING if report.is_summary_lost else logging.INFO
+        _log.log(level, "thread %s: %s", report.key.thread, event["note"])
+    trace(event)
+
+
+def report_assumptions(limits: ModelLimits, priced: Priced | None, runtime: CustomStream) -> None:
+    """Report what is assumed of a model; the caller does so once per model.
+
+    Args:
+        limits: Those of the model. An assumed window is logged, with where to set it.
+        priced: Its prices if they decide anything; assumed ones are emitted.
+        runtime: Where they are emitted.
+    """
+    if limits.source == "default":
+        _log.warning("%s", limits.note)
+    if priced is not None and priced.note:
+        _emit_prices(priced, limits.model, runtime)
+
+
+def _emit_prices(priced: Priced, model: str, runtime: CustomStream) -> None:
+    event = {"type": PRICES, "model": model, "tariff": priced.tariff.name, "note": priced.note}
+    runtime.stream_writer(event)
+    _log.warning("%s", priced.note, extra={"thalweg": event})
+    trace(event)
+
+
+def emit_repairs(key: ThreadKey, page: TurnRecord, runtime: CustomStream) -> None:
+    """Emit what was repaired in the requests of a turn; of nothing there is no event."""
+    if not page.repairs:
+        return
+    event = {
+        "type": REPAIRED,
+        "thread": key.thread,
+        "turn": page.turn,
+        "model": page.model,
+        "repairs": [asdict(repair) for repair in page.repairs],
+    }
+    runtime.stream_writer(event)
+    reasons = "; ".join(dict.fromkeys(repair.reason for repair in page.repairs))
+    _log.info(_REPAIRED, key.thread, page.turn, reasons, extra={"thalweg": event})
+    trace(event)
+
+
+_REPAIRED = "thread %s, turn %d: the request was repaired: %s"
+
+
+def emit_rejection(
+    key: ThreadKey,
+    turn: int,
+    rejection: Rejection,
+    cause: Cause,
+    edits: Sequence[Edit],
+    runtime: CustomStream,
+) -> None:
+    """Emit that a request was refused, why, and with which edits it is sent once more."""
+    event = {
+        "type": REJECTED,
+        "thread": key.thread,
+        "turn": turn,
+        "model": rejection.model,
+        "status": rejection.status,
+        "said": rejection.said[:SAID_CHARS],
+        "cause": cause.name,
+        "edits": [_edit(edit) for edit in edits],
+    }
+    runtime.stream_writer(event)
+    model, said = rejection.model, event["said"]
+    _log.warning(
+        _SENT_AGAIN, key.thread, model, cause.name, made_of(edits), said, extra={"thalweg": event}
+    )
+    trace(event)
+
+
+SAID_CHARS = 300
+"""Most characters of a provider's words in an event."""
+_SENT_AGAIN = "thread %s: %s refused the request (%s); retrying with %s; its message: %s"
+
+
+def made_of(edits: Sequence[Edit]) -> str:
+    """Count edits by kind, for a person.
+
+    Example:
+        >>> made_of([])
+        'no edits'
+    """
+    kinds = [_kind(edit) for edit in edits]
+    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)) or "no edits"
+
+
+def event_of(report: TurnReport) -> dict[str, Any]:
+    """Make the event of a turn: plain values that JSON can hold."""
+    page, forecast = report.page, report.forecast
+    never = math.isinf(forecast.break_even)
+    return {
+        "type": EVENT,
+        "thread": report.key.thread,
+        "turn": page.turn,
+        "model": page.model,
+        "trigger": list(dict.fromkeys(edit.reason for edit in report.edits)),
+        "edits": [_edit(edit) for edit in report.edits],
+        "tokens_before": report.before,
+        "tokens_after": report.after,
+        "tokens_rewritten": report.rewritten,
+        "limit": page.limit,
+        "sections": dict(page.tokens),
+        "price": round(forecast.price, 1),
+        "saving_per_call": round(forecast.saving, 1),
+        "break_even_calls": None if never else round(forecast.break_even, 1),
+        "predicted_gain": round(forecast.gain, 1),
+        "predicted_calls": forecast.calls,
+        "spent": asdict(page.spent) if page.spent else None,
+        "note": note(report),
+    }
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "kind": _kind(edit),
+        "reason": edit.reason,
+        "tokens_before": edit.tokens_before,
+        "tokens_after": edit.tokens_after,
+    }
+    if isinstance(edit, Fold):
+        return {**told, "last": edit.last, "kept": list(edit.kept)}
+    if isinstance(edit, Strip):
+        return {**told, "positions": list(edit.positions)}
+    return {**told, "position": edit.position}
+
+
+def _place(edit: Edit) -> str:
+    match edit:
+        case Fold():
+            return f"messages up to #{edit.last}"
+        case Strip():
+            return f"reasoning from #{edit.positions[0]} to #{edit.positions[-1]}"
+        case _:
+            return f"#{edit.position}"
+
+
+def _kind(edit: Edit) -> str:
+    return type(edit).__name__.lower()
+
+
+def sentence(report: TurnReport) -> str:
+    """Return a decision as one line for a person."""
+    made = made_of(report.edits)
+    why = "; ".join(dict.fromkeys(edit.reason for edit in report.edits))
+    return (
+        f"thread {report.key.thread}, turn {report.page.turn}: {report.before} -> {report.after} "
+        f"tokens of {report.page.limit} ({made}): {why}"
+    )
+
+
+def note(report: TurnReport) -> str:
+    """Return the faults of the summaries as counts and kinds; empty if there are none."""
+    said: list[str] = []
+    if report.is_summary_lost:
+        said.append("no usable summary")
+    for fault, count in Counter(replace(one, told="") for one in report.faults).items():
+        one, many = ("line struck", "lines struck") if fault.is_line else ("summary", "summaries")
+        said.append(f"{count} {one if count == 1 else many}: {fault.kind}")
+    return "; ".join(said)
+
+
+def lines(report: TurnReport) -> Iterator[str]:
+    """Yield the numbers of a decision for a person, line by line."""
+    page, forecast, limit = report.page, report.forecast, max(1, report.page.limit)
+    share = f"{100 * report.before // limit}%"
+    yield f"[ContextMiddleware] Token count: {report.before} / {limit} ({share})"
+    for reason in dict.fromkeys(edit.reason for edit in report.edits):
+        yield f"[ContextMiddleware] Trigger: {reason}"
+    for edit in report.edits:
+        yield (
+            f"[ContextMiddleware] {type(edit).__name__} of {_place(edit)}: "
+            f"{edit.tokens_before} -> {edit.tokens_after} tokens"
+        )
+    if page.spent is not None:
+        yield f"[ContextMiddleware] Summary generated: {page.spent.output} tokens"
+    yield f"[ContextMiddleware] New message count: {report.messages}, token count: {report.after}"
+    yield (
+        f"[ContextMiddleware] {report.rewritten} tokens after the first change; costs "
+        f"{forecast.price:.0f} once, saves {forecast.saving:.0f} a call: "
+        f"{forecast.gain:+.0f} after {forecast.calls} calls"
+    )

@@ -1,0 +1,119 @@
+"""Additions of middleware before messages of the user, for as long as those are sent.
+
+A middleware sees the messages of the state; `ContextMiddleware` sends a view of the whole thread,
+with messages that are no longer in the state. So an addition refers to its message by id, and the
+sender of the request reports which of the messages were sent. Without `ContextMiddleware` the
+messages of the request are all there are.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.messages import AnyMessage, HumanMessage
+
+from thalweg.context.notes import SOURCE
+from thalweg.context.request.guard import count_text
+from thalweg.context.request.message_writer import read_state
+from thalweg.context.system_prompt import parts_of
+from thalweg.context.turn.session_pool import SessionPool
+from thalweg.engine.additions import MEMORY, Addition, Listed
+from thalweg.engine.entries import Message
+from thalweg.engine.tokens import Counter
+
+_INSERTS = "thalweg_inserts"
+"""Key in the state of a request, which is not stored, to pass them on."""
+
+
+@dataclass(slots=True)
+class Inserts:
+    """Additions before messages, those of outer middleware first."""
+
+    additions: Sequence[Addition] = ()
+    outer: Optional["Inserts"] = None
+    """What the request had from middleware further out."""
+    shown: set[str] = field(default_factory=set)
+    """The ids at which they were sent; the sender reports it."""
+    desk: SessionPool | None = None
+    """Of the `ContextMiddleware` that sent them, if it was one."""
+    messages: dict[str, AnyMessage] = field(init=False)
+    """One message for each id: all additions before it."""
+
+    def __post_init__(self) -> None:
+        texts: dict[str, list[str]] = {}
+        for one in self.additions:
+            texts.setdefault(one.before, []).append(one.text)
+        self.messages = {uid: _before(uid, "\n\n".join(parts)) for uid, parts in texts.items()}
+
+    def read(self) -> dict[str, Message]:
+        """Read them as the engine does."""
+        read = read_state(list(self.messages.values()))
+        return dict(zip(self.messages, read, strict=True))
+
+    @property
+    def of_memory(self) -> set[str]:
+        """The ids of messages with memory before them."""
+        return {one.before for one in self.additions if one.part == MEMORY}
+
+    def without(self, messages: list[AnyMessage]) -> list[AnyMessage]:
+        """Take them out of a request again."""
+        if not self.messages:
+            return messages
+        ours = {message.id for message in self.messages.values()}
+        return [message for message in messages if message.id not in ours]
+
+    def sent(self, shown: set[str], desk: SessionPool) -> None:
+        """Report to every middleware at which ids they were sent."""
+        self.shown, self.desk = shown, desk
+        if self.outer is not None:
+            self.outer.sent(shown, desk)
+
+
+def _before(uid: str, text: str) -> HumanMessage:
+    """Return the message to insert before another; it is not marked as the user's."""
+    return HumanMessage(text, id=f"before-{uid}", additional_kwargs={SOURCE: "thalweg"})
+
+
+def with_inserts(
+    request: ModelRequest[Any], additions: Iterable[Addition]
+) -> tuple[ModelRequest[Any], Inserts]:
+    """Put additions before the messages that the request has, and pass on all of them.
+
+    Returns:
+        The request, and where its sender reports what was sent.
+    """
+    outer = inserts_of(request)
+    inserts = Inserts((*outer.additions, *additions), outer)
+    placed: list[AnyMessage] = []
+    for message in outer.without(request.messages):
+        if insert := inserts.messages.get(message.id or ""):
+            placed.append(insert)
+            inserts.shown.add(message.id or "")
+        placed.append(message)
+    state: Any = {**request.state, _INSERTS: inserts}
+    return request.override(messages=placed, state=state), inserts
+
+
+def inserts_of(request: ModelRequest[Any]) -> Inserts:
+    """Read the additions before messages that a request has; empty where there are none."""
+    state: Any = request.state
+    found = state.get(_INSERTS)
+    return found if isinstance(found, Inserts) else Inserts()
+
+
+def listed_additions(
+    request: ModelRequest[Any], places: Mapping[str, int], count: Counter
+) -> list[Listed]:
+    """List what a request has besides messages, as far as it is sent; the system prompt's first.
+
+    Args:
+        request: The request.
+        places: Positions of the messages that have an insert, by id.
+        count: Counts the tokens of a text.
+    """
+    return [
+        Listed(one.part, count_text(one.text, count), one.about, places.get(one.before, -1))
+        for one in (*parts_of(request), *inserts_of(request).additions)
+        if not one.before or one.before in places
+    ]

@@ -1,0 +1,95 @@
+"""A thread that is open in this process, with the measurements of its requests."""
+
+import hashlib
+from dataclasses import dataclass, field
+
+from thalweg.archive.threads.session import ThreadSession
+from thalweg.context.request.cache_marks import CacheMarker
+from thalweg.context.request.last_check import LastCheck
+from thalweg.context.request.message_writer import MessageWriter
+from thalweg.context.request.overhead import Overhead
+from thalweg.context.turn.checkpoint_pointer import write_mark
+from thalweg.database.base import encode
+from thalweg.engine.compaction.provider_edits import ProviderClearing
+from thalweg.engine.edits import PendingSummary
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.settings import ContextPolicy
+
+
+@dataclass(slots=True)
+class OpenThread:
+    """A thread that is open in this process, with the measurements of its requests."""
+
+    session: ThreadSession
+    wording: MessageWriter = field(default_factory=MessageWriter)
+    marking: CacheMarker = field(default_factory=CacheMarker)
+    last_check: LastCheck = field(default_factory=LastCheck)
+    clearing: ProviderClearing = field(default_factory=ProviderClearing)
+    """What the provider clears from its requests."""
+    unseen: int = 0
+    """Tokens of the view that the provider ignores: what precedes its own compaction."""
+    added: int = 0
+    """Tokens that other middleware was last seen to add to a request."""
+    pending: PendingSummary | None = None
+    """The summary of which it was seen that it is being written, or was."""
+
+    def __post_init__(self) -> None:
+        self.wording.asked = self.session.answers.model
+
+    @property
+    def mark(self) -> str:
+        """The checkpoint pointer for the state; empty before the first turn."""
+        session = self.session
+        if session.number is None:
+            return ""
+        identity, released = session.archive.identity, session.page.released
+        return write_mark(session.key, session.number, archive=identity, released=released)
+
+    def refers(self, policy: ContextPolicy) -> bool:
+        """Return whether a request of the thread has references, or needs the tool without one."""
+        window = self.session.engine.window
+        if window.fold is not None or window.rewrites or policy.edits_on_server:
+            return True
+        return self.last_check.refers or any(e.is_fetched for e in window.entries.values())
+
+    def set_beside(self, beside: Overhead) -> None:
+        """Count the overhead tokens of a request, with what other middleware added before."""
+        window = self.session.engine.window
+        window.set_beside("system", beside.system_tokens)
+        window.set_beside("tools", beside.tools_tokens)
+        window.set_beside("added", self.added)
+        self.session.engine.prefixes.rebase(f"{beside.system}\n{beside.tools}")
+
+    def learn_beside(self, sent: int) -> None:
+        """Count from now on what other middleware added to a request of so many tokens."""
+        window = self.session.engine.window
+        if sent:
+            self.added = max(0, self.added + sent - window.tokens)
+            window.set_beside("added", self.added)
+
+    def attach(self, beside: Overhead, tariff: Tariff) -> tuple[str, str, str]:
+        """Keep system prompt, tools and prices with the thread; the last request's are there.
+
+        Returns:
+            The digest of each; empty where there is none.
+        """
+        page, prices = self.session.page, tariff.model_dump_json()
+        digests = (*_digests(beside), _digest(prices))
+        known = {"", page.system, page.tools, page.tariff}
+        texts = zip(digests, (beside.system, beside.tools, prices), strict=True)
+        if new := [text for digest, text in texts if digest not in known]:
+            self.session.archive.attach(self.session.key, *new)
+        return digests
+
+    def beside_changed(self, beside: Overhead) -> bool:
+        """Return whether the system prompt or the tools differ from those of the last request."""
+        return _digests(beside) != (self.session.page.system, self.session.page.tools)
+
+
+def _digests(beside: Overhead) -> tuple[str, str]:
+    """Know system prompt and tools as `Archive.attach` will; empty where there is none."""
+    return _digest(beside.system), _digest(beside.tools)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(encode(text)).hexdigest() if text else ""

@@ -1,0 +1,217 @@
+"""What the provider edits of one thread: how a request asks for it, what an answer reports.
+
+Anthropic's context editing and compaction (`context_management`, each with its own beta header),
+and OpenAI's compaction in the Responses API. Sources: see `engine.compaction.provider_edits`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import is_
+from typing import Any
+
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.messages import AIMessage, AnyMessage
+
+from thalweg.context.request.cache_marks import is_anthropic
+from thalweg.context.request.checked_model import Body, LastLook
+from thalweg.context.request.message_adaptation import TargetModel, is_own
+from thalweg.context.turn.open_thread import OpenThread
+from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.compaction.provider_edits import (
+    LEAST_TRIGGER,
+    fewest_tokens,
+    plan_received,
+    received_at,
+    unseen_tokens,
+)
+from thalweg.engine.edits import Edit
+from thalweg.engine.engine import Engine
+from thalweg.engine.entries import Message
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.wires.fields import unpack
+from thalweg.engine.wires.langchain_content import WIRE
+
+EDITING_BETA = "context-management-2025-06-27"
+"""Value of the header `anthropic-beta` that the API requires for `clear_…` edits."""
+COMPACTION_BETA = "compact-2026-01-12"
+"""Value of the header that it requires for compaction, and for the blocks of earlier ones."""
+CLEAR_TOOL_USES = "clear_tool_uses_20250919"
+CLEAR_THINKING = "clear_thinking_20251015"
+COMPACT = "compact_20260112"
+_REPORT = "context_management"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderEdits:
+    """What a request asks its provider to edit. A body with edits of its own is left alone."""
+
+    kept: int | None = None
+    """How many newest tool uses keep their results (Anthropic); `None` clears nothing."""
+    compacts: int | None = None
+    """Tokens of the request, which the provider is to compact; `None` if it is not."""
+
+    def look(self, body: Body) -> Body:
+        """Return a copy of a body that asks for these edits."""
+        if "input" in body:
+            return self._responses(body)
+        body = _with_blocks(body)
+        if body.get(_REPORT):
+            return body
+        edits: list[dict[str, Any]] = []
+        if self.kept is not None:
+            body = _with_beta(body, EDITING_BETA)
+            # By default the API clears reasoning of earlier turns as well.
+            edits += [{"type": CLEAR_THINKING, "keep": "all"}] if body.get("thinking") else []
+            keep = {"type": "tool_uses", "value": self.kept}
+            trigger: dict[str, Any] = {"type": "tool_uses", "value": 1}
+            edits.append({"type": CLEAR_TOOL_USES, "trigger": trigger, "keep": keep})
+        if self.compacts is not None:
+            body = _with_beta(body, COMPACTION_BETA)
+            trigger = {"type": "input_tokens", "value": LEAST_TRIGGER}
+            edits.append({"type": COMPACT, "trigger": trigger})
+        return {**body, _REPORT: {"edits": edits}} if edits else body
+
+    def _responses(self, body: Body) -> Body:
+        """Ask OpenAI to compact; half of the tokens are a threshold that any count reaches."""
+        if self.compacts is None or body.get(_REPORT):
+            return body
+        return {**body, _REPORT: [{"type": "compaction", "compact_threshold": self.compacts // 2}]}
+
+
+def _with_beta(body: Body, beta: str) -> Body:
+    betas = body.get("betas") or ()
+    return body if beta in betas else {**body, "betas": [*betas, beta]}
+
+
+def _with_blocks(body: Body) -> Body:
+    """Admit the blocks of earlier compactions, without the index that they have from a stream."""
+    messages = [_without_index(message) for message in body.get("messages") or ()]
+    if all(map(is_, messages, body.get("messages") or ())):
+        return body
+    return _with_beta({**body, "messages": messages}, COMPACTION_BETA)
+
+
+def _without_index(message: Any) -> Any:  # noqa: ANN401 (JSON)
+    """Copy a message with a block of a compaction; return the same object without one."""
+    content = message.get("content") if isinstance(message, Mapping) else None
+    if not isinstance(content, list) or not any(map(_is_block, content)):
+        return message
+    blocks = [{k: v for k, v in b.items() if k != "index"} if _is_block(b) else b for b in content]
+    return {**message, "content": blocks}
+
+
+def _is_block(block: object) -> bool:
+    return isinstance(block, Mapping) and block.get("type") == "compaction"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderEditing:
+    """What the provider of one request edits, by the user's policy."""
+
+    policy: ContextPolicy
+    request: ModelRequest[Any]
+    target: TargetModel
+    open: OpenThread
+
+    @property
+    def clears(self) -> bool:
+        """Whether the provider clears old results: only for models that bind their reasoning."""
+        wanted = self.policy.clear_on_server or self.policy.compaction == "provider"
+        return wanted and self._engine.binds and is_anthropic(self.request.model)
+
+    @property
+    def _engine(self) -> Engine:
+        return self.open.session.engine
+
+    def take(self) -> None:
+        """Set who edits the next request, and count what the provider cleared from the last."""
+        engine = self._engine
+        if isinstance(engine.policy, RentOrBuy):
+            engine.policy.provider_clears = self.clears
+            engine.policy.provider_compacts = self._fewest()
+        uses = cleared_uses(self.request.state["messages"])[0] if self.clears else 0
+        engine.window.settle()
+        self.open.clearing.resume(engine.window, uses)
+
+    def _fewest(self) -> int | None:
+        """Return the fewest tokens that the provider compacts; `None` if we compact."""
+        if self.policy.compaction == "ours":
+            return None
+        fewest = fewest_tokens(self.target.model, self.target.client)
+        fits = fewest is not None and fewest < RentOrBuy.FULL * self._engine.budget.limit
+        return fewest if fits else None
+
+    def plan(self, tariff: Tariff, *, is_cold: bool) -> None:
+        """Choose what the provider clears from the next request."""
+        engine = self._engine
+        engine.window.settle()
+        if self.clears:
+            limit = engine.budget.limit
+            self.open.clearing.plan(engine.window, tariff, limit, is_cold=is_cold)
+
+    def received(self) -> Sequence[Edit]:
+        """Plan what an answer of the target model reports: everything before it is compacted."""
+        window, index = self._engine.window, self._received_at()
+        fold = None if index is None else plan_received(self._engine.scene(), index)
+        if index is None or fold is None:
+            return ()
+        read, written = compaction_cost(window.items[index].message)
+        return [replace(fold, summary_input=read, summary_output=written)]
+
+    def look(self, *, goes_on: bool) -> LastLook | None:
+        """Return what changes a request's body; `None` for a client that knows no such edits.
+
+        Args:
+            goes_on: Whether the thread continues from this request: no other one is compacted.
+        """
+        if self.target.client not in ("anthropic", "openai-responses"):
+            return None
+        edits = self._edits()
+        return (edits if goes_on else replace(edits, compacts=None)).look
+
+    def _edits(self) -> ProviderEdits:
+        """Return what the next request asks for, and note what the provider ignores of it."""
+        engine, index = self._engine, self._received_at()
+        self.open.unseen = 0 if index is None else unseen_tokens(engine.window, index)
+        asks = isinstance(engine.policy, RentOrBuy) and engine.policy.asks
+        kept = self.open.clearing.kept(engine.window) if self.clears else None
+        return ProviderEdits(kept, engine.window.tokens if asks else None)
+
+    def _received_at(self) -> int | None:
+        window = self._engine.window
+        index = received_at(window)
+        if index is None or is_own(window.items[index].message, self.target):
+            return index
+        return None
+
+
+def cleared_uses(messages: Sequence[AnyMessage]) -> tuple[int, int]:
+    """Return what the API cleared from the request of the last answer: tool uses and tokens."""
+    last = next((one for one in reversed(messages) if isinstance(one, AIMessage)), None)
+    report = last.response_metadata.get(_REPORT) if last is not None else None
+    edits = report.get("applied_edits") if isinstance(report, Mapping) else None
+    for edit in edits or ():
+        if isinstance(edit, Mapping) and edit.get("type") == CLEAR_TOOL_USES:
+            uses, tokens = edit.get("cleared_tool_uses"), edit.get("cleared_input_tokens")
+            return int(uses or 0), int(tokens or 0)
+    return 0, 0
+
+
+def compaction_cost(message: Message) -> tuple[int, int]:
+    """Return the tokens that Anthropic's API read and wrote to compact, apart from the answer's.
+
+    Zeros where the client does not pass them on, as for a streamed answer.
+    """
+    usage: object = unpack(message.extra, WIRE).get("response_metadata")
+    for name in ("usage", "iterations"):
+        usage = usage.get(name) if isinstance(usage, Mapping) else None
+    steps = usage if isinstance(usage, list) else []
+    done = [s for s in steps if isinstance(s, Mapping) and s.get("type") == "compaction"]
+    return (
+        sum(int(step.get(name) or 0) for step in done for name in _INPUT),
+        sum(int(step.get("output_tokens") or 0) for step in done),
+    )
+
+
+_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

@@ -1,0 +1,259 @@
+"""Sending of a request: measured at the client, then answered, or refused and changed."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain_core.messages import AIMessage
+from langgraph.errors import GraphBubbleUp
+
+from thalweg.archive.threads.journal import GivenAnswer
+from thalweg.context.request.guard import RequestGuard, TooLarge
+from thalweg.context.request.learned_limits import Ceilings, RequestSize, SizeRefusal
+from thalweg.context.request.message_writer import read_state
+from thalweg.context.request.overflow import Overflow, overflow_of
+from thalweg.context.request.rejections import ALTERNATION, Rejection, plan_repair, rejection_of
+from thalweg.context.request.tool_support import refuses_tools
+from thalweg.context.turn.effects import Flow, Send
+from thalweg.context.turn.events import CustomStream, emit_rejection, made_of
+from thalweg.context.turn.open_thread import OpenThread
+from thalweg.context.turn.session_pool import SessionPool
+from thalweg.engine.edits import Edit
+from thalweg.engine.entries import Message
+from thalweg.engine.pricing.token_factors import first_calibration
+from thalweg.engine.tokens import Calibration
+from thalweg.engine.window.binding import is_binding_refusal, is_signed
+from thalweg.engine.window.budget import Budget
+from thalweg.engine.window.items import compacts
+from thalweg.errors import RefusedError, RejectedRequestError, WindowExceededError
+
+ATTEMPTS = 6
+"""How often one request is sent, a smaller one each time."""
+ANSWER = 0.25
+"""Most of another model's window that is kept free for its answer."""
+_NAMES = {"added": "added by other middleware"}
+"""Labels of sections of the ledger whose own names are not clear."""
+_log = logging.getLogger("thalweg.requests")
+_BINDS = (
+    "%s refused reasoning that is bound to another conversation: it is removed from requests "
+    "when its prefix changes; the provider's message: %s"
+)
+_TOOLLESS = (
+    "%s takes no tools: requests have none of ours from now on, and what is removed from them "
+    "cannot be read back there; the server's message: %s"
+)
+_LEARNED = "%s accepts less than assumed, %s from now on; it refused a request: %s"
+
+
+@dataclass(slots=True)
+class Sending:
+    """Sends the requests of one turn, and learns from what becomes of them."""
+
+    desk: SessionPool
+    model: str
+    """Who the requests are made for, as `provider:name`."""
+    runtime: CustomStream
+    """Where refusals are emitted."""
+    ceilings: Ceilings = field(default_factory=Ceilings)
+    """What must be kept to in this turn alone."""
+    refusals: list[SizeRefusal] = field(default_factory=list)
+    attempts: int = 0
+    tried: str = ""
+    """How the request was repaired after its content was refused; empty before."""
+    is_toolless: bool = False
+    """Whether tools were refused in this turn."""
+    rejected: str = ""
+    """The provider's words, where it refused the repaired request as well."""
+    _repairs: Sequence[Edit] = ()
+
+    def under(self, budget: Budget) -> Budget:
+        """Lower a budget to what is accepted, by the model and in this turn."""
+        return self.ceilings.under(self.desk.ceilings.get(self.model, Ceilings()).under(budget))
+
+    def attempt(
+        self, opened: OpenThread, request: ModelRequest[Any], *, has_own_tools: bool = False
+    ) -> Flow[ModelResponse[Any] | None]:
+        """Send a request; `has_own_tools` is whether all of its tools are ours.
+
+        Returns:
+            `None` where it was refused. Of one that was too large, the thread's budget is lower
+            now, to plan with again; of one whose content was refused, see `take_repairs`.
+
+        Raises:
+            WindowExceededError: That was the last attempt.
+            RejectedRequestError: Its content was refused, and nothing can be changed, or the
+                repaired request was refused as well.
+        """
+        engine = opened.session.engine
+        limit = engine.budget.calibrated(engine.calibration).limit
+        limit += engine.window.tokens - engine.scene().tokens_to_fit
+        sent = opened.wording.sent(engine.model)
+        boundary = RequestGuard(engine.count, sent, limit, engine.model)
+        self.attempts += 1
+        try:
+            response: ModelResponse[Any] = yield Send(request, (boundary,))
+        except TooLarge:
+            opened.learn_beside(boundary.tokens)
+            if self.attempts == ATTEMPTS:
+                raise self.exceeded(opened) from None
+        except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
+            raise
+        except Exception as error:
+            model = boundary.model or self.model
+            if refuses_tools(error):  # the user's own tools are refused as they are without us
+                if self.is_toolless or not has_own_tools:
+                    raise
+                self._leave_out_tools(model, error)
+            elif not self._adapt(opened, error, model):
+                raise
+        else:
+            opened.learn_beside(boundary.tokens)
+            self._observe(opened, response, boundary)
+            return response
+        return None
+
+    def _leave_out_tools(self, model: str, error: Exception) -> None:
+        """Send no tools of ours to a model that takes none."""
+        self.is_toolless = True
+        self.desk.toolless.add(model)
+        _log.warning(_TOOLLESS, model, str(error)[:200])
+
+    def _adapt(self, opened: OpenThread, error: Exception, model: str) -> bool:
+        """Change the thread after a refusal; return whether another attempt makes sense."""
+        overflow = overflow_of(error)
+        if overflow is None:
+            rejection = rejection_of(error, model)
+            if rejection is not None:
+                self._repair(opened, rejection, error)
+            return rejection is not None
+        self._shrink(opened, overflow, model, str(error))
+        if self.attempts == ATTEMPTS:
+            raise self.exceeded(opened) from error
+        return True
+
+    def _repair(self, opened: OpenThread, rejection: Rejection, error: Exception) -> None:
+        """Plan the repair of a request whose content was refused; there is one in a turn."""
+        engine, key = opened.session.engine, opened.session.key
+        if is_binding_refusal(rejection.said) and rejection.model not in self.desk.binding:
+            self.desk.binding.add(rejection.model)
+            _log.warning(_BINDS, rejection.model, rejection.said[:200])
+        is_alternation = ALTERNATION.words.search(rejection.said) is not None
+        if is_alternation and rejection.model not in self.desk.alternating:
+            self.desk.alternating.add(rejection.model)
+            emit_rejection(key, engine.turn, rejection, ALTERNATION, (), self.runtime)
+            return
+        found = None if self.tried else plan_repair(rejection, engine)
+        if found is None:
+            self.rejected = rejection.said
+            model, status, said = rejection.model, rejection.status, rejection.said
+            raise RejectedRequestError(model, status, said, self.tried, key.thread) from error
+        cause, self._repairs = found
+        self.tried = f"{made_of(self._repairs)} ({cause.name})"
+        emit_rejection(key, engine.turn, rejection, cause, self._repairs, self.runtime)
+
+    def take_repairs(self) -> Sequence[Edit]:
+        """Hand out the edits that the next request needs, once."""
+        repairs, self._repairs = self._repairs, ()
+        return repairs
+
+    def _shrink(self, opened: OpenThread, overflow: Overflow, asked: str, said: str) -> None:
+        """Make the next request smaller, after a refusal by the provider or by our own check."""
+        engine = opened.session.engine
+        calibration = self._calibrate(opened, asked, overflow.counted)
+        if calibration.factor > engine.calibration.factor:
+            engine.calibration = calibration  # until the thread is taken for the next turn
+        ledger = engine.window.ledger
+        size = RequestSize.of(ledger, calibration, overflow.counted)
+        times = len(self.refusals)
+        self.refusals.append(SizeRefusal(asked, overflow, size, said))
+        budget = engine.budget
+        if asked != self.model and overflow.limit:  # its answers are of its own size
+            output = min(budget.output, int(overflow.limit * ANSWER))
+            budget = budget.model_copy(update={"max_output": output})
+        self.ceilings = self.ceilings.lowered(overflow, ledger, budget, engine.calibration, times)
+        engine.budget = self.ceilings.under(budget)
+
+    def _observe(
+        self, opened: OpenThread, response: ModelResponse[Any], boundary: RequestGuard
+    ) -> None:
+        asked, counted = boundary.model or self.model, None
+        for message in response.result:
+            if isinstance(message, AIMessage):
+                (read,) = read_state([message])
+                self._note(opened, asked, read, boundary)
+                if message.usage_metadata and not compacts(read):
+                    counted = message.usage_metadata["input_tokens"]
+        calibration = self._calibrate(opened, asked, counted)
+        engine = opened.session.engine
+        known = self.desk.ceilings.get(asked, Ceilings())
+        refusals = [refusal for refusal in self.refusals if refusal.model == asked]
+        if not refusals and known == Ceilings():
+            return
+        taken = RequestSize.of(engine.window.ledger, calibration, counted)
+        learned = known.learned(refusals, taken, engine.budget.output)
+        if learned != known:
+            self.desk.ceilings[asked] = learned
+        if refusals and learned != known:
+            _log.warning(_LEARNED, asked, _told(learned), refusals[-1].said[:200])
+
+    def _note(
+        self, opened: OpenThread, asked: str, answer: Message, boundary: RequestGuard
+    ) -> None:
+        """Note in the thread who gave an answer, and what its reasoning is bound to."""
+        session, bond = opened.session, ""
+        if is_signed(answer):
+            bond = str(session.engine.bond(read_state(boundary.behind)))
+        session.answers.came(GivenAnswer(answer.uid, asked, bond))
+
+    def _calibrate(self, opened: OpenThread, asked: str, counted: int | None) -> Calibration:
+        session, engine = opened.session, opened.session.engine
+        calibration = session.calibrations.get(asked) or first_calibration(asked)
+        if counted:
+            seen = engine.window.tokens - opened.unseen
+            calibration = calibration.observe(
+                estimated=seen, reported=counted, slack=engine.window.ledger.slack
+            )
+            session.calibrations[asked] = calibration
+            if asked == self.model:
+                engine.calibration = calibration
+        return calibration
+
+    def exceeded(
+        self, opened: OpenThread, found: WindowExceededError | None = None
+    ) -> WindowExceededError:
+        """Return the error that explains why nothing smaller can be sent.
+
+        Args:
+            opened: The thread.
+            found: The error of the engine, which counts in our tokens.
+        """
+        engine = opened.session.engine
+        counted = engine.calibration.upper
+        sections = sorted(engine.window.ledger.tokens.items(), key=lambda pair: -pair[1])
+        parts = tuple(f"{_NAMES.get(name, name)} {counted(n)} tokens" for name, n in sections if n)
+        if not self.refusals:
+            if found is not None and found.unit != "tokens":
+                return WindowExceededError(found.needed, found.window, parts, found.unit)
+            needed = counted(engine.window.tokens)
+            return WindowExceededError(needed, engine.budget.limit, parts, "tokens")
+        last = self.refusals[-1]
+        return RefusedError(
+            last.overflow.counted or last.size.tokens,
+            last.overflow.limit or engine.budget.limit,
+            parts,
+            "tokens",
+            kind=last.overflow.kind,
+            model=last.model,
+            said=last.said,
+        )
+
+
+def _told(ceilings: Ceilings) -> str:
+    said = (
+        (ceilings.window, "tokens with the answer"),
+        (ceilings.bytes, "bytes"),
+        (ceilings.media, "images and documents"),
+    )
+    return ", ".join(f"at most {most} {what}" for most, what in said if most is not None)

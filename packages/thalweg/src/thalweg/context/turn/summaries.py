@@ -1,0 +1,346 @@
+"""Summaries of compacted messages by a model: choice of the model, requests, and failures.
+
+After any failure the deterministic structured summary remains: a run never fails because of a
+summary.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
+
+from thalweg.archive.threads.journal import AuxiliaryUsage
+from thalweg.archive.threads.spending import spent_on
+from thalweg.archive.threads.summaries import source_digest
+from thalweg.context.request.model_limits import limits_for, model_name
+from thalweg.context.request.overflow import overflow_of
+from thalweg.context.turn.effects import UNSEEN, Either, Flow, Send
+from thalweg.engine import summaries
+from thalweg.engine.compaction.model_summary import (
+    MARGIN,
+    PROMPT_TOKENS,
+    caught_up,
+    first_unread,
+    least_tokens,
+    pays_in_place,
+)
+from thalweg.engine.edits import Fold
+from thalweg.engine.engine import Engine
+from thalweg.engine.entries import Message, Text
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.token_factors import counter_for, first_calibration
+from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.snapshot import Record, summarized
+from thalweg.engine.summaries.summary import Summary, SummaryDefect
+from thalweg.engine.tokens import Counter, measure
+from thalweg.engine.wires.repairs import encodable
+from thalweg.errors import ConfigError, SummaryError
+
+FAILURES = 2
+"""After so many times in a row that no answer came, no more is asked in this turn: each may have
+been a timeout."""
+MOST_CHUNKS = 16
+"""Requests for one summary. They are sent at once, so that a user waits as for one of them."""
+LEAST_WORDS, MOST_WORDS = 100, 1_000
+"""Length of the summary of one chunk at least, and of all chunks together."""
+SHRINKINGS = 4
+"""How often chunks are halved because the summarizer found one too large."""
+
+
+Unread = Callable[[int, int], Sequence[tuple[int, Message]]]
+"""Reads what is folded already, from one position to another, with its positions."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryTask:
+    """What a model is to summarize; complete in itself, since the thread may continue meanwhile."""
+
+    first: int
+    """Position from which all that was folded is summarized."""
+    last: int
+    """Last position that is folded."""
+    older: tuple[tuple[int, Message], ...]
+    """Messages of earlier folds that no summary is of, with their positions, oldest first."""
+    newer: tuple[tuple[int, Message], ...]
+    """Those that the fold takes."""
+    source: tuple[Message, ...]
+    """What the summary is checked against."""
+    live: tuple[AnyMessage, ...] = ()
+    """The live request, if asking at its end costs less than sending the originals."""
+
+    @property
+    def covered(self) -> list[tuple[int, Message]]:
+        """The messages from `first` to `last`; others were kept by earlier folds."""
+        shown = (*self.older, *self.newer)
+        return [(p, message) for p, message in shown if self.first <= p <= self.last]
+
+    @property
+    def digest(self) -> str:
+        """The digest of the sources; see `source_digest`."""
+        return source_digest(self.covered)
+
+
+@dataclass(slots=True)
+class Summarizer:
+    """Asks for the summaries of one turn."""
+
+    policy: ContextPolicy
+    named: BaseChatModel | None
+    """The model that was named for it; `None` for the agent's own."""
+    request: ModelRequest[Any]
+    limit: int
+    """Tokens of ours that a request to the agent's own model may fill."""
+    tariff: Tariff
+    is_cold: bool
+    """Whether the provider's cache has lost the prefix of the live request."""
+    count: Counter
+    unread: Unread
+    cacheable: Callable[[ModelRequest[Any]], ModelRequest[Any]]
+    """Has a request marked, so that it is read from the provider's cache where it can be."""
+    spent: AuxiliaryUsage = field(default_factory=AuxiliaryUsage)
+    faults: list[SummaryDefect] = field(default_factory=list)
+    """Errors, and what was omitted."""
+    failures: int = 0
+    """Errors in a row."""
+
+    def summarize(self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]) -> Flow[Fold]:
+        """Return a compaction with a summary of the messages that it removes, from the originals.
+
+        Args:
+            engine: The thread's engine; the compaction is not committed.
+            fold: The compaction.
+            live: The live request as it was last sent, and later messages.
+
+        Returns:
+            The same compaction if no model wrote a valid summary.
+        """
+        before, task = self.spent, self.plan(engine, fold, live)
+        summary = None if task is None else (yield from self.write(task))
+        if task is None or summary is None:
+            return fold
+        cost = self.spent.input - before.input, self.spent.output - before.output
+        return engine.joined(fold, summary, cost, first=task.first)
+
+    def plan(self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]) -> SummaryTask | None:
+        """Plan the summary of what a fold takes; see `summarize`.
+
+        Folds that were too small for a summary, and those of which it failed, are caught up on.
+
+        Returns:
+            `None` where all of it together is too small for one.
+        """
+        window, record = engine.window, engine.window.record
+        if fold.summary is not None:  # of earlier folds
+            ended = fold.last if fold.summary_last is None else fold.summary_last
+            record = summarized(record, fold.summary_first or 0, ended, fold.summary)
+        folded = [e for p, e in window.entries.items() if p <= fold.last and p not in fold.kept]
+        tokens = sum(entry.tokens for entry in folded)
+        older = self._older(record, tokens)
+        least = least_tokens(is_cold=self.is_cold and self.named is None)
+        if tokens + self._tokens(older) < least:
+            return None
+        said = [Message("user", (Text(quote.text),)) for quote in record.requests]
+        live_messages = (entry.message for entry in window.entries.values())
+        return SummaryTask(
+            first=older[0][0] if older else record.last + 1,
+            last=fold.last,
+            older=tuple(older),
+            newer=tuple((entry.position, entry.message) for entry in folded),
+            source=(*said, *(message for _, message in older), *live_messages),
+            live=tuple(live) if self._pays_in_place(engine, tokens) else (),
+        )
+
+    def write(self, task: SummaryTask) -> Flow[Summary | None]:
+        """Request a summary.
+
+        If the configured model fails, the agent's own is used.
+
+        Returns:
+            The summary; `None` if no model wrote a valid one.
+        """
+        source = summaries.SummarySource.of(task.source)
+        shown = [*task.older, *task.newer]
+        answers = (yield from self._apart(self.named, shown)) if self.named else []
+        model = self.request.model
+        if not answers and task.live:
+            found = self._read((yield from self._in_place(task.live, task.last)), source)
+            if found:
+                before = (yield from self._apart(model, task.older)) if task.older else []
+                return summaries.merged([*self._read(before, source), *found])
+        if not answers:
+            answers = yield from self._apart(model, shown)
+        found = self._read(answers, source)
+        return summaries.merged(found) if found else None
+
+    def _older(self, record: Record, tokens: int) -> list[tuple[int, Message]]:
+        since = first_unread(record)
+        if since > record.last:
+            return []
+        unread = reversed(self.unread(since, record.last))
+        count = self._counter(self.request.model)
+        return caught_up(unread, tokens, lambda one: measure(one[1], count).tokens)
+
+    def _tokens(self, messages: Sequence[tuple[int, Message]]) -> int:
+        count = self._counter(self.request.model)
+        return sum(measure(message, count).tokens for _, message in messages)
+
+    def _counter(self, model: BaseChatModel) -> Counter:
+        """Return the counter of a model's vocabulary."""
+        return counter_for(self.count, model_name(model))
+
+    def _pays_in_place(self, engine: Engine, folded: int) -> bool:
+        """Return whether to ask at the end of the live request; see `pays_in_place`.
+
+        A response format for answers rules it out.
+        """
+        if self.policy.summary_prompt or self.request.response_format:
+            return False
+        return pays_in_place(
+            self.tariff,
+            live=engine.window.tokens,
+            folded=folded,
+            limit=engine.budget.calibrated(engine.calibration).limit,
+            is_cold=self.is_cold,
+            most=self.policy.trim_tokens_to_summarize,
+        )
+
+    def _in_place(self, live: Sequence[AnyMessage], last: int) -> Flow[list[AIMessage]]:
+        asking = HumanMessage(summaries.ask_in_place(last))
+        request = self.request.override(messages=[*live, asking])
+        try:
+            response: ModelResponse[Any] = yield Send(self.cacheable(request), tags=UNSEEN)
+        except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
+            raise
+        except Exception as error:  # noqa: BLE001 (as below)
+            self.failures += overflow_of(error) is None
+            self._fault(error)
+            return []
+        self.failures = 0
+        return self._answer(response.result, self.request.model)
+
+    def _apart(
+        self, model: BaseChatModel, shown: Sequence[tuple[int, Message]]
+    ) -> Flow[list[AIMessage]]:
+        """Show originals to a model, in chunks that fit its window.
+
+        Returns:
+            Its answers, in order; empty when none came.
+        """
+        count = self._counter(model)
+        asking = count(summaries.ask_for("", custom=self.policy.summary_prompt))
+        room = int((self._limit(model) - asking) * MARGIN)
+        if room < summaries.LEAST_BUDGET:
+            told = (
+                f"a request of {self._limit(model)} tokens holds nothing besides {asking} of words"
+            )
+            self.faults.append(SummaryDefect("no room", told))
+            return []
+        budget = max(
+            summaries.LEAST_BUDGET, min(room, self.policy.trim_tokens_to_summarize or room)
+        )
+        for left in reversed(range(SHRINKINGS)):
+            transcripts = self._transcripts(shown, budget, room, count)
+            answers, smaller = yield from self._round(model, transcripts)
+            if not smaller or not left:
+                return answers
+            room = budget = max(summaries.LEAST_BUDGET, min(smaller, room // 2))
+        return []
+
+    def _limit(self, model: BaseChatModel) -> int:
+        """Return how many tokens of ours a request to a model may fill."""
+        if model is self.request.model:
+            return self.limit
+        return first_calibration(model_name(model)).lower(limits_for(model, None).input)
+
+    def _transcripts(
+        self, shown: Sequence[tuple[int, Message]], budget: int, room: int, count: Counter
+    ) -> list[str]:
+        transcripts = summaries.chunks(shown, budget, count)
+        while len(transcripts) > MOST_CHUNKS and budget < room:
+            each = sum(map(count, transcripts)) // MOST_CHUNKS
+            budget = min(room, max(each, budget) * 9 // 8)
+            transcripts = summaries.chunks(shown, budget, count)
+        over = len(transcripts) - MOST_CHUNKS
+        if over > 0:
+            told = f"the oldest {over} of {len(transcripts)} chunks were not read"
+            self.faults.append(SummaryDefect("chunks left out", told))
+        return transcripts[-MOST_CHUNKS:]
+
+    def _round(
+        self, model: BaseChatModel, transcripts: Sequence[str]
+    ) -> Flow[tuple[list[AIMessage], int]]:
+        """Ask for the summary of each transcript, all at once.
+
+        Returns:
+            The answers; and, where one was too large for the model, the tokens of a smaller one.
+        """
+        if self.failures >= FAILURES:
+            return [], 0
+        words = min(summaries.WORDS, max(LEAST_WORDS, MOST_WORDS // max(1, len(transcripts))))
+        custom = self.policy.summary_prompt
+        texts = (summaries.ask_for(text, words=words, custom=custom) for text in transcripts)
+        asked = [[HumanMessage(encodable(text))] for text in texts]
+        came: list[BaseMessage | Exception] = yield _at_once(model, asked)
+        answers, smaller = [], 0
+        for text, answer in zip(transcripts, came, strict=True):
+            if isinstance(answer, GraphBubbleUp):  # as above
+                raise answer
+            if not isinstance(answer, Exception):
+                answers += self._answer([answer], model)
+            elif overflow := overflow_of(answer):
+                most = int(((overflow.limit or 0) - PROMPT_TOKENS) * MARGIN)
+                half = self._counter(model)(text) // 2
+                smaller = max(smaller, 1, min(half, most) if most > 0 else half)
+                self._fault(answer)
+            else:
+                self._fault(answer)
+        self.failures = 0 if answers or smaller else self.failures + 1
+        return answers, smaller
+
+    def _fault(self, error: Exception) -> None:
+        """Record an error of a model; raise one that reports a wrong setup."""
+        if isinstance(error, ConfigError):
+            raise error
+        told = f"{type(error).__name__}: {str(error)[:200]}"
+        self.faults.append(SummaryDefect(f"failed ({type(error).__name__})", told))
+
+    def _answer(self, result: Sequence[BaseMessage], model: BaseChatModel) -> list[AIMessage]:
+        answer = next((m for m in result if isinstance(m, AIMessage)), None)
+        if answer is None:
+            return []
+        self.spent += spent_on(answer, str(answer.text), model_name(model), self.count)
+        return [answer]
+
+    def _read(
+        self, answers: Sequence[AIMessage], source: "summaries.SummarySource"
+    ) -> list[Summary]:
+        found: list[Summary] = []
+        for answer in answers:
+            meta = answer.response_metadata
+            finish = str(meta.get("finish_reason") or meta.get("stop_reason") or "")
+            try:
+                summary, dropped = source.checked(
+                    summaries.read_summary(str(answer.text), finish=finish)
+                )
+            except SummaryError as error:
+                self.faults.append(SummaryDefect("refused", str(error)))
+            else:
+                self.faults += dropped
+                found.append(summary)
+        return found
+
+
+def _at_once(model: BaseChatModel, prompts: Sequence[Sequence[BaseMessage]]) -> Either:
+    """Ask a model several things at once, unseen; the result has each answer or `Exception`."""
+    inputs: list[LanguageModelInput] = [list(prompt) for prompt in prompts]
+    config: RunnableConfig = {"tags": list(UNSEEN), "max_concurrency": max(1, len(inputs))}
+    return Either(
+        partial(model.batch, inputs, config, return_exceptions=True),
+        partial(model.abatch, inputs, config, return_exceptions=True),
+    )

@@ -1,0 +1,187 @@
+"""Delete a thread where its state is kept and where its log is, with its bytes."""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+
+from thalweg.archive import Archive, ThreadKey, default_place, open_existing
+from thalweg.archive.threads.finding import own_threads
+from thalweg.context.turn.effects import Either, Flow, arun, in_thread, off_loop, run
+from thalweg.database.erasure import erase_file
+from thalweg.database.sqlite_files import MEMORY
+
+_DATABASES = "PRAGMA database_list"
+_OF_CHECKPOINTER = (
+    "{kind}: what its database keeps of deleted rows (of PostgreSQL: dead rows until VACUUM, the "
+    "write-ahead log, replicas)"
+)
+_COPIES = "backups, exports, and logs of model providers"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadDeletion:
+    """What was deleted with a thread."""
+
+    threads: tuple[str, ...]
+    """Names of the logs that the archive had: of the thread, and of its subagents."""
+    freed_bytes: int
+    """Size of the large texts that no other thread of the archive has."""
+    left: tuple[str, ...]
+    """What may remain, and where: one line each, without any content."""
+
+
+def delete_thread(
+    thread_id: str,
+    *,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    archive: Archive | str | PathLike[str] | None = None,
+    owner: str = "local",
+) -> ThreadDeletion:
+    """Delete a thread in its checkpointer and in the archive, with those of its subagents.
+
+    Both are deleted although one of them, or both, no longer have the thread: after an interruption
+    or an error, call it again. SQLite files are rewritten, so that no byte of the thread is left
+    in them; other writers wait for that, about a second for 64 MiB.
+
+    A run in progress cannot store anything of the thread in the archive any more: it ends with a
+    `DeletedThreadError` at its next answer, tool result or call. A checkpoint that LangGraph was
+    writing at that moment, or writes at the end of a run with `durability="exit"`, is deleted by
+    another call.
+
+    Args:
+        thread_id: The `thread_id` of the runs.
+        checkpointer: The checkpointer of the agent; `None` if it has none. An async one is called
+            from another thread than that of its event loop; else use `adelete_thread`.
+        archive: The archive of the agent, or its address; by default `default_place`, if there is
+            one.
+        owner: The owner of the thread in the archive.
+
+    Raises:
+        ConfigError: There is no archive at the address.
+        StorageError: The archive cannot be written.
+
+    Example:
+        >>> from langgraph.checkpoint.memory import InMemorySaver
+        >>> from thalweg.archive import open_archive
+        >>> with open_archive(":memory:") as archive:
+        ...     delete_thread("t1", checkpointer=InMemorySaver(), archive=archive).threads
+        ()
+    """
+    return run(_deletion(thread_id, checkpointer, archive, owner))
+
+
+async def adelete_thread(
+    thread_id: str,
+    *,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    archive: Archive | str | PathLike[str] | None = None,
+    owner: str = "local",
+) -> ThreadDeletion:
+    """Delete a thread; see `delete_thread`."""
+    return await arun(_deletion(thread_id, checkpointer, archive, owner))
+
+
+def _deletion(
+    thread_id: str,
+    saver: BaseCheckpointSaver[Any] | None,
+    archive: Archive | str | PathLike[str] | None,
+    owner: str,
+) -> Flow[ThreadDeletion]:
+    # The checkpoints first: a run that begins after an interruption is sent nothing older. Once
+    # more behind the archive: only then can no run in progress pass its check and store another.
+    if saver is not None:
+        yield _of_checkpointer(saver, thread_id)
+    found: ThreadDeletion = yield off_loop(partial(_of_archive, archive, owner, thread_id))
+    if saver is None:
+        return found
+    yield _of_checkpointer(saver, thread_id)
+    file: str | None = yield Either(partial(_file_of, saver), partial(_afile_of, saver))
+    left = () if isinstance(saver, InMemorySaver) else _left_by(type(saver).__name__)
+    if file is not None:
+        erased: str = yield off_loop(partial(_erased, file))
+        left = (erased,) if erased else ()
+    return ThreadDeletion(found.threads, found.freed_bytes, (*left, *found.left))
+
+
+def _left_by(kind: str) -> tuple[str, ...]:
+    return (_OF_CHECKPOINTER.format(kind=kind),)
+
+
+def _of_checkpointer(saver: BaseCheckpointSaver[Any], thread_id: str) -> Either:
+    async def deleted() -> None:
+        try:
+            await saver.adelete_thread(thread_id)
+        except NotImplementedError:  # a saver without async methods
+            await in_thread(saver.delete_thread, thread_id)
+
+    return Either(partial(saver.delete_thread, thread_id), deleted)
+
+
+def _of_archive(
+    given: Archive | str | PathLike[str] | None, owner: str, thread_id: str
+) -> ThreadDeletion:
+    with _opened(given) as archive:
+        if archive is None:
+            return ThreadDeletion((), 0, (_COPIES,))
+        threads = own_threads(archive, owner, thread_id)
+        for thread in threads:
+            archive.delete(ThreadKey(owner, thread))
+        freed, left = archive.prune(), archive.erase()
+        return ThreadDeletion(tuple(threads), freed, (*([left] if left else ()), _COPIES))
+
+
+@contextmanager
+def _opened(given: Archive | str | PathLike[str] | None) -> Iterator[Archive | None]:
+    """Open the archive at an address; one that is open already stays so."""
+    if given is None:
+        given = default_place()
+        if not given.is_file():
+            yield None
+            return
+    if isinstance(given, (str, PathLike)):
+        with open_existing(given) as archive:
+            yield archive
+    else:
+        yield given
+
+
+def _erased(file: str) -> str:
+    return "" if file == MEMORY else erase_file(Path(file), sys.maxsize)
+
+
+def _is_a(saver: object, module: str, name: str) -> Any:  # noqa: ANN401 (a class of an extra)
+    """Return a saver if it is of a class of an extra, which is not imported for that."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return saver if kind is not None and isinstance(saver, kind) else None
+
+
+def _file_of(saver: object) -> str | None:
+    """Return the file of a SQLite saver, `MEMORY` if it has none; `None` for another saver."""
+    if (own := _is_a(saver, "langgraph.checkpoint.sqlite", "SqliteSaver")) is not None:
+        with own.lock, closing(own.conn.cursor()) as cursor:
+            cursor.row_factory = None
+            return _main(cursor.execute(_DATABASES).fetchall())
+    if (own := _is_a(saver, "langgraph.checkpoint.sqlite.aio", "AsyncSqliteSaver")) is not None:
+        return asyncio.run_coroutine_threadsafe(_afile_of(own), own.loop).result()
+    return None
+
+
+async def _afile_of(saver: object) -> str | None:
+    if (own := _is_a(saver, "langgraph.checkpoint.sqlite.aio", "AsyncSqliteSaver")) is not None:
+        async with own.conn.execute(_DATABASES) as cursor:
+            return _main([*await cursor.fetchall()])
+    return await in_thread(_file_of, saver)
+
+
+def _main(databases: list[Any]) -> str:
+    """Return the file of a connection's main database, which SQLite lists first."""
+    return str(tuple(databases[0])[2] or MEMORY)

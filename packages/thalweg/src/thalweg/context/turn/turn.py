@@ -1,0 +1,439 @@
+"""One model call, from the state of an agent to the answer: the flow of `ContextMiddleware`."""
+
+import time
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
+from langgraph.types import Command
+
+from thalweg.archive import ThreadKey
+from thalweg.archive.threads.journal import TurnRecord
+from thalweg.archive.threads.retry import Retry
+from thalweg.context.request.checked_model import with_kept_settings, with_looks
+from thalweg.context.request.merging import as_left
+from thalweg.context.request.message_adaptation import (
+    listener_of,
+    with_late_system,
+    without_thinking,
+)
+from thalweg.context.request.model_limits import ModelLimits, is_stand_in, limits_for, provider_of
+from thalweg.context.request.overhead import Overhead
+from thalweg.context.turn.effects import Flow
+from thalweg.context.turn.events import TurnReport, emit_repairs, report_assumptions, tell
+from thalweg.context.turn.inserts import Inserts, inserts_of, listed_additions
+from thalweg.context.turn.lineage import keeps_state
+from thalweg.context.turn.open_thread import OpenThread
+from thalweg.context.turn.own_tools import OwnTools
+from thalweg.context.turn.pending_summaries import PendingSummaries
+from thalweg.context.turn.provider_editing import ProviderEditing, cleared_uses
+from thalweg.context.turn.sending import Sending
+from thalweg.context.turn.session_pool import SessionPool
+from thalweg.context.turn.summaries import Summarizer
+from thalweg.engine.additions import with_rest
+from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.compaction.provider_edits import COMPACTED
+from thalweg.engine.edits import Edit, Fold, Repair
+from thalweg.engine.entries import Message
+from thalweg.engine.pricing.matching import Priced
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.token_factors import counter_for, first_calibration
+from thalweg.engine.tokens import Counter
+from thalweg.engine.window.binding import binds_thinking
+from thalweg.engine.window.budget import Budget
+from thalweg.engine.window.items import WindowItem
+from thalweg.engine.window.references import refer
+from thalweg.engine.window.rejected import REFUSED, plan_plain
+from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
+
+if TYPE_CHECKING:
+    from thalweg.context.deferral.shelf import Shelf
+
+NOTE_CHARS = 2_000
+"""Most characters of what the journal notes of a summary's faults."""
+_WITHOUT_SUMMARY = (REFUSED, COMPACTED)
+"""Compactions whose summary would be refused, or is the provider's."""
+
+
+def take_turn(
+    desk: SessionPool,
+    request: ModelRequest[Any],
+    config: RunnableConfig,
+    tools: Sequence[BaseTool],
+) -> Flow[ExtendedModelResponse[Any]]:
+    """Make a request fit, and send it; `tools` are ours that the agent can execute."""
+    turn = _Turn(desk, request, config, tools)
+    turn.report_assumptions()
+    yield from turn.prepare()
+    response = yield from turn.send()
+    return turn.settle(response)
+
+
+@dataclass(slots=True)
+class _Turn:
+    desk: SessionPool
+    request: ModelRequest[Any]
+    config: RunnableConfig
+    registered: Sequence[BaseTool]
+    """Our tools."""
+    own: OwnTools = field(init=False)
+    key: ThreadKey = field(init=False)
+    said: list[Message] = field(init=False)
+    limits: ModelLimits = field(init=False)
+    count: Counter = field(init=False)
+    priced: Priced = field(init=False)
+    beside: Overhead = field(init=False)
+    inserts: Inserts = field(init=False)
+    open: OpenThread = field(init=False)
+    editing: ProviderEditing = field(init=False)
+    sending: Sending = field(init=False)
+    shelf: "Shelf | None" = None
+    """Its tools, sorted, where tools are deferred."""
+    pending: PendingSummaries = field(init=False)
+    viewed: ModelRequest[Any] = field(init=False)
+    """The request with the view of the thread, as the turn was entered."""
+
+    def __post_init__(self) -> None:
+        self.request = with_late_system(self.request)
+        policy, model = self.desk.policy, self.request.model
+        self.key = self.desk.key(self.config, self.request.state)
+        self.said = self.desk.read(self.key, self.request.state["messages"])
+        self.limits = limits_for(model, policy)
+        self.count = counter_for(self.desk.count, self.limits.model)
+        self.priced = policy.pricing.of(provider_of(model), self.limits.model)
+        self.sending = Sending(self.desk, self.limits.model, self.request.runtime)
+        is_refused = self.limits.model in self.desk.toolless
+        self.own = OwnTools.of(self.request, self.registered, policy, is_refused=is_refused)
+        self.inserts = inserts_of(self.request)
+
+    def _equip(self) -> None:
+        """Set the tools of the request, with ours where it has references, and count them."""
+        self.request = self.request.override(
+            tools=self.own.sent(refers=self.open.refers(self.desk.policy))
+        )
+        tools, later = self._shelve()
+        self.beside = Overhead.of(self.request, self.count, tools, later)
+        self.open.set_beside(self.beside)
+
+    def _shelve(self) -> tuple[Sequence[Any], Sequence[Any]]:
+        policy = self.desk.policy
+        if policy.defer_tools == "off" or self.own.recall is None:
+            return self.request.tools, ()
+        from thalweg.context.deferral.shelf import shelf_of  # noqa: PLC0415 (if used)
+
+        self.shelf = shelf_of(self.request, policy, self.tariff, self.limits.window, self.count)
+        self.request = self.request.override(tools=[*self.shelf.bound])
+        return self.shelf.prefix, self.shelf.later
+
+    @property
+    def tariff(self) -> Tariff:
+        """Prices of the model in use."""
+        return self.priced.tariff
+
+    @property
+    def _budget(self) -> Budget:
+        limits = self.limits
+        budget = self.desk.policy.budget(limits.window, limits.output, limits.model)
+        return self.sending.under(budget)
+
+    def report_assumptions(self) -> None:
+        """Report once what is assumed of a model: its window, and prices where they decide."""
+        model, policy = self.limits.model, self.desk.policy
+        if model not in self.desk.assumed and not is_stand_in(self.request.model):
+            priced = self.priced if policy.weighs_prices else None
+            report_assumptions(self.limits, priced, self.request.runtime)
+        self.desk.assumed.add(model)
+
+    def prepare(self) -> Flow[None]:
+        """Log the messages, plan, and enter the turn; retry if another run was first.
+
+        Raises:
+            ConflictError: Other runs were first at each attempt.
+        """
+        tries = Retry()
+        while True:
+            try:
+                self._take()
+                asked = bool(self.request.state.get("thalweg_compact"))
+                yield from self._plan(asked=asked, repairs=self._left_out())
+            except ConflictError as conflict:
+                tries.spend(conflict)
+            else:
+                return
+
+    def _take(self) -> None:
+        mark = self.request.state.get("thalweg_turn")
+        mark = mark if isinstance(mark, str) else None
+        self.open = self.desk.open(self.key, mark, self.said, self.config, self.limits.model)
+        session, engine = self.open.session, self.open.session.engine
+        self.desk.sync(session, self.said, self.config, mark)
+        engine.budget = self._budget
+        engine.speak_to(self.limits.model)
+        engine.binds = binds_thinking(self.limits.model) or self.limits.model in self.desk.binding
+        engine.calibration = session.calibrations.get(self.limits.model) or first_calibration(
+            self.limits.model, (item.message.text for item in reversed(engine.window.items))
+        )
+        if isinstance(engine.policy, RentOrBuy):
+            engine.policy.tariff = self.tariff
+        target = listener_of(self.request)
+        self.open.wording.speak_to(target, self.own.reference)
+        self._equip()
+        engine.window.set_inserts(self.inserts.read(), self.inserts.of_memory)
+        self.editing = ProviderEditing(self.desk.policy, self.request, target, self.open)
+        self.editing.take()
+
+    def _plan(self, *, asked: bool = False, repairs: Sequence[Edit] = ()) -> Flow[None]:
+        """Plan and commit edits, with what they need from outside, and enter the turn."""
+        engine = self.open.session.engine
+        is_cold = self._is_cold()
+        self.editing.plan(self.tariff, is_cold=is_cold)
+        sent, before = list(engine.window.items), engine.window.tokens
+        self.pending = PendingSummaries(self.desk, self.open, self.tariff, self._folded)
+        repairs = [*repairs, *self.editing.received()]
+        if is_cold and self.desk.policy.summarize and self.desk.policy.background:
+            repairs = [*repairs, *self.pending.shown_early()]
+        steps = engine.steps(cold=is_cold, asked=asked, repairs=repairs)
+        summarizer = self._summarizer(is_cold=is_cold)
+        edits = yield from self._edited(steps, summarizer)
+        edits += yield from self._equipped(summarizer, is_cold=is_cold)
+        last = sum(self.open.session.page.tokens.values())
+        same = min(last, self._same(sent))
+        self._enter(edits, summarizer, same, is_cold=is_cold)
+        self.pending.start(summarizer)
+        report = TurnReport(
+            key=self.key,
+            page=self.open.session.page,
+            tariff=self.tariff,
+            before=before,
+            after=engine.window.tokens,
+            last=last,
+            messages=len(engine.window.items),
+            faults=tuple(summarizer.faults),
+        )
+        tell(report, self.request.runtime)
+
+    def _edited(
+        self, steps: Generator[Sequence[Edit], Sequence[Edit] | None], summarizer: Summarizer
+    ) -> Flow[list[Edit]]:
+        edits: list[Edit] = []
+        try:
+            batch = next(steps, None)
+            while batch is not None:
+                batch = yield from self._with_summaries(batch, summarizer)
+                edits += batch
+                batch = _go_on(steps, batch)
+        except WindowExceededError as error:
+            self.open.session.write()
+            raise self.sending.exceeded(self.open, error) from error
+        return edits
+
+    def _equipped(self, summarizer: Summarizer, *, is_cold: bool) -> Flow[list[Edit]]:
+        """Make the view, with our tools if it has a reference; shrink it if they do not fit."""
+        self.viewed, known = self._view(), self.beside
+        self.open.last_check.foresee(self.viewed)
+        self._equip()
+        if self.beside == known:
+            return []
+        edits = yield from self._edited(self.open.session.engine.steps(cold=is_cold), summarizer)
+        self.viewed = self._view()
+        self.open.last_check.foresee(self.viewed)
+        return edits
+
+    def _left_out(self) -> Sequence[Edit]:
+        """Plan to remove what a provider refused last, and its repair (I43)."""
+        session = self.open.session
+        begins = bool(self.said) and self.said[-1].role == "user"
+        if not self.sending.tried and not (begins and session.last_rejection()):
+            return ()
+        return plan_plain(session.engine.scene())
+
+    def _same(self, sent: Sequence[WindowItem]) -> int:
+        """Count the tokens at the beginning of the request that the last one had, too."""
+        if self.open.beside_changed(self.beside):
+            return 0
+        window = self.open.session.engine.window
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False))
+        return sum(window.beside.values()) + sum(item.tokens for item, _ in same)
+
+    def _summarizer(self, *, is_cold: bool) -> Summarizer:
+        engine = self.open.session.engine
+        return Summarizer(
+            policy=self.desk.policy,
+            named=self.desk.summarizer,
+            request=self.request,
+            limit=engine.budget.calibrated(engine.calibration).limit,
+            tariff=self.tariff,
+            is_cold=is_cold,
+            count=self.desk.count,
+            unread=self._folded,
+            cacheable=partial(self._cacheable, goes_on=False),
+        )
+
+    def _folded(self, first: int, last: int) -> list[tuple[int, Message]]:
+        """Read the thread's messages from one position to another, but for the live ones."""
+        session = self.open.session
+        session.write()
+        live, first = session.engine.window.entries, max(first, session.engine.window.systems)
+        logged = enumerate(session.archive.messages(self.key, first, last), first)
+        return [(p, m) for p, m in logged if p in session.line and p not in live]
+
+    def _with_summaries(
+        self, batch: Sequence[Edit], summarizer: Summarizer
+    ) -> Flow[Sequence[Edit]]:
+        if not self.desk.policy.summarize:
+            return batch
+        better: list[Edit] = []
+        for edit in batch:
+            if isinstance(edit, Fold) and edit.reason not in _WITHOUT_SUMMARY:
+                better.append((yield from self._with_summary(edit, summarizer)))
+            else:
+                better.append(edit)
+        return better
+
+    def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
+        engine = self.open.session.engine
+        live = self.open.wording.write(engine.window.items, engine.window.rewrites)
+        if self.desk.policy.background:
+            return self.pending.plan(fold, summarizer, live)
+        return (yield from summarizer.summarize(engine, fold, live))
+
+    def _is_cold(self) -> bool:
+        """Return whether a miss of the provider's cache is expected for the prefix."""
+        page, lifetime = self.open.session.page, self.tariff.lifetime_s
+        waited = lifetime is not None and time.time() - page.at > lifetime
+        return waited or page.model != self.limits.model or self.open.beside_changed(self.beside)
+
+    def _enter(
+        self, edits: Sequence[Edit], summarizer: Summarizer, same: int, *, is_cold: bool
+    ) -> None:
+        session = self.open.session
+        listed = listed_additions(self.request, session.engine.window.insert_places, self.count)
+        system, tools, tariff = self.open.attach(self.beside, self.tariff)
+        page = TurnRecord(
+            kind="call",
+            at=time.time(),
+            length=session.length,
+            model=self.limits.model,
+            window=self.limits.window,
+            limit=session.engine.budget.limit,
+            tokens={k: n for k, n in session.engine.window.ledger.tokens.items() if n},
+            system=system,
+            tools=tools,
+            tariff=tariff,
+            same=same,
+            is_cold=is_cold,
+            spent=summarizer.spent if summarizer.spent.calls else None,
+            note="; ".join(map(str, summarizer.faults))[:NOTE_CHARS],
+            cleared=cleared_uses(self.request.state["messages"]),
+            repairs=self._repairs(),
+            additions=tuple(with_rest(listed, self.beside.system_tokens)),
+        )
+        session.enter(page, edits)
+        emit_repairs(self.key, session.page, self.request.runtime)
+
+    def _repairs(self) -> tuple[Repair, ...]:
+        session, check = self.open.session, self.open.last_check
+        is_same_model = session.page.model == self.limits.model
+        return check.take(session.page.length if is_same_model else 0)
+
+    def send(self) -> Flow[ModelResponse[Any]]:
+        """Send the request; after a refusal, send a smaller or a repaired one.
+
+        Raises:
+            WindowExceededError: What cannot be compacted is larger than the provider accepts.
+            RejectedRequestError: The provider refused its content, and its repair.
+        """
+        try:
+            while True:
+                response = yield from self.sending.attempt(
+                    self.open,
+                    self._cacheable(self.viewed),
+                    has_own_tools=bool(self.viewed.tools) and not self.own.others,
+                )
+                if response is not None:
+                    return response
+                yield from self._plan_again()
+        except BaseException:  # a cancelled run, too
+            self._end()
+            raise
+
+    def _plan_again(self) -> Flow[None]:
+        """Plan with what a refusal taught; where another run came in between, from its result."""
+        self.own.is_taken = self.own.is_taken and not self.sending.is_toolless
+        self.open.wording.speak_to(listener_of(self.request), self.own.reference)
+        try:
+            yield from self._plan(repairs=self.sending.take_repairs())
+        except ConflictError:
+            yield from self.prepare()
+
+    def _end(self) -> None:
+        """Write to the journal that the run has ended, so that it does not count as active."""
+        page = replace(self.open.session.page, kind="end", at=time.time(), spent=None, note="")
+        repairs = self.open.last_check.take(0)
+        page = replace(page, rejected=self.sending.rejected, repairs=repairs)
+        with suppress(ThalwegError):
+            self.open.session.enter(page, ())
+
+    def _view(self) -> ModelRequest[Any]:
+        """Return the request with the view of the thread in the place of the state's messages."""
+        engine, wording = self.open.session.engine, self.open.wording
+        view = wording.write(engine.window.items, engine.window.rewrites)
+        point, tool = engine.scene().pointer, self.own.reference
+        self.open.last_check.expect(wording.places(), lambda p: refer(point(p), tool), tool)
+        asked = self.inserts.without(self.request.messages)
+        messages = as_left(self.request.state["messages"], asked, view)
+        request = self.request.override(messages=messages)
+        return without_thinking(request) if wording.lacks_thinking else request
+
+    def _cacheable(self, request: ModelRequest[Any], *, goes_on: bool = True) -> ModelRequest[Any]:
+        if request.tools and not self.own.others and request.response_format is None:
+            request = request.override(model=with_kept_settings(request.model))
+        recall = self.own.recall if self.open.refers(self.desk.policy) else None
+        self.open.last_check.alternates = self.limits.model in self.desk.alternating
+        request = self.open.last_check.request(request, recall)
+        policy, fold = self.desk.policy, self.open.session.engine.window.fold
+        marks = None
+        if policy.prompt_caching:
+            marks = self.open.marking.look(
+                request.model, self.key, self.tariff, has_record=fold is not None, goes_on=goes_on
+            )
+        shelved = self.shelf.look if self.shelf is not None else None
+        return with_looks(request, shelved, self.editing.look(goes_on=goes_on), marks)
+
+    def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
+        """Return the thread to the pool for the next turn, and return the changes of the state.
+
+        Raises:
+            DeletedThreadError: The thread was deleted while the model answered.
+        """
+        session = self.open.session
+        if keeps_state(self.config):
+            session.check_exists()
+        session.is_running = True
+        self.inserts.sent({*session.engine.window.insert_places}, self.desk)
+        self.desk.put_back(self.open)
+        update: dict[str, Any] = {}
+        if mark := self.open.mark:
+            update["thalweg_turn"] = mark
+        if given := session.answers.newest:
+            update["thalweg_model"] = given.model
+        if self.request.state.get("thalweg_compact"):
+            update["thalweg_compact"] = False
+        if self.shelf is not None:
+            update |= self.shelf.update(self.request.state)
+        return ExtendedModelResponse(response, Command(update=update))
+
+
+def _go_on(
+    steps: Generator[Sequence[Edit], Sequence[Edit] | None], better: Sequence[Edit] | None
+) -> Sequence[Edit] | None:
+    try:
+        return steps.send(better)
+    except StopIteration:
+        return None

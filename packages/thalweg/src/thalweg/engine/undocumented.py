@@ -1,0 +1,90 @@
+"""Members of dependencies that their documentation does not promise, all in this file.
+
+A member is here only where no documented one serves; its docstring names what is missing.
+`packages/thalweg/tests/core_tests/unit/test_undocumented.py` calls each one and names the versions that were checked.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from langgraph._internal._constants import (
+    CONFIG_KEY_CALL,
+    CONFIG_KEY_READ,
+    CONFIG_KEY_REPLAY_STATE,
+    CONFIG_KEY_RESUMING,
+    CONFIG_KEY_SEND,
+    CONFIG_KEY_TASK_ID,
+)
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+CHECKED: Final = {
+    "langchain-core": "1.7.2",
+    "langchain-openai": "1.7.3",
+    "langgraph": "1.2.22",
+}
+"""The newest version of each package in which every member below was seen to work."""
+
+# Keys of `config["configurable"]` in a step of a graph. LangGraph documents how a node reads and
+# writes channels, not how a function does that is called by a node.
+READ_KEY: Final = CONFIG_KEY_READ
+"""Reads a channel: `(name, with_own_writes) -> value`, raises `KeyError` for an unknown name."""
+SEND_KEY: Final = CONFIG_KEY_SEND
+"""Writes to channels as the running task: `([(name, value), …]) -> None`."""
+TASK_KEY: Final = CONFIG_KEY_TASK_ID
+"""The id of the running task."""
+RESUMING_KEY: Final = CONFIG_KEY_RESUMING
+"""Whether the run resumes after an interrupt."""
+REPLAY_KEY: Final = CONFIG_KEY_REPLAY_STATE
+"""Set where the run starts from an older checkpoint."""
+
+
+def loop_of(configurable: Mapping[str, Any]) -> Any:  # noqa: ANN401 (LangGraph's `PregelLoop`)
+    """Return the loop that runs a step: its tasks and pending writes; `None` outside of one.
+
+    LangGraph passes a resumed task its own earlier writes and none of its siblings'.
+    """
+    schedule = getattr(configurable.get(CONFIG_KEY_CALL), "keywords", {}).get("schedule_task")
+    return getattr(schedule, "__self__", None)
+
+
+@contextmanager
+def child_config(config: "RunnableConfig") -> Iterator[None]:
+    """Let every runnable called inside inherit a config.
+
+    `langchain_core.runnables.config.set_config_context` does so in a copy of the context only,
+    where what is called inside can set no context variable of the caller.
+    """
+    from langchain_core.runnables.config import (  # noqa: PLC0415 (slow to import)
+        var_child_runnable_config,
+    )
+
+    token = var_child_runnable_config.set(config)
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def trace_params(model: object) -> Mapping[str, object]:
+    """Return what a chat model's integration reports in traces; empty where it reports nothing.
+
+    `ls_provider` and `ls_model_name` are the only names that all integrations have in common.
+    """
+    describe = getattr(type(model), "_get_ls_params", None)
+    if describe is None:
+        return {}
+    try:
+        params = describe(model)
+    except (AttributeError, KeyError, TypeError, ValueError):  # a half-made model or a stand-in
+        return {}
+    return params if isinstance(params, Mapping) else {}
+
+
+def uses_responses_api(model: object, settings: Mapping[str, Any]) -> bool:
+    """Return whether `ChatOpenAI` sends a request to `/responses`: it decides by each request."""
+    with suppress(AttributeError, TypeError, ValueError):
+        return bool(model._use_responses_api(dict(settings)))  # type: ignore[attr-defined]  # noqa: SLF001
+    return False

@@ -1,0 +1,179 @@
+"""The promises of an archive about search."""
+
+import pytest
+
+from core_tests.contract.suites.archive.values import KEY, Reopen, said
+from thalweg.archive import Archive, Logged, Span, ThreadKey, render_passages
+from thalweg.engine.entries import Message, Text, ToolCall
+from thalweg.engine.tokens import exact_counter
+
+
+class SearchContract:
+    """Search, as tests: what is found, where, and within which budget."""
+
+    @pytest.mark.parametrize(
+        ("query", "hit"),
+        [
+            ("Which port does the proxy listen on?", "listening on 0.0.0.0:8443"),
+            ("turn end", "handleTurnEnd"),
+            ("handleTurnEnd()", "handleTurnEnd"),
+            ("duplicate hooks", "test_removes_duplicate_hooks"),
+            ("resume go", "cmd/cli/resume.go"),
+            ("deletion", "12 deletions"),
+            ("münchen", "Munchen"),
+            ("MUNCHEN", "München"),
+            ("隔离", "上下文隔离测试"),
+            ("エンジニア", "新しいエンジニアです"),
+            ("пароль", "Пароль сменён"),
+            ("ซักผ้า", "วันนี้ซักผ้าแล้ว"),
+        ],
+    )
+    def test_search_finds_words_in_any_language(
+        self, archive: Archive, query: str, hit: str
+    ) -> None:
+        """Whole words, their forms, the parts of identifiers, words of unspaced scripts."""
+        archive.append(KEY, [said(f"noise number {n}, nothing else") for n in range(20)])
+        archive.append(KEY, [said(f"the proxy: {hit}" if "port" in query else hit)])
+
+        assert hit in archive.search(KEY, query)[0].text
+
+    def test_search_finds_a_result_by_the_call_it_answers(self, archive: Archive) -> None:
+        """What the model asked for is often what it remembers."""
+        result = Logged(Message("tool", (Text("4711"),), name="wc"), about="wc -l ledger.csv")
+        archive.append(KEY, [said("noise"), result, said("more noise")])
+
+        (found, *_) = archive.search(KEY, "How many lines has ledger.csv?")
+
+        assert (found.position, found.text, found.about) == (1, "4711", "wc -l ledger.csv")
+
+    def test_search_shows_what_follows_the_words_it_found(self, archive: Archive) -> None:
+        """The passage includes the text after the match, for any length of text before it."""
+        filler = [
+            f"{n}: nothing of interest happened in this part of the report" for n in range(43)
+        ]
+        lines = [
+            *filler,
+            "the audit of invoices has ended",
+            *filler[:3],
+            "its file is 4711-quokka and it was closed by the clerk",
+            *filler,
+        ]
+        archive.append(KEY, [said("\n".join(lines))])
+
+        found = archive.search(KEY, "audit of invoices")
+
+        assert "4711-quokka" in render_passages(found)
+
+    def test_search_finds_a_result_by_what_was_said_before_the_call(self, archive: Archive) -> None:
+        """A table of numbers lacks its subject, and so does the command that printed it."""
+        call = ToolCall("c1", "sh", '{"run":"run.sh"}')
+        for n in range(60):
+            archive.append(KEY, [said(f"the ledger number {n} is kept in drawer {n}")])
+        archive.append(
+            KEY,
+            [
+                Logged(Message("assistant", (Text("Now the yearly audit of invoices."), call))),
+                Logged(Message("tool", (Text("ledger 4711-quokka"),), answers="c1"), "sh run.sh"),
+            ],
+        )
+
+        found = archive.search(KEY, "which ledger in the yearly audit of invoices?")
+
+        assert [passage.position for passage in found[:2]] == [60, 61]
+
+    def test_search_finds_an_answer_by_its_shape(self, archive: Archive) -> None:
+        """If its only word of the question is a very common one."""
+        for n in range(400):
+            archive.append(KEY, [said(f"the parser and its tests are discussed, part {n}")])
+        archive.append(KEY, [said("ok  parser  12.061s")])
+        for n in range(400):
+            archive.append(KEY, [said(f"the tests of the parser are discussed, part {n}")])
+
+        found = archive.search(KEY, "How long did the tests of the parser take?")
+
+        assert 400 in {passage.position for passage in found}
+        assert archive.search(KEY, "How long did the quokka sleep?") == []
+
+    def test_search_sees_everything_appended_before_it(
+        self, archive: Archive, reopen: Reopen
+    ) -> None:
+        """Through every handle, after every append."""
+        for n in range(6):
+            archive.append(KEY, [said(f"the secret animal is animal{n}x")])
+            for handle in (archive, reopen()):
+                found = handle.search(KEY, f"animal{n}x")
+                assert found[0].text.endswith(f"animal{n}x")
+
+    def test_search_looks_only_within_the_spans_given(self, archive: Archive) -> None:
+        """Overlapping and unsorted spans are one set of messages; none at all is nothing."""
+        archive.append(KEY, [said(f"apple number {n}") for n in range(30)])
+
+        def positions(within: list[Span] | None) -> set[int]:
+            return {p.position for p in archive.search(KEY, "apple", within=within)}
+
+        assert positions(None) == set(range(30))
+        assert positions([Span(20, 22), Span(3, 5), Span(5, 6)]) == {3, 4, 5, 6, 20, 21, 22}
+        assert positions([Span(28, 99)]) == {28, 29}
+        assert positions([Span(40, 50)]) == set()
+        assert positions([]) == set()
+
+    def test_search_over_threads_finds_each_in_its_thread(self, archive: Archive) -> None:
+        """Those of the owner, and of these the ones that were named."""
+        for owner, thread in (("ada", "t1"), ("ada", "t2"), ("eve", "t3")):
+            key = ThreadKey(owner, thread)
+            archive.append(key, [said(f"a heron in {thread}"), said("and a crane")])
+
+        found = archive.search_threads("ada", "heron")
+        assert {(one.thread, one.passage.position) for one in found} == {("t1", 0), ("t2", 0)}
+        assert "heron in t1" in next(one.passage.text for one in found if one.thread == "t1")
+        (only,) = archive.search_threads("ada", "heron", threads=["t2", "t3"])
+        assert only.thread == "t2"
+        assert archive.search_threads("ada", "heron", threads=[]) == []
+        archive.append(ThreadKey("ada", "t4"), [said("a heron, later")])
+        assert len(archive.search_threads("ada", "heron")) == 3
+        assert archive.search_threads("ada", "heron", max_tokens=1) == []
+
+    @pytest.mark.parametrize("max_tokens", [0, 10, 60, 300, 2_000])
+    def test_search_stays_inside_its_budget(self, archive: Archive, max_tokens: int) -> None:
+        """Counted exactly, over the passages as they are shown."""
+        archive.append(KEY, [said(f"apple 苹果 {n} " + "🍏🍎 ünïcödé " * 80) for n in range(40)])
+
+        found = archive.search(KEY, "apple 苹果", max_tokens=max_tokens)
+
+        assert exact_counter()(render_passages(found)) <= max_tokens
+        assert bool(found) == (max_tokens >= 300)
+
+    def test_a_passage_stands_where_it_says(self, archive: Archive) -> None:
+        """Verbatim, at `start` of the message's text."""
+        texts = ["\n\n\tindented apple\n", "x " * 3_000 + "apple" + " y" * 3_000, "apple\ud800pie"]
+        archive.append(KEY, [said(text) for text in texts])
+
+        found = archive.search(KEY, "apple")
+
+        assert {p.position for p in found} == {0, 1, 2}
+        for passage in found:
+            assert texts[passage.position][passage.start :].startswith(passage.text)
+            assert "apple" in passage.text
+            assert passage.speaker == "user"
+
+    @pytest.mark.parametrize(
+        "query",
+        ["", " ", '"', "'; DROP TABLE x; --", "NEAR(a b)", "a AND", "col:x", "*", "^a", "-", "\0",
+         "\ud800", "(" * 500, "the of and", "apple\0pie", "NOT apple", "x" * 100_000],
+    )  # fmt: skip
+    def test_nothing_in_a_query_is_syntax(self, archive: Archive, query: str) -> None:
+        """Any text may be asked."""
+        archive.append(KEY, [said("apple pie and the drop table")])
+
+        assert isinstance(archive.search(KEY, query), list)
+
+    def test_an_old_message_is_found_among_very_many(self, archive: Archive) -> None:
+        """Though each of its words is common later on."""
+        archive.append(KEY, [said("the deploy of the gateway failed on monday: exit 137")])
+        words = ("deploy", "gateway", "monday")
+        noise = [said(f"step {n}: {words[n % 3]} looks fine, failed none") for n in range(6_000)]
+        archive.append(KEY, noise)
+
+        found = archive.search(KEY, "On which day did the gateway deploy fail, monday?")
+
+        assert 0 in {passage.position for passage in found}

@@ -1,0 +1,137 @@
+"""Decisions about a window, one by one."""
+
+import pytest
+
+from core_tests.unit.engine.threads import call, result, run, says, scene, steps, user
+from thalweg.engine.compaction.plan import REPORT_CHARS, plan_arrivals, plan_fold
+from thalweg.engine.compaction.rewrites import elide, supersede, unthink
+from thalweg.engine.entries import Message, Text, Thinking, ToolCall
+
+LONG = "a line of the file\n" * 80
+WRITE = '{"file_path": "a.py", "content": "new"}'
+
+
+def test_a_read_is_stale_when_the_same_was_read_or_written_whole_again() -> None:
+    """Another part, another file, a failed read or a partial edit make nothing stale."""
+    part = '{"file_path": "a.py", "offset": 9}'
+    s = scene(
+        user("Go"),
+        call("a"), result("a", LONG),
+        call("b", "Read", part), result("b", LONG),
+        call("c", "Read", '{"file_path": "b.py"}'), result("c", LONG),
+        call("d", "Edit", '{"file_path": "b.py"}'), result("d", LONG),
+        call("e"), result("e", LONG),
+        call("f", "Write", WRITE), Message("tool", (Text("no"),), answers="f", is_error=True),
+        window=40_000,
+    )  # fmt: skip
+
+    assert [(e.position, e.by) for e in supersede(s, -1)] == [(4, 10), (2, 10)]
+    assert [e.position for e in supersede(s, 2)] == [4]
+    assert all(e.freed > 0 and "recall(" in str(e.parts) for e in supersede(s, -1))
+
+
+def test_only_results_that_are_too_large_are_bounded_at_arrival() -> None:
+    """A quarter of the limit; what a person says stays."""
+    s = scene(user(LONG * 20), call("a"), result("a", LONG), result("z", LONG * 20))
+
+    assert [e.position for e in plan_arrivals(s)] == [3]
+
+
+@pytest.mark.parametrize(
+    ("tool", "is_cut"), [("Bash", True), ("Grep", True), ("Read", False), ("WebFetch", False)]
+)
+def test_a_log_arrives_as_a_preview_and_what_was_asked_for_by_name_whole(
+    tool: str, *, is_cut: bool
+) -> None:
+    """Of recorded reads a third are edited later, while the model still sees them."""
+    asked = call("a", tool, '{"file_path": "a.py"}')
+    lines = "\n".join(f"{n:04d} of the build" for n in range(1_500))
+    s = scene(user("Go"), asked, result("a", lines), window=200_000)
+
+    assert bool(plan_arrivals(s)) == is_cut
+
+
+def test_reasoning_goes_when_a_person_spoke_after_its_loop() -> None:
+    """Only the loop that still runs keeps it; messages never shown are left alone."""
+    thought = Thinking("hm " * 50, "sig", '{"anthropic":{}}')
+    s = scene(
+        user("Go"),
+        Message("assistant", (thought, ToolCall("a", "Bash", "{}"))), result("a"),
+        Message("assistant", (thought,)),
+        user("And?"),
+        Message("assistant", (thought, ToolCall("b", "Bash", "{}"))), result("b"),
+    )  # fmt: skip
+
+    assert [e.position for e in unthink(s, -1)] == [1]
+
+
+def test_large_arguments_become_what_they_act_on_and_a_handle() -> None:
+    """Small ones stay as they are, and so does the id."""
+    calls = (
+        ToolCall("a", "Write", WRITE),
+        ToolCall("b", "Write", WRITE.replace("new", "new " * 900)),
+    )
+    s = scene(user("Go"), Message("assistant", calls))
+
+    edit = elide(s, s.window.entries[1], "the request would not fit")
+
+    assert edit.parts[0] == calls[0]
+    assert isinstance(edit.parts[1], ToolCall)
+    assert edit.parts[1].id == "b"
+    assert "a.py" in edit.parts[1].arguments
+    assert 'recall(handle=\\"1-1\\")' in edit.parts[1].arguments
+
+
+def test_a_fold_keeps_the_latest_request_where_it_is_small() -> None:
+    """As the message it is; one that is a quarter of the limit goes into the record."""
+    work = [says("Step. " * 60) for _ in range(6)]
+    small = plan_fold(scene(user("Go"), *work), tail=200, record=600, reason="asked for")
+    large = plan_fold(scene(user("Go " * 2_000), *work), tail=200, record=600, reason="asked for")
+
+    assert small is not None
+    assert large is not None
+    assert small.kept == (0,)
+    assert large.kept == ()
+
+
+def test_the_latest_request_that_a_fold_keeps_is_one_that_says_something() -> None:
+    """An empty one has no place in a request; kept, it would come out of nowhere behind a fold."""
+    work = [says("Step. " * 60) for _ in range(6)]
+    fold = plan_fold(scene(user("Go"), user(" "), *work), tail=200, record=600, reason="asked for")
+
+    assert fold is not None
+    assert fold.kept == (0,)
+
+
+def test_empty_requests_never_make_a_request_that_no_provider_takes() -> None:
+    """They come first, last, and between calls and their results."""
+    drive = run([m for _ in range(12) for m in (user(""), *steps(3), user(" "))])
+    assert [request.problems for request in drive.requests if request.problems] == []
+
+
+def test_there_is_nothing_to_fold_in_a_new_thread() -> None:
+    """No edit is better than an empty one."""
+    assert plan_fold(scene(user("Go")), tail=2_000, record=600, reason="asked for") is None
+
+
+@pytest.mark.parametrize(("chars", "tool", "is_cut"), [
+    (REPORT_CHARS, "task", False),
+    (REPORT_CHARS + 1, "task", True),
+    (REPORT_CHARS + 1, "Read", False),
+])  # fmt: skip
+def test_a_long_report_arrives_as_an_excerpt(chars: int, tool: str, *, is_cut: bool) -> None:
+    """However large the window: its beginning and its end, and how to read all of it."""
+    lines = "".join(f"{n:08d}\n" for n in range(chars // 9 + 1))[:chars]
+    asked = '{"description": "count", "subagent_type": "worker"}'
+    s = scene(user("Go"), call("a", tool, asked), result("a", lines), window=1_000_000)
+
+    edits = plan_arrivals(s)
+
+    assert bool(edits) == is_cut
+    for edit in edits:
+        shown = str(edit.parts[0])
+        assert "00000000" in shown
+        assert lines[-9:] in s.window.entries[2].message.text
+        assert "recall(" in shown
+        assert len(shown) > 5_000
+        assert edit.tokens_after <= s.budget.report + 50

@@ -1,0 +1,208 @@
+"""Rent or buy: when a fold has paid, when it cannot pay, and when it must be."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from core_tests.property.driving import Drive
+from core_tests.property.strategies import Scenario
+from core_tests.unit.engine.threads import run, says, steps, user
+from thalweg.engine.compaction import offers
+from thalweg.engine.compaction.plan import plan_fold
+from thalweg.engine.compaction.planning_context import PlanningContext
+from thalweg.engine.compaction.policy import Policy, RentOrBuy
+from thalweg.engine.edits import Edit, Evict, Fold
+from thalweg.engine.entries import Message, Text, ToolCall
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.transcript import as_text
+from thalweg.engine.window.budget import AMOUNTS, Budget
+
+
+class Never(Policy):
+    """A policy that never folds, to compare with."""
+
+    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
+        """See `Policy.prepare`."""
+        assert scene.turn >= int(cold)
+        return iter(())
+
+
+def _folds(drive: Drive) -> list[Fold]:
+    return [e for e in drive.engine.history if isinstance(e, Fold)]
+
+
+def test_a_short_thread_is_never_touched() -> None:
+    """Below every ceiling and without rent there is no edit at all."""
+    assert run([user("Go"), *steps(5, 10)], window=200_000).engine.history == []
+
+
+def test_a_long_thread_in_a_large_window_folds_when_the_rent_has_paid_for_it() -> None:
+    """Long before the window is full, and by choice."""
+    driven = run([user("Go"), *steps(300, 60)], window=400_000)
+
+    assert _folds(driven)
+    assert all("cost as much" in f.reason for f in _folds(driven))
+    assert max(r.tokens for r in driven.requests) < 200_000
+
+
+def test_a_cold_cache_makes_a_fold_cheaper_and_so_earlier() -> None:
+    """Rewriting costs nothing extra there; the same thread never folds later when cold."""
+    messages = (user("Go"), *steps(200, 60))
+    budget = Budget(window=400_000, **AMOUNTS["careful"].model_dump())
+    first = {}
+    for cold in (frozenset[int](), frozenset(range(len(messages)))):
+        driven = Drive(Scenario(messages, budget, "anthropic", cold=cold)).run()
+        first[bool(cold)] = _folds(driven)[0].turn
+
+    assert first[True] < first[False]
+
+
+def test_a_fold_of_a_conversation_is_priced_at_what_it_frees() -> None:
+    """A summary quotes the user's words, so it is larger where much of the thread is those."""
+    days = (f"Day {k}. " + f"I saw {k} " * 12 for k in range(400))
+    talk = (m for day in days for m in (user(day), says("Tell me more of it. " * 12)))
+    scenario = Scenario(tuple(talk), Budget(window=400_000), "anthropic")
+    folds = _folds(Drive(scenario, policy=RentOrBuy(TARIFFS["anthropic"], summarizes=True)).run())
+    predicted = [f.forecast.saving / TARIFFS["anthropic"].read for f in folds if f.forecast]
+
+    assert len(predicted) > 1
+    assert predicted == pytest.approx([f.freed for f in folds], rel=0.35)
+
+
+class Cautious(RentOrBuy):
+    """Acts only if the price is recovered soon."""
+
+    PAYBACK = 1 / 12
+
+
+def test_an_action_that_recovers_its_price_too_late_waits() -> None:
+    """Rent that has added up to the price is not enough while the thread is young."""
+    scenario = Scenario((user("Go"), *steps(300, 60)), Budget(window=400_000), "deepseek")
+    turns = []
+    for kind in (RentOrBuy, Cautious):
+        drive = Drive(scenario, policy=kind(TARIFFS["deepseek"], summarizes=True)).run()
+        first = _folds(drive)[0]
+        assert first.forecast
+        assert first.forecast.break_even <= kind.PAYBACK * first.turn
+        turns.append(first.turn)
+
+    assert turns[1] > turns[0]
+
+
+def test_the_hard_ceiling_holds_whatever_it_costs() -> None:
+    """Where reading is free, only the window makes it fold."""
+    free = TARIFFS["anthropic"].model_copy(update={"read": 0.0})
+    messages = (user("Go"), *steps(60, 60))
+    driven = Drive(
+        Scenario(messages, Budget(window=8_000), "anthropic"), policy=RentOrBuy(free)
+    ).run()
+
+    assert {f.reason for f in _folds(driven)} == {"the request would not fit"}
+    assert all(r.tokens <= 7_000 for r in driven.requests)
+
+
+def _recall(k: int, words: str) -> list[Message]:
+    call = ToolCall(f"r{k}", "recall", '{"handle": "aaaaaaaaaaaaaaaa#3"}')
+    return [
+        Message("assistant", (call,)),
+        Message("tool", (Text(words),), answers=f"r{k}", name="recall"),
+    ]
+
+
+def test_what_was_fetched_back_stays_through_one_more_fold() -> None:
+    """It was needed once; fetched no more, it goes with the fold after."""
+    fetched = "the port is 8311 " * 20
+    messages = [user("Go"), *steps(60, 30), *_recall(1, fetched), *steps(240, 30)]
+    driven = Drive(Scenario(tuple(messages), Budget(window=8_000), "anthropic")).run()
+    folds = [k for k, r in enumerate(driven.requests) if any(isinstance(e, Fold) for e in r.edits)]
+    came = next(k for k, r in enumerate(driven.requests) if r.arrived > 63 * 1 + 60)
+    behind = [k for k in folds if k > came]
+
+    def shows(k: int) -> bool:
+        return any(fetched.strip() in m.text for m in driven.requests[k].messages)
+
+    assert shows(behind[0])
+    assert not shows(behind[-1])
+    assert not any(r.problems for r in driven.requests)
+
+
+def test_what_is_fetched_back_again_and_again_makes_compaction_dearer() -> None:
+    """The cost of what was missed is learned from what was fetched."""
+    policy = RentOrBuy(TARIFFS["anthropic"])
+    before = policy.missed
+    messages = [user("Go"), *steps(300, 60)]
+    Drive(Scenario(tuple(messages), Budget(window=400_000), "anthropic"), policy=policy).run()
+    assert policy.missed < before
+    assert policy.caution == 1
+
+    often = RentOrBuy(TARIFFS["anthropic"])
+    messages = [
+        user("Go"),
+        *(m for k in range(150) for m in (*steps(2, 60), *_recall(k, "it " * 99))),
+    ]
+    Drive(Scenario(tuple(messages), Budget(window=400_000), "anthropic"), policy=often).run()
+    assert often.missed > before
+    assert 1 < often.caution <= 2
+
+
+def test_old_results_are_cleared_but_not_what_was_fetched_back() -> None:
+    """Showing less of large results can be the cheaper rung; reading would be a loop (I27)."""
+    some = (m for k in range(10) for m in (*steps(10, 200), *_recall(k, "it " * 400)))
+    messages = (user("Go"), *some)
+    policy = RentOrBuy(TARIFFS["anthropic"], summarizes=True)
+    scenario = Scenario(messages, Budget(window=400_000), "anthropic")
+    driven = Drive(scenario, policy=policy).run()
+    fetched = {p for p, m in enumerate(messages) if m.name == "recall"}
+    cleared = [e for e in driven.engine.history if isinstance(e, Evict)]
+
+    assert cleared
+    assert all("recall(" in as_text(Message("tool", e.parts)) for e in cleared)
+    assert not {e.position for e in cleared} & fetched
+
+
+def test_without_a_policy_the_thread_is_sent_as_it_is() -> None:
+    """Replaying a log with no policy gives the original messages (I24)."""
+    messages = (user("Go"), *steps(20))
+    driven = Drive(Scenario(messages, Budget(window=2_000), "anthropic"), policy=Never()).run()
+
+    assert tuple(driven.requests[-1].messages) == messages
+
+
+@pytest.mark.parametrize("name", sorted(TARIFFS))
+def test_reading_is_cheaper_than_writing_in_every_tariff(name: str) -> None:
+    """Otherwise the rule would have nothing to decide."""
+    assert 0 < TARIFFS[name].read < 1 <= TARIFFS[name].write
+
+
+class Forgetful(RentOrBuy):
+    """Plans each compaction that is due, whatever came of the last one."""
+
+    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
+        """See `Policy.prepare`."""
+        self.memory.pop("over", None)
+        yield from super().prepare(scene, cold=cold)
+
+
+def test_a_compaction_that_would_be_dropped_is_not_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Constraints fill the structured summary: the edits are the same, with fewer plans."""
+    planned: list[int] = []
+
+    def counted(scene: PlanningContext, **given: Any) -> Fold | None:  # noqa: ANN401 (as theirs)
+        planned.append(scene.turn)
+        return plan_fold(scene, **given)
+
+    monkeypatch.setattr(offers, "plan_fold", counted)
+    rule = "You must never touch module {}, and always ask before its caller {} is changed."
+    messages = [m for n in range(150) for m in (user(rule.format(n, n)), says(f"Noted, rule {n}."))]
+    scenario = Scenario((*messages, user("Go")), Budget(window=128_000), "anthropic")
+    plans: dict[type[RentOrBuy], int] = {}
+    edits: dict[type[RentOrBuy], list[int]] = {}
+    for policy in (Forgetful, RentOrBuy):
+        planned.clear()
+        driven = Drive(scenario, policy=policy(TARIFFS["anthropic"])).run()
+        plans[policy] = len(planned)
+        edits[policy] = [fold.last for fold in _folds(driven)]
+
+    assert edits[RentOrBuy] == edits[Forgetful]
+    assert plans[RentOrBuy] <= plans[Forgetful] / 2

@@ -1,0 +1,66 @@
+"""Refusals of what a request contains, as each provider words them."""
+
+import pytest
+
+from thalweg.context.request.rejections import rejection_of
+
+
+class RefusalError(Exception):
+    """What a client raises for an HTTP error."""
+
+    def __init__(self, said: str, status: int = 400) -> None:
+        super().__init__(said)
+        self.status_code = status
+
+
+CONTENT = (
+    "messages.2.content.0.image.source.base64.data: The image could not be processed",
+    'messages: roles must alternate between "user" and "assistant"',
+    "messages.1.content.0: Invalid `signature` in `thinking` block",
+    "string does not match pattern. {'param': 'messages[3].tool_calls[0].function.name'}",
+    "{'error': {'message': 'No tool output found for function call', 'param': 'input'}}",
+    "* GenerateContentRequest.contents[2].parts: contents.parts must not be empty.",
+    "Please ensure that function call turn comes immediately after a user turn",
+    "Invalid request.",
+)
+"""About what a thread holds, or without a reason."""
+SETTINGS = (
+    "tools.0.custom.input_schema: JSON schema is invalid",
+    "max_tokens: must be greater than or equal to 1",
+    "context_management.edits.0: Input should be a valid edit",
+    'Unsupported value: \'temperature\'. {"param": "temperature", "code": "unsupported_value"}',
+    "* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name.",
+    "Your credit balance is too low to access the Anthropic API.",
+)
+"""About what the caller set."""
+
+
+@pytest.mark.parametrize("said", CONTENT)
+def test_a_refusal_of_the_content_is_read(said: str) -> None:
+    rejection = rejection_of(RefusalError(said), "openai:m")
+    assert rejection is not None
+    assert (rejection.status, rejection.model) == (400, "openai:m")
+    assert rejection.said.startswith(said[:40])
+
+
+@pytest.mark.parametrize("said", SETTINGS)
+def test_no_thread_is_edited_for_a_setting(said: str) -> None:
+    assert rejection_of(RefusalError(said)) is None
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 408, 409, 413, 429, 500, 529])
+def test_other_statuses_are_something_else(status: int) -> None:
+    assert rejection_of(RefusalError("messages.0: no", status)) is None
+
+
+def test_a_failure_without_a_status_is_something_else() -> None:
+    assert rejection_of(ConnectionError("messages.0: no")) is None
+
+
+def test_the_cause_of_a_wrapped_error_is_read() -> None:
+    """As ChatGoogleGenerativeAI raises the refusals of Google's client."""
+    wrapped = ValueError("Invalid argument provided to Gemini")
+    wrapped.__cause__ = RefusalError("400 INVALID_ARGUMENT")
+    rejection = rejection_of(wrapped)
+    assert rejection is not None
+    assert rejection.said == "400 INVALID_ARGUMENT"

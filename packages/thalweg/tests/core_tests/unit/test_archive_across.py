@@ -1,0 +1,33 @@
+"""Search over several threads: the thread of a passage is evidence, and a filter is exact."""
+
+from core_tests.archives import archive_in_memory
+from thalweg.archive import Logged, SqliteArchive, ThreadKey
+from thalweg.archive.search import across
+from thalweg.engine.entries import Message, Text
+
+
+def _archive(threads: dict[str, list[str]]) -> SqliteArchive:
+    archive = archive_in_memory()
+    for name, texts in threads.items():
+        archive.append(
+            ThreadKey("o", name), [Logged(Message("user", (Text(text),))) for text in texts]
+        )
+    return archive
+
+
+def test_of_equal_passages_the_one_of_the_thread_with_the_other_words_is_first() -> None:
+    texts = {f"t{i}": ["The test took long.", f"Nothing else happened, {i}."] for i in range(20)}
+    texts["t7"] += ["We merge the zebra branch."] + [f"Step {i} of the work." for i in range(40)]
+    with _archive(texts) as archive:
+        found = archive.search_threads("o", "How did the test go after the zebra merge?")
+        threads = [hit.thread for hit in found if "test took" in hit.passage.text]
+    assert threads[0] == "t7"
+
+
+def test_a_filter_finds_what_the_newest_of_other_threads_would_push_out() -> None:
+    many = across.MAX_HITS + across.MAX_LISTED + 10
+    texts = {"old": ["common answer"], "other": ["common word"] * many, "new": ["nothing"]}
+    with _archive(texts) as archive:
+        archive.update_index("o")
+        found = archive.search_threads("o", "common", threads={"old", "new"})
+    assert [hit.thread for hit in found] == ["old"]

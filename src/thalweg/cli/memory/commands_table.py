@@ -1,8 +1,0 @@
-"""The command of memory."""
-
-from typing import Final
-
-COMMANDS: Final = {
-    "memory": ("thalweg.cli.memory.commands:memory", "List, change or forget what is remembered."),
-}
-"""Where each command is, and its line of the help."""

@@ -1,1 +1,0 @@
-"""Contract suites: the tests that each implementation of a protocol must pass."""

@@ -1,1 +1,0 @@
-"""The gateway as a whole: real applications, real sockets, the whole document."""

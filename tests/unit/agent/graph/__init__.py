@@ -1,1 +1,0 @@
-"""The deep agent: its layers, its prompt, its subagents."""

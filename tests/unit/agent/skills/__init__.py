@@ -1,1 +1,0 @@
-"""Skills: the format, the list, what is relevant."""

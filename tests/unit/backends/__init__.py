@@ -1,1 +1,0 @@
-"""Backends, one file a module."""
