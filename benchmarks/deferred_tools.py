@@ -3,8 +3,9 @@
     uv run python -m benchmarks.deferred_tools CATALOGUE.json SESSION.jsonl… [--window 128000]
 
 CATALOGUE.json is a list of tools (`name`, `description`, `parameters`), of which the session uses
-none; its own tools are added to it. Real agents (`thalweg_agent.create_deep_agent`, with and without
-`defer_tools`, and `deepagents.create_deep_agent`) repeat the session against the strict double of
+none; its own tools are added to it. Real agents (`thalweg_agent.create_deep_agent`, with and
+without `defer_tools`, and `deepagents.create_deep_agent`) repeat the session against the strict
+double of
 Anthropic's API, which counts, caches and refuses as documented. A model that does not see a tool
 calls `find_tools` for it first. Costs are in uncached input tokens, output included.
 """

@@ -4,8 +4,8 @@
     python -m benchmarks.gateway_kill --sqlite --runs 24 --kills 3
 
 Two gateways over one PostgreSQL server, as a role that row-level security holds, or one over a
-SQLite file. What is looked at is told in `packages/thalweg-server/tests/server_tests/e2e/gateways_findings.py`. The exit code is 1
-where anything is wrong.
+SQLite file. `server_tests/e2e/gateways_findings.py` lists the checks. The exit code is 1 if one
+fails.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
     python -m benchmarks.runs_kill --runs 200 --kills 10
 
-What is looked at is told in `packages/thalweg-server/tests/server_tests/e2e/runs_world.py`. The exit code is 1 where anything is wrong.
+`server_tests/e2e/runs_world.py` lists the checks. The exit code is 1 if one fails.
 """
 
 import argparse

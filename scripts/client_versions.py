@@ -7,7 +7,7 @@ and the middleware is tested (`tests/unit/middleware`). Exit code 1 after a fail
 
     python -m scripts.client_versions                        # all: about ten minutes of CPU
     python -m scripts.client_versions langchain-google-genai # of one package
-    python -m scripts.client_versions all-oldest --tests packages/thalweg/tests/core_tests/unit/middleware/test_checked_model.py
+    python -m scripts.client_versions all-oldest --tests packages/thalweg/tests/core_tests/unit
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
     uv run python scripts/marks.py [FOLDER] [--words] [--texts] [--check]
 
-FOLDER is a package (default `packages/thalweg/src/thalweg`); any installed package may be named, to compare.
+FOLDER is a package (default: all of `packages`); any installed package may be named.
 `--words` lists the idiosyncratic words with their counts, `--classes` the class names that several
 classes share. `--check` exits with 1 where a limit of `LIMITS` is exceeded or one of `LEAST` is not
 reached. `--texts` measures what people read instead: each page of the documentation, and the

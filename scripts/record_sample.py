@@ -1,6 +1,6 @@
 """Record the sample that ships with the package: a scripted session with real file tools.
 
-    python -m scripts.record_sample [--tree src] [--out packages/thalweg-recorder/src/thalweg_recorder/replay/sample]
+    python -m scripts.record_sample [--tree src] [--out FOLDER]
 
 No model takes part. A script plays both sides on a temporary copy of a source tree (see
 `chapters`); what the tools return is real. The committed sample was recorded once and is not

@@ -69,7 +69,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "thread delete": ("t1 --yes", ""),
 }
 CALLS = {
-    "from thalweg_server.client import ThalwegClient\nThalwegClient().list_threads()": "client,server",
     "from thalweg_server.gateway import create_app": "server",
     f"from thalweg.archive import open_archive\nopen_archive({NOBODY!r})": "postgres",
     f"from thalweg_memory import open_memory\nopen_memory({NOBODY!r})": "postgres",

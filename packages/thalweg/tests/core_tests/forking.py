@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 ROOT = Path(__file__).parents[4]
+PYTHON_PATH = os.pathsep.join(map(str, (ROOT, *sorted(ROOT.glob("packages/*/tests")))))
+"""`PYTHONPATH` of a process that imports tests."""
 _MOST_BYTES = 1 << 17
 """Of a request: its arguments and its environment."""
 _DEVNULL = subprocess.DEVNULL
@@ -125,7 +127,7 @@ class _Forks:
                 pass_fds=[theirs.fileno()],
                 stdin=_DEVNULL,
                 cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                env={**os.environ, "PYTHONPATH": PYTHON_PATH},
             )
 
     def start(self, request: dict[str, Any], streams: Sequence[Stream]) -> Forked:

@@ -30,7 +30,7 @@ EXCLUDED = FORK_EXCLUDED | {"todos", "skills_metadata"}
 
 
 FILES = ("files", "files_unseen")
-"""Keys of the files that agents of a run share; see `thalweg_agent.backends.concurrency.child_files`."""
+"""Keys of the files that agents of a run share; see `backends/concurrency/child_files.py`."""
 
 
 def handed_down(

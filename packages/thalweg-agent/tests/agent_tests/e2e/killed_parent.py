@@ -1,7 +1,7 @@
 """A process whose threads wait for background tasks when it is killed.
 
-`python -m agent_tests.e2e.killed_parent FOLDER URL` forks once for each of `POINTS`; every fork kills
-itself there.
+`python -m agent_tests.e2e.killed_parent FOLDER URL` forks once for each of `POINTS`; every fork
+kills itself there.
 """
 
 import os

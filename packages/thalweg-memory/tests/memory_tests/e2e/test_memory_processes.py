@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core_tests.forking import PYTHON_PATH
 from memory_tests.contract.suites.memory import check, delete, prepare
 from thalweg_memory.facts.values import Scope
 from thalweg_memory.opening import open_memory
@@ -48,7 +49,7 @@ def learner(address: str) -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         text=True,
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": PYTHON_PATH},
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"

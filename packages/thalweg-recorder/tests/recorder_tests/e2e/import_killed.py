@@ -1,4 +1,6 @@
-"""Import a log into an archive, and say when it is open: `python -m recorder_tests.e2e.import_killed`.
+"""Import a log into an archive, and print when it is open.
+
+Run it as `python -m recorder_tests.e2e.import_killed`.
 
 Its arguments are the log, the archive and, where the disk is to be full, the most bytes of a file.
 """

@@ -1,7 +1,7 @@
 """Gateways as they are served, processes that follow their runs, kills, and what came of it all.
 
-What `packages/thalweg-server/tests/server_tests/e2e/runs_world.py` does with processes that perform runs, done with `thalweg serve`
-over HTTP: agents, archive, memory and clients included.
+What `server_tests/e2e/runs_world.py` does with processes that perform runs, done with `thalweg
+serve` over HTTP: agents, archive, memory and clients included.
 """
 
 import asyncio
@@ -120,7 +120,7 @@ class Gateway:
 
 
 class Follower:
-    """A process that follows runs; see `packages/thalweg-server/tests/server_tests/e2e/gateways_client.py`."""
+    """A process that follows runs; see `server_tests/e2e/gateways_client.py`."""
 
     def __init__(self, urls: Sequence[str], answers: "queue.Queue[dict[str, Any]]") -> None:
         pipe = subprocess.PIPE
@@ -324,7 +324,7 @@ def roles(admin_url: str) -> Iterator[str]:
 
 
 def found(made: World) -> "Any":  # noqa: ANN401 (see there)
-    """Look at what came of every run; see `packages/thalweg-server/tests/server_tests/e2e/gateways_findings.py`."""
+    """Look at what came of every run; see `server_tests/e2e/gateways_findings.py`."""
     from server_tests.e2e.gateways_findings import (  # noqa: PLC0415 (which looks into worlds)
         findings,
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 
+from core_tests.forking import PYTHON_PATH
 from recorder_tests.e2e.test_cli import environment
 from server_tests.e2e.chat_gateway import Gateway, application
 from server_tests.e2e.forked_command import run
@@ -45,7 +46,7 @@ def served(gateway: Gateway) -> Iterator[str]:
 
 def chat(home: Path, *arguments: str, columns: int = 90, rows: int = 30) -> Terminal:
     """Start a chat in a terminal of its own."""
-    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    paths = os.pathsep.join([PYTHON_PATH, os.environ.get("PYTHONPATH", "")])
     return Terminal(
         ["chat", *arguments],
         cwd=home,

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from core_tests.forking import PYTHON_PATH
 from thalweg.errors import ClientError, ConfigError
 from thalweg_server.client import ThalwegClient
 from thalweg_server.settings.local_token import ensure_token, find_token
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parents[5]
 def serving(folder: Path, *options: str) -> Iterator[tuple[str, str]]:
     """Run `thalweg serve`; yield its address, and the screen up to the line about callers."""
     command = [sys.executable, "-m", "thalweg", "serve", "--port", "0", *options]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(folder)}
+    environment = {**os.environ, "PYTHONPATH": PYTHON_PATH, "HOME": str(folder)}
     with subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -1,7 +1,7 @@
 """Members of dependencies that their documentation does not promise, all in this file.
 
 A member is here only where no documented one serves; its docstring names what is missing.
-`packages/thalweg/tests/core_tests/unit/test_undocumented.py` calls each one and names the versions that were checked.
+`core_tests/unit/test_undocumented.py` calls each one and names the versions that were checked.
 """
 
 from collections.abc import Iterator, Mapping

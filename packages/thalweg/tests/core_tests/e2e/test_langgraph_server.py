@@ -4,8 +4,9 @@ The server cannot be installed beside the development group (both pin `jsonschem
 an environment of its own; `THALWEG_LANGGRAPH` names its command:
 
     uv venv /tmp/server
-    uv pip install --python /tmp/server/bin/python -e . "langgraph-cli[inmem]"
-    THALWEG_LANGGRAPH=/tmp/server/bin/langgraph uv run pytest packages/thalweg/tests/core_tests/e2e/test_langgraph_server.py
+    uv pip install --python /tmp/server/bin/python -e packages/thalweg "langgraph-cli[inmem]"
+    export THALWEG_LANGGRAPH=/tmp/server/bin/langgraph
+    uv run pytest packages/thalweg/tests/core_tests/e2e/test_langgraph_server.py
 """
 
 import json

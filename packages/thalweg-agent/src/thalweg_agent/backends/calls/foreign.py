@@ -39,8 +39,9 @@ def as_backend(backend: object) -> BackendProtocol:
     Example:
         >>> as_backend({"/a.txt": "text"})
         Traceback (most recent call last):
-        thalweg_agent.backends.calls.foreign.BackendKindError: backend must be an initialized backend \
-instance: dict has no ls, read, write, edit, glob, grep; pass StateBackend() or another backend
+        thalweg_agent.backends.calls.foreign.BackendKindError: backend must be an initialized \
+backend instance: dict has no ls, read, write, edit, glob, grep; pass StateBackend() or another \
+backend
     """
     if isinstance(backend, BackendProtocol):
         return backend

@@ -79,7 +79,7 @@ def _by_provider() -> dict[str, tuple[Tariff, ...]]:
 
 
 MODELS: Final[Mapping[str, tuple[Tariff, ...]]] = _by_provider()
-"""The rows of each provider, as `thalweg_agent.middleware` names providers: first the one for all its
+"""The rows of each provider, as `thalweg.context` names providers: first the one for all its
 models, then model by model."""
 
 _HOURLY: Final = (
