@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-import thalweg
+from core_tests.browsers import browser
 from core_tests.local_models import qwen, smol
 from core_tests.postgres import (
     _emptied_again,
@@ -28,6 +28,7 @@ from core_tests.postgres import (
 __all__ = [
     "_emptied_again",
     "_served_template",
+    "browser",
     "emptied",
     "own_postgres",
     "plain_postgres_url",
@@ -38,6 +39,8 @@ __all__ = [
     "served",
     "smol",
 ]  # fixtures, for any test
+
+ROOT = Path(__file__).parent
 
 settings.register_profile(
     "ci",
@@ -63,9 +66,10 @@ gc.disable()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the package once: each process that a test starts would otherwise compile it."""
+    """Compile the packages once: each process that a test starts would otherwise compile it."""
     if not hasattr(config, "workerinput"):
-        compileall.compile_dir(Path(thalweg.__file__).parent, quiet=2)
+        for source in sorted(ROOT.glob("packages/*/src")):
+            compileall.compile_dir(source, quiet=2)
 
 
 @pytest.hookimpl(optionalhook=True)
