@@ -1,6 +1,6 @@
 """A service over HTTP that remembers each of its users, and mixes up none.
 
-    pip install 'thalweg[server]'
+    pip install fastapi uvicorn httpx2                 # besides Thalweg's memory
     python examples/start/memory_service.py            # plays three requests against itself
     python examples/start/memory_service.py --serve    # listens on http://127.0.0.1:8000
 

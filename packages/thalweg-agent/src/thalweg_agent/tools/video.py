@@ -14,6 +14,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
+from thalweg.engine.extras import install_command
 from thalweg_agent.prompts import prompt
 
 FRAMES_PER_SECOND: Final = 0.5
@@ -29,7 +30,6 @@ DECODE_S: Final = 10.0
 """Seconds that one read may decode."""
 _QUALITY: Final = 4
 """Quantizer of MJPEG, 2 (best) to 31: a frame of 768 pixels has 30 to 150 kB."""
-_INSTALL: Final = "install it with: pip install 'thalweg[video]'"
 
 
 class VideoError(ValueError):
@@ -67,7 +67,7 @@ def sample_frames(
     try:
         av: Any = import_module("av")
     except ImportError as error:
-        msg = f"no video can be decoded: {error}; {_INSTALL}"
+        msg = f"no video can be decoded: {error}; {install_command('video')}"
         raise VideoError(msg) from error
     end = offset_seconds + duration_seconds
     try:

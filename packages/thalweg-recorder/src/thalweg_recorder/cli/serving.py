@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from thalweg.cli.shared_options import single_command
-from thalweg.engine.extras import needs_extra
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope
 from thalweg_memory.handle import Memory
@@ -36,8 +35,8 @@ def mcp(
     Tools: recall, history, remember, recall_memory, context_report. Answers are bounded, marked as
     data and without secrets. HTTP is served on 127.0.0.1 alone.
     """
-    with needs_extra("thalweg mcp"):
-        from thalweg_recorder.mcp_server import make_server  # noqa: PLC0415 (an extra)
+    from thalweg_recorder.mcp_server import make_server  # noqa: PLC0415 (the SDK of MCP)
+
     address = archive or str(recorder_place())
     with open_recorder(archive) as opened, open_memory(address) as store:
         memory = Memory(store, Scope(owner), settings=MemorySettings())

@@ -11,7 +11,6 @@ import typer
 
 from thalweg.cli.layout import count
 from thalweg.cli.shared_options import bounded, single_command
-from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 from thalweg_server.settings.sections.gateway import GatewaySettings, is_loopback
 
@@ -64,9 +63,9 @@ def serve(
     report = examine(file or config)
     settings = report.unless_wrong()
     at = address(settings.gateway, host, port)
-    with needs_extra("thalweg serve", "server"):
-        # Seconds: agents and all that they need come with it.
-        from thalweg_server.gateway import serving  # noqa: PLC0415
+    # Seconds: agents and all that they need come with it.
+    from thalweg_server.gateway import serving  # noqa: PLC0415
+
     serving.logs(log_level)
     with serving.bound(*at) as taken:
 

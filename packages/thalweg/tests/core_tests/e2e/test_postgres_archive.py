@@ -348,7 +348,7 @@ except ConfigError as error:
     done = subprocess.run(
         [sys.executable, "-c", program], check=True, capture_output=True, text=True
     )
-    assert "pip install 'thalweg[postgres]'" in done.stdout
+    assert "'psycopg[binary]<" in done.stdout
     assert "hunter2" not in done.stdout
 
 

@@ -167,10 +167,9 @@ def _client(wanted: _Wanted) -> "ThalwegClient":
 
 def _in_process(wanted: _Wanted) -> "Application":
     """Make the gateway of this process; who sits here may have any model answer."""
-    with needs_extra("thalweg chat", "chat"):
-        from thalweg_server.app import open_app  # noqa: PLC0415 (see above)
-        from thalweg_server.gateway.create import create_app  # noqa: PLC0415
-        from thalweg_server.settings.loading import load_settings  # noqa: PLC0415
+    from thalweg_server.app import open_app  # noqa: PLC0415 (see above)
+    from thalweg_server.gateway.create import create_app  # noqa: PLC0415
+    from thalweg_server.settings.loading import load_settings  # noqa: PLC0415
 
     source: Settings | Path | None = wanted.config
     settings = load_settings(wanted.config)
@@ -182,7 +181,7 @@ def _in_process(wanted: _Wanted) -> "Application":
 
 
 def _on_a_terminal(wanted: _Wanted, first: str) -> None:
-    with needs_extra("thalweg chat", "chat"):
+    with needs_extra("thalweg chat"):
         from thalweg_server.cli.chat.prompt import MessagePrompt  # noqa: PLC0415 (an extra)
     from thalweg_server.cli.chat.lines import PrintedLine  # noqa: PLC0415 (see above)
     from thalweg_server.cli.chat.rendering import Renderer  # noqa: PLC0415

@@ -5,6 +5,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -14,9 +15,6 @@ from thalweg.engine.extras import EXTRAS, install_command
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError, ThalwegError
 from thalweg_agent.backends.bubblewrap import check_bubblewrap
-from thalweg_recorder.installing import pick_hosts, plan_install
-from thalweg_recorder.place import recorder_home
-from thalweg_recorder.recordings.sessions import coding_sessions
 from thalweg_server.cli.doctor.finding import Finding, State
 from thalweg_server.models import AvailableModel
 from thalweg_server.models.providers import PROVIDERS, key_of
@@ -26,15 +24,15 @@ LEAST_SQLITE: Final = (3, 35)
 USES: Final = {
     "anthropic": "models of Anthropic",
     "chat": "the terminal chat",
-    "client": "ThalwegClient over HTTP",
+    "cli": "tables and progress bars",
     "documents": "text of PDF and Office files",
-    "mcp": "tools of MCP servers, `thalweg mcp`",
+    "mcp": "tools of MCP servers",
+    "memory": "the memory of the user in agents",
     "ollama": "models that Ollama serves",
     "openai": "models of OpenAI and of servers with its API",
     "openai-agents": "the engine in agents of OpenAI's Agents SDK",
     "postgres": "archive, memory and runs in PostgreSQL",
     "pydantic-ai": "the engine in agents of Pydantic AI",
-    "server": "the HTTP API, a client in process",
     "sqlite": "LangGraph's checkpointer for SQLite",
     "video": "frames of videos",
     "vectors": "search of memory by meaning",
@@ -67,8 +65,14 @@ def installation() -> Iterator[Finding]:
 
 
 def extras() -> Iterator[Finding]:
-    """Check which extras are installed."""
-    there = {extra: all(map(_is_there, modules)) for extra, modules in EXTRAS.items()}
+    """Check which extras of the installed packages are installed."""
+    packages = {each.name for each in distributions()}
+    there = {
+        extra: all(map(_is_there, modules))
+        for package, extras in EXTRAS.items()
+        if package in packages
+        for extra, modules in extras.items()
+    }
     installed = [extra for extra, is_there in there.items() if is_there]
     if installed:
         yield Finding("extras", ", ".join(installed))
@@ -111,7 +115,16 @@ def sandbox() -> Finding:
 
 
 def recorder(home: Path) -> Iterator[Finding]:
-    """Check the sessions of coding agents, and whether they are recorded."""
+    """Check the sessions of coding agents, and whether they are recorded.
+
+    There are no findings where the package of the recorder is not installed.
+    """
+    if not _is_there("thalweg_recorder"):
+        return
+    from thalweg_recorder.installing import pick_hosts, plan_install  # noqa: PLC0415 (see above)
+    from thalweg_recorder.place import recorder_home  # noqa: PLC0415
+    from thalweg_recorder.recordings.sessions import coding_sessions  # noqa: PLC0415
+
     found = coding_sessions(home)
     none = f"none in {home} (thalweg replay has a sample)"
     yield Finding("sessions", f"{count(len(found), 'session')} in {home}" if found else none)

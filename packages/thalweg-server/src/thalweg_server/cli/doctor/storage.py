@@ -9,6 +9,7 @@ from typing import Final, get_args
 
 from thalweg.database.migrations.schema import HEAD, Component
 from thalweg.database.migrations.sqlite import refuse_newer_file, version_of
+from thalweg.engine.extras import install_command
 from thalweg.errors import ConfigError, ThalwegError
 from thalweg_server.cli.doctor.finding import Finding
 
@@ -75,7 +76,7 @@ def server(url: str) -> Finding:
         from thalweg.database.migrations.postgres import version_of as version_on  # noqa: PLC0415 (an extra)
         from thalweg.database.postgres_server import connect, place_of  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError:
-        fix = "pip install 'thalweg[postgres]'"
+        fix = install_command("postgres")
         return Finding("PostgreSQL", "psycopg is not installed", fix, "broken")
     place = place_of(url)
     try:
@@ -86,6 +87,6 @@ def server(url: str) -> Finding:
         return Finding("PostgreSQL", f"{error}", fix, "broken")
     if version != HEAD:
         seen = f"{place}: tables at version {version or 'none'}, this Thalweg has {HEAD}"
-        fix = "thalweg db upgrade" if version < HEAD else "pip install --upgrade thalweg"
+        fix = "thalweg db upgrade" if version < HEAD else "install a newer Thalweg"
         return Finding("PostgreSQL", seen, fix, "broken")
     return Finding("PostgreSQL", f"{place}, schema {HEAD}")
