@@ -1,0 +1,188 @@
+"""Break the code at random and see whether tests fail: `python -m scripts.mutants --seed 20261128`.
+
+A mutant is one change of one operator, condition or constant in the code of the packages, drawn by
+a seed. Each is tested in a copy of the checkout: first by the tests that `scripts.check` relates to
+its file, as far as they run in a minute, then, if those pass, by all tests of its package.
+
+    python -m scripts.mutants --list           # the mutants of the seed, without any test
+    python -m scripts.mutants --only 3 17      # these of them
+    python -m scripts.mutants --package thalweg --number 20
+
+Prints one line for each mutant and exits with 1 if the tests of a package miss one.
+"""
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+
+from scripts.check import AT_ONCE, ENOUGH_S, related_tests
+
+ROOT = Path(__file__).parents[1]
+SEED = 20261128
+"""The seed of the forty mutants that are published."""
+NUMBER = 40
+_COMPARED: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<=",
+    ast.LtE: "<",
+    ast.Gt: ">=",
+    ast.GtE: ">",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.In: "not in",
+    ast.NotIn: "in",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+}
+_ADDED: dict[type[ast.operator], str] = {ast.Add: "-", ast.Sub: "+", ast.Mult: "+"}
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change of one file."""
+
+    path: str
+    """Below the root."""
+    line: int
+    start: int
+    """Where the expression begins, in bytes."""
+    was: str
+    """The source of the expression."""
+    now: str
+    """Its replacement."""
+
+    def __str__(self) -> str:
+        """Return the place and the change, each expression on one line."""
+        was, now = (" ".join(text.split()) for text in (self.was, self.now))
+        return f"{self.path}:{self.line}: {was} -> {now}"
+
+    def applied(self, source: bytes) -> bytes:
+        """Return the changed file."""
+        return (
+            source[: self.start] + self.now.encode() + source[self.start + len(self.was.encode()) :]
+        )
+
+
+def mutants_of(path: Path) -> Iterator[Mutant]:
+    """Yield every mutant of a file, in the order of the places."""
+    raw = path.read_bytes()
+    starts = [0, *accumulate(map(len, raw.splitlines(keepends=True)))]
+    name = path.relative_to(ROOT).as_posix()
+    for node in ast.walk(ast.parse(raw)):
+        if not isinstance(node, ast.expr) or node.end_lineno is None or node.end_col_offset is None:
+            continue
+
+        def part(one: ast.expr) -> str:
+            end = starts[(one.end_lineno or 1) - 1] + (one.end_col_offset or 0)
+            return raw[starts[one.lineno - 1] + one.col_offset : end].decode()
+
+        now = _changed(node, part)
+        if now is not None:
+            yield Mutant(
+                name, node.lineno, starts[node.lineno - 1] + node.col_offset, part(node), now
+            )
+
+
+def _changed(node: ast.expr, source: Callable[[ast.expr], str]) -> str | None:
+    """Return the replacement of an expression; `None` if it has none."""
+
+    def part(one: ast.expr) -> str:
+        return f"({source(one)})"
+
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
+            return f"({part(left)} {_COMPARED[type(op)]} {part(right)})"
+        case ast.BoolOp(op=op, values=values):
+            return (
+                "(" + (" or " if isinstance(op, ast.And) else " and ").join(map(part, values)) + ")"
+            )
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return part(operand)
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            return f"({part(orelse)} if {part(test)} else {part(body)})"
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _ADDED:
+            is_text = any(isinstance(one, ast.Constant | ast.JoinedStr) for one in (left, right))
+            return None if is_text else f"({part(left)} {_ADDED[type(op)]} {part(right)})"
+        case _:
+            return None
+
+
+def drawn(seed: int, number: int, package: str = "*") -> list[Mutant]:
+    """Draw mutants, each of all that there are with the same probability."""
+    files = sorted(ROOT.glob(f"packages/{package}/src/**/*.py"))
+    every = [mutant for path in files for mutant in mutants_of(path)]
+    return random.Random(seed).sample(every, number)  # noqa: S311 (a sample)
+
+
+def is_caught(copy: Path, tests: Sequence[str], enough_s: float) -> bool:
+    """Return whether tests fail in a copy of the checkout."""
+    start, ran = time.monotonic(), 0
+    while ran < len(tests) and time.monotonic() - start < enough_s:
+        some = tests[ran : ran + AT_ONCE]
+        command = (sys.executable, "-m", "pytest", "-q", "-x", "-n", "auto", "--timeout", "120")
+        done = subprocess.run(  # noqa: S603 (this interpreter)
+            [*command, "-p", "no:cacheprovider", "-m", "not slow and not postgres", *some],
+            cwd=copy,
+            env=_environment(copy),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        if done.returncode == 1:
+            return True
+        ran += len(some)
+    return False
+
+
+def _environment(copy: Path) -> dict[str, str]:
+    sources = [str(path) for path in sorted(copy.glob("packages/*/src"))]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(copy), *sources])}
+
+
+def main() -> None:
+    """Print the mutants, and what catches each."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--number", type=int, default=NUMBER)
+    parser.add_argument("--package", default="*")
+    parser.add_argument("--only", type=int, nargs="+", help="numbers of the list")
+    parser.add_argument("--list", action="store_true", help="print them, and test nothing")
+    given = parser.parse_args()
+    mutants = list(enumerate(drawn(given.seed, given.number, given.package), 1))
+    if given.only:
+        mutants = [one for one in mutants if one[0] in given.only]
+    if given.list:
+        for number, mutant in mutants:
+            print(f"{number:3} {mutant}")
+        return
+    minute = suite = 0
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        ignored = shutil.ignore_patterns(".venv", ".git", "*_cache", "__pycache__", "site")
+        shutil.copytree(ROOT, copy, ignore=ignored)
+        for number, mutant in mutants:
+            (copy / mutant.path).write_bytes(mutant.applied((ROOT / mutant.path).read_bytes()))
+            caught = "by the check"
+            if not is_caught(copy, related_tests([mutant.path]), ENOUGH_S):
+                package = "/".join(mutant.path.split("/")[:2])
+                suites = [f"{package}/tests", "tests/rules"]
+                caught = "by the suite" if is_caught(copy, suites, float("inf")) else "MISSED"
+            minute += caught == "by the check"
+            suite += caught != "MISSED"
+            print(f"{number:3} {caught:13} {mutant}", flush=True)
+            shutil.copy(ROOT / mutant.path, copy / mutant.path)
+    print(f"{minute} of {len(mutants)} caught by the check, {suite} by it or by the suite")
+    raise SystemExit(suite < len(mutants))
+
+
+if __name__ == "__main__":
+    main()
