@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Protocol, Self, TypeVar
+from typing import Annotated, ClassVar, Final, Protocol, Self, TypeVar
 
 from pydantic import AfterValidator, PrivateAttr, SecretStr, StringConstraints, model_validator
 
@@ -101,9 +101,34 @@ class Open(Deferred):
         return known
 
 
+MOVED: Final[Mapping[str, str]] = {
+    "thalweg.middleware.context": "thalweg.context.middleware",
+    "thalweg.middleware.memory": "thalweg_memory.middleware",
+    "thalweg.middleware.memory_files": "thalweg_agent.middleware.memory",
+    "thalweg.middleware": "thalweg_agent.middleware",
+    "thalweg.agent": "thalweg_agent",
+    "thalweg.backends": "thalweg_agent.backends",
+    "thalweg.profiles": "thalweg_agent.profiles",
+    "thalweg.graph": "thalweg_agent.graph",
+    "thalweg.memory": "thalweg_memory",
+    "thalweg.lab.evals": "thalweg_evals",
+    "thalweg.lab": "thalweg_recorder",
+    "thalweg.recorder": "thalweg_recorder",
+    "thalweg.server": "thalweg_server",
+    "thalweg.client": "thalweg_server.client",
+    "thalweg.integrations": "thalweg_integrations",
+}
+"""Modules that had another name when everything was one package, with their names now."""
+
+
 def _validate_import(use: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", use):
         refuse(f"{use!r} is not an importable name", "write module:attribute, such as json:dumps")
+    place, _, attribute = use.partition(":")
+    for old, new in MOVED.items():  # the longest names first
+        if f"{place}.".startswith(f"{old}."):
+            now = f"{new}{place.removeprefix(old)}"
+            refuse(f"{place} is {now} now", f"write {now}:{attribute}")
     return use
 
 
