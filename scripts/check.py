@@ -2,9 +2,9 @@
 
 `uv run python -m scripts.check` compares the working tree with `main`; `--since REF` with another
 commit. Related are the doctests of a changed module and the tests that import it, also through
-other modules: nearest first, until `ENOUGH_S` have passed; the last line has how many were left
-out. Tests outside `QUICK` are related only if they import a changed module themselves; slow tests
-and those that need PostgreSQL are left out. `.ci/run` runs all of them.
+other modules, in all packages: nearest first, until `ENOUGH_S` have passed; the last line has how
+many were left out. Tests outside `QUICK` are related only if they import a changed module
+themselves; slow tests and those that need PostgreSQL are left out. `.ci/run` runs all of them.
 """
 
 import argparse
@@ -18,8 +18,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("src", "tests", "packages")
-QUICK = ("tests/unit/", "tests/property/", "tests/contract/", "packages/")
+FOLDERS = ("packages", "tests", "benchmarks", "scripts")
+QUICK = frozenset({"unit", "property", "contract", "strict_llm_tests"})
+"""Folders with tests that take a moment each."""
 ENOUGH_S = 40
 """No further files are tested after so many seconds."""
 AT_ONCE = 24
@@ -67,9 +68,7 @@ def module_of(path: str) -> str:
         'strict_llm.cache'
     """
     parts = PurePosixPath(path).with_suffix("").parts
-    if parts[0] == "packages":
-        return ".".join(parts[3:])
-    return ".".join(parts[1:] if parts[0] == "src" else parts)
+    return ".".join(parts[3:] if parts[0] == "packages" else parts)
 
 
 def imported_names(source: str) -> Iterator[str]:
@@ -129,13 +128,17 @@ def related_tests(changed: Collection[str], root: Path = ROOT) -> list[str]:
                 distances[user] = distances[path] + 1
                 ahead.append(user)
     found = [path for path in distances if _is_related(path, distances[path])]
-    return sorted(found, key=lambda path: (distances[path], not path.startswith(QUICK)))
+    return sorted(found, key=lambda path: (distances[path], not _is_quick(path)))
 
 
 def _is_related(path: str, distance: int) -> bool:
     if "src" in PurePosixPath(path).parts:
         return distance == 0
-    return PurePosixPath(path).match("test_*.py") and (distance <= 1 or path.startswith(QUICK))
+    return PurePosixPath(path).match("test_*.py") and (distance <= 1 or _is_quick(path))
+
+
+def _is_quick(path: str) -> bool:
+    return not QUICK.isdisjoint(PurePosixPath(path).parts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

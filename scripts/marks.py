@@ -1,23 +1,30 @@
-"""Measure the language and the layout of a package.
+"""Measure the language and the size of the packages, of their tests, examples and scripts.
 
     uv run python scripts/marks.py [FOLDER] [--words] [--texts] [--check]
 
-FOLDER is a package (default: all of `packages`); any installed package may be named.
-`--words` lists the idiosyncratic words with their counts, `--classes` the class names that several
-classes share. `--check` exits with 1 where a limit of `LIMITS` is exceeded or one of `LEAST` is not
-reached. `--texts` measures what people read instead: each page of the documentation, and the
-messages in each package (errors, help, log lines, labels); with `--words`, every sentence that has
-an idiosyncratic word.
+Each mark has a ceiling that must not be exceeded and a target that is still to be reached. With
+FOLDER, only the language of that folder is measured; any installed package may be named.
+`--words` lists the idiosyncratic words of docstrings and identifiers with their counts, `--classes`
+the class names that several classes share. `--check` exits with 1 if a mark exceeds its ceiling.
+`--texts` measures pages and messages instead: each page of the documentation, and the messages in
+each package (errors, help, log lines, labels); with `--words`, every sentence that has an
+idiosyncratic word.
 """
 
 import argparse
 import ast
+import io
 import re
+import subprocess
 import sys
+import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
 
 IDIOSYNCRATIC = frozenset(
     {
@@ -149,22 +156,94 @@ FIELD = frozenset(
 )
 """Terms and verbs of LangChain, LangGraph, HTTP and databases."""
 
-LIMITS = {
-    "idiosyncratic words per 1,000": 5.0,
-    "shared class names": 20,
-    "files in the largest package": 20,
-    "largest file, lines": 480,
-    "functions over 40 lines": 50,
-    "modules in import rings": 0,
+IDENTIFIERS = frozenset(
+    {
+        "anew",
+        "asked",
+        "asks",
+        "began",
+        "beginnings",
+        "beside",
+        "brought",
+        "desk",
+        "foretold",
+        "grasp",
+        "handed",
+        "hear",
+        "heard",
+        "hearing",
+        "look",
+        "looker",
+        "looks",
+        "mend",
+        "mended",
+        "met",
+        "mine",
+        "ours",
+        "said",
+        "say",
+        "saying",
+        "says",
+        "shelf",
+        "shelve",
+        "shelved",
+        "stir",
+        "stirred",
+        "tell",
+        "telling",
+        "theirs",
+        "told",
+        "wanted",
+        "whoever",
+    }
+)
+"""Words that names of functions, classes, arguments and attributes have a technical term for."""
+
+CEILINGS = {
+    "docstrings of src: idiosyncratic words per 1,000": (5.0, 5.0),
+    "docstrings of src: headless `what` per 1,000": (6.4, 1.5),
+    "docstrings of src: `where` for `if` per 1,000": (2.5, 1.0),
+    "identifiers of src: idiosyncratic words per 1,000": (26.5, 3.0),
+    "class names of src that several modules define": (20, 20),
+    "modules of src in an import ring": (0, 0),
+    "docstrings of tests: idiosyncratic words per 1,000": (29.9, 5.0),
+    "docstrings of examples: idiosyncratic words per 1,000": (21.7, 5.0),
+    "docstrings of benchmarks: idiosyncratic words per 1,000": (12.7, 5.0),
+    "docstrings of scripts: idiosyncratic words per 1,000": (11.4, 5.0),
+    "code lines of strict_llm": (2_900, 2_900),
+    "code lines of thalweg": (18_600, 16_500),
+    "code lines of thalweg_agent": (10_500, 10_500),
+    "code lines of thalweg_evals": (4_900, 4_900),
+    "code lines of thalweg_integrations": (900, 900),
+    "code lines of thalweg_memory": (9_200, 9_200),
+    "code lines of thalweg_recorder": (4_800, 4_800),
+    "code lines of thalweg_server": (12_500, 12_500),
+    "code lines in all without strict_llm": (61_000, 59_500),
+    "files in all packages": (866, 750),
+    "files visited by one turn": (74, 30),
+    "changes of file in one turn": (713, 713),
 }
-LEAST = {"terms of the field per 1,000": 20.0}
+"""The ceiling of each mark, and its target."""
+OTHERS = ("examples", "benchmarks", "scripts")
+"""Folders whose docstrings are measured besides those of the packages and their tests."""
+LEAST = {"docstrings of src: terms of the field per 1,000": 20.0}
 TEXT_LIMITS = {"documentation": 9.0, "messages": 5.5}
 """Idiosyncratic words per 1,000, over all pages and over all messages."""
 _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
 _CODE = re.compile(
     r"```.*?```|``[^`]*``|`[^`]*`|^\s*>>>.*$|^\s*\.\.\. .*$", re.DOTALL | re.MULTILINE
 )
-_LONG = 40
+_PART = re.compile(r"_|(?<=[a-z])(?=[A-Z])")
+_HEADLESS = re.compile(r"\bwhat (?:is|are|was|it|they|a|an|the|has|have|follows)\b", re.IGNORECASE)
+_WHERE_FOR_IF = re.compile(r"\bwhere (?:it|they|there|none|nothing|no|a|an|the)\b", re.IGNORECASE)
+_NO_CODE = {
+    tokenize.COMMENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+    tokenize.INDENT,
+    tokenize.NEWLINE,
+    tokenize.NL,
+}
 _MESSAGE_WORDS = 4
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s|\n(?=[-|#\d]|\s*\n)")
 _NO_PROSE = re.compile(r"[\\^]|\w\|\w|\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|FROM|WHERE)\b")
@@ -179,11 +258,14 @@ class Source:
     """Dotted, as it is imported."""
     text: str
     tree: ast.Module
+    nodes: list[ast.AST]
+    """Every node of the tree."""
 
-    @property
-    def lines(self) -> int:
-        """Lines of the file, blank ones included."""
-        return len(self.text.splitlines())
+
+def read_source(path: Path, name: str, text: str) -> Source:
+    """Parse the text of a module."""
+    tree = ast.parse(text)
+    return Source(path, name, text, tree, list(ast.walk(tree)))
 
 
 def read_package(folder: Path) -> list[Source]:
@@ -191,27 +273,68 @@ def read_package(folder: Path) -> list[Source]:
     found = []
     for path in sorted(folder.rglob("*.py")):
         parts = (folder.name, *path.relative_to(folder).with_suffix("").parts)
-        text = path.read_text(encoding="utf-8")
-        found.append(
-            Source(path, ".".join(p for p in parts if p != "__init__"), text, ast.parse(text))
-        )
+        name = ".".join(part for part in parts if part != "__init__")
+        found.append(read_source(path, name, path.read_text(encoding="utf-8")))
     return found
 
 
-def docstring_words(sources: Sequence[Source]) -> list[str]:
-    """Return the words of all docstrings in small letters, code left out.
+def read_packages(*folders: Path) -> list[Source]:
+    """Parse every module below several folders."""
+    return [source for folder in folders for source in read_package(folder)]
+
+
+def packages(root: Path) -> dict[str, Path]:
+    """Return the folder of each package that a checkout ships, by its name."""
+    folders = (*root.glob("src/*/"), *root.glob("packages/*/src/*/"))
+    return {folder.name: folder for folder in sorted(folders)}
+
+
+def code_lines(source: Source) -> int:
+    """Count the lines of code: no blank lines, comments, docstrings or imports."""
+    other: set[int] = set()
+    for node in source.nodes:
+        match node:
+            case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
+                other.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    code: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+        if token.type not in _NO_CODE:
+            code.update(range(token.start[0], token.end[0] + 1))
+    return len(code - other)
+
+
+def docstrings(sources: Sequence[Source]) -> list[str]:
+    """Return all docstrings without their code.
 
     Strings under an assignment document an attribute and count, too.
     """
-    words: list[str] = []
+    return [_CODE.sub(" ", text) for source in sources for text in _docstrings(source)]
+
+
+def words_of(texts: Sequence[str]) -> list[str]:
+    """Return the words of texts in small letters."""
+    return [word.lower() for text in texts for word in _WORD.findall(text)]
+
+
+def identifier_words(sources: Sequence[Source]) -> list[str]:
+    """Return the words of defined names: functions, classes, arguments, variables, attributes."""
+    names: list[str] = []
     for source in sources:
-        for text in _docstrings(source.tree):
-            words += (word.lower() for word in _WORD.findall(_CODE.sub(" ", text)))
-    return words
+        for node in source.nodes:
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    names.append(node.name)
+                case ast.arg():
+                    names.append(node.arg)
+                case ast.Name(ctx=ast.Store()):
+                    names.append(node.id)
+                case ast.Attribute(ctx=ast.Store()):
+                    names.append(node.attr)
+    return [word.lower() for name in names for word in _PART.split(name) if word]
 
 
-def _docstrings(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _docstrings(source: Source) -> Iterator[str]:
+    for node in source.nodes:
         body = getattr(node, "body", None)
         for statement in body if isinstance(body, list) else ():
             match statement:
@@ -229,27 +352,21 @@ def shared_classes(sources: Sequence[Source]) -> dict[str, list[str]]:
     return {name: where for name, where in sorted(places.items()) if len(where) > 1}
 
 
-def long_functions(sources: Sequence[Source]) -> int:
-    """Count functions longer than 40 lines, signature and docstring included."""
-    return sum(
-        node.end_lineno - node.lineno + 1 > _LONG
-        for source in sources
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
-    )
-
-
-def import_rings(sources: Sequence[Source]) -> list[list[str]]:
-    """Return groups of modules that import each other, also for types or in functions."""
+def import_ring(sources: Sequence[Source]) -> list[str]:
+    """Return modules that import each other in a ring, also for types or in functions."""
     names = {source.name for source in sources}
     packages = {source.name for source in sources if source.path.name == "__init__.py"}
     graph = {source.name: _imports(source, names, packages) for source in sources}
-    return [sorted(ring) for ring in _components(graph) if len(ring) > 1]
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 def _imports(source: Source, names: set[str], packages: set[str]) -> set[str]:
     found: set[str] = set()
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names if alias.name in names}
         elif isinstance(node, ast.ImportFrom):
@@ -264,64 +381,71 @@ def _imports(source: Source, names: set[str], packages: set[str]) -> set[str]:
     return found - {source.name}
 
 
-def _components(graph: dict[str, set[str]]) -> Iterator[set[str]]:
-    """Yield the strongly connected components (Tarjan 1972), without recursion."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    on_stack: set[str] = set()
-    for root in list(graph):
-        if root in index:
-            continue
-        work = [(root, iter(sorted(graph[root])))]
-        index[root] = low[root] = len(index)
-        stack.append(root)
-        on_stack.add(root)
-        while work:
-            node, following = work[-1]
-            for child in following:
-                if child not in index:
-                    index[child] = low[child] = len(index)
-                    stack.append(child)
-                    on_stack.add(child)
-                    work.append((child, iter(sorted(graph[child]))))
-                    break
-                if child in on_stack:
-                    low[node] = min(low[node], index[child])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    ring = set(stack[stack.index(node) :])
-                    del stack[stack.index(node) :]
-                    on_stack -= ring
-                    yield ring
-
-
-def measure(folder: Path) -> dict[str, float]:
-    """Return every mark of a package by its name."""
-    sources = read_package(folder)
-    words = docstring_words(sources)
-    thousand = len(words) / 1000 or 1
-    per_package = Counter(source.path.parent for source in sources)
+def language(name: str, sources: Sequence[Source]) -> dict[str, float]:
+    """Return the marks of the language of docstrings."""
+    texts = docstrings(sources)
+    words = words_of(texts)
     return {
-        "files": len(sources),
-        "lines": sum(source.lines for source in sources),
-        "docstring words": len(words),
-        "idiosyncratic words per 1,000": round(
-            sum(w in IDIOSYNCRATIC for w in words) / thousand, 1
-        ),
-        "terms of the field per 1,000": round(sum(w in FIELD for w in words) / thousand, 1),
-        "shared class names": len(shared_classes(sources)),
-        "entries at the top level": sum(
-            not entry.name.startswith((".", "__")) for entry in folder.iterdir()
-        ),
-        "files in the largest package": max(per_package.values()),
-        "largest file, lines": max(source.lines for source in sources),
-        "functions over 40 lines": long_functions(sources),
-        "modules in import rings": sum(map(len, import_rings(sources))),
+        f"docstrings of {name}: idiosyncratic words per 1,000": _per_1000(
+            sum(word in IDIOSYNCRATIC for word in words), len(words)
+        )
     }
+
+
+def language_of_source(name: str, sources: Sequence[Source]) -> dict[str, float]:
+    """Return the marks of the language of a package: docstrings, names, import rings."""
+    texts = docstrings(sources)
+    words, names = words_of(texts), identifier_words(sources)
+    rates = {
+        "terms of the field": sum(word in FIELD for word in words),
+        "headless `what`": sum(len(_HEADLESS.findall(text)) for text in texts),
+        "`where` for `if`": sum(len(_WHERE_FOR_IF.findall(text)) for text in texts),
+    }
+    return {
+        **language(name, sources),
+        **{
+            f"docstrings of {name}: {what} per 1,000": _per_1000(count, len(words))
+            for what, count in rates.items()
+        },
+        f"identifiers of {name}: idiosyncratic words per 1,000": _per_1000(
+            sum(word in IDENTIFIERS for word in names), len(names)
+        ),
+        f"class names of {name} that several modules define": len(shared_classes(sources)),
+        f"modules of {name} in an import ring": len(import_ring(sources)),
+    }
+
+
+def _per_1000(count: int, of: int) -> float:
+    return round(1000 * count / (of or 1), 1)
+
+
+def sizes(sources: Sequence[Source]) -> dict[str, float]:
+    """Return the code lines of each package, their sum, and the number of files."""
+    lines: Counter[str] = Counter()
+    for source in sources:
+        lines[source.name.partition(".")[0]] += code_lines(source)
+    return {
+        **{f"code lines of {name}": count for name, count in sorted(lines.items())},
+        "code lines in all without strict_llm": lines.total() - lines["strict_llm"],
+        "files in all packages": len(sources),
+    }
+
+
+def trip() -> dict[str, float]:
+    """Return how many files the third turn of an agent visits (see `trip.py`)."""
+    command = [sys.executable, "-W", "ignore", str(ROOT / "scripts" / "trip.py")]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    files, changes = map(int, done.stdout.split())
+    return {"files visited by one turn": files, "changes of file in one turn": changes}
+
+
+def measure(root: Path, sources: Sequence[Source]) -> dict[str, float]:
+    """Return every mark of a repository and of the modules of its packages, by its name."""
+    tests = (*root.glob("packages/*/tests/"), root / "tests")
+    marks = language_of_source("src", sources)
+    for name, folders in {"tests": tests, **{name: (root / name,) for name in OTHERS}}.items():
+        marks |= language(name, read_packages(*folders))
+    return {**marks, **sizes(sources), **trip()}
 
 
 def page_sentences(root: Path) -> dict[str, list[str]]:
@@ -348,14 +472,14 @@ def package_messages(sources: Sequence[Source]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for source in sources:
         found[".".join(source.name.split(".")[:2])] += (
-            _CODE.sub(" ", text) for text in _messages(source.tree)
+            _CODE.sub(" ", text) for text in _messages(source)
         )
     return {name: texts for name, texts in found.items() if texts}
 
 
-def _messages(tree: ast.Module) -> Iterator[str]:
+def _messages(source: Source) -> Iterator[str]:
     skipped: set[int] = set()
-    for node in ast.walk(tree):
+    for node in source.nodes:
         match node:
             case ast.Expr(value=ast.Constant() as docstring):
                 skipped.add(id(docstring))
@@ -392,53 +516,69 @@ def _is_prose(text: str) -> bool:
     )
 
 
-def print_texts(folder: Path, *, sentences: bool) -> set[str]:
+def print_texts(root: Path, *, sentences: bool) -> set[str]:
     """Print the rates of pages and messages; return the names of the limits exceeded."""
-    over, root = set(), folder.parents[1]
-    folders = [folder, *root.glob("packages/*/src/*/")]
-    sources = [source for each in folders for source in read_package(each)]
-    pages, messages = page_sentences(root), package_messages(sources)
+    over = set()
+    pages = page_sentences(root)
+    messages = package_messages(read_packages(*packages(root).values()))
     for title, texts in (("documentation", pages), ("messages", messages)):
         every = [text for part in texts.values() for text in part]
         for name, part in {**texts, f"{title}, all": every}.items():
-            words = [word.lower() for text in part for word in _WORD.findall(text)]
-            rate = 1000 * sum(word in IDIOSYNCRATIC for word in words) / (len(words) or 1)
+            words = words_of(part)
+            rate = _per_1000(sum(word in IDIOSYNCRATIC for word in words), len(words))
             print(f"{name:50} {len(words):7,} words {rate:6.1f} idiosyncratic per 1,000")
         over |= {title} if rate > TEXT_LIMITS[title] else set()  # the rate of all
     for name, part in {**pages, **messages}.items() if sentences else ():
         for text in part:
-            if found := IDIOSYNCRATIC.intersection(map(str.lower, _WORD.findall(text))):
+            if found := IDIOSYNCRATIC.intersection(words_of([text])):
                 print(f"{len(found)} {name}: {' '.join(text.split())}")
     return over
+
+
+def exceeded(marks: dict[str, float]) -> dict[str, str]:
+    """Return the limit of each mark that exceeds its ceiling or is below its least value."""
+    over = {
+        name: f"at most {most:,g}" for name, (most, _) in CEILINGS.items() if marks[name] > most
+    }
+    return over | {
+        name: f"at least {least:g}" for name, least in LEAST.items() if marks[name] < least
+    }
 
 
 def main() -> int:
     """Print the marks; return 1 where `--check` finds a limit exceeded."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    default = Path(__file__).parents[1] / "src" / "thalweg"
-    parser.add_argument("folder", nargs="?", type=Path, default=default)
+    parser.add_argument("folder", nargs="?", type=Path, help="a package; default: the repository")
     parser.add_argument("--words", action="store_true", help="list the idiosyncratic words")
     parser.add_argument("--classes", action="store_true", help="list the shared class names")
-    parser.add_argument("--check", action="store_true", help="exit with 1 above a limit")
+    parser.add_argument("--check", action="store_true", help="exit with 1 above a ceiling")
     parser.add_argument("--texts", action="store_true", help="measure documentation and messages")
     options = parser.parse_args()
     if options.texts:
-        over_texts = print_texts(options.folder, sentences=options.words)
+        over_texts = print_texts(ROOT, sentences=options.words)
         return int(options.check and bool(over_texts))
-    marks = measure(options.folder)
-    missed = {n: f"at most {most:g}" for n, most in LIMITS.items() if marks[n] > most}
-    missed |= {n: f"at least {least:g}" for n, least in LEAST.items() if marks[n] < least}
+    folders = [options.folder] if options.folder else packages(ROOT).values()
+    sources = read_packages(*folders)
+    if options.folder:
+        marks, over = language_of_source(options.folder.name, sources), {}
+    else:
+        marks = measure(ROOT, sources)
+        over = exceeded(marks)
     for name, value in marks.items():
-        limit = f"   ({missed[name]})" if name in missed else ""
-        print(f"{name:32} {value:10,.10g}{limit}")
-    sources = read_package(options.folder)
+        target = CEILINGS.get(name, (0.0, value))[1]
+        hint = f"   ({over[name]})" if name in over else ""
+        hint += f"   (target {target:,g})" if value > target else ""
+        print(f"{name:58} {value:10,.10g}{hint}")
     if options.words:
-        counts = Counter(w for w in docstring_words(sources) if w in IDIOSYNCRATIC)
+        counts = Counter(word for word in words_of(docstrings(sources)) if word in IDIOSYNCRATIC)
+        print(*(f"{count:6} {word}" for word, count in counts.most_common()), sep="\n")
+        print("In identifiers:")
+        counts = Counter(word for word in identifier_words(sources) if word in IDENTIFIERS)
         print(*(f"{count:6} {word}" for word, count in counts.most_common()), sep="\n")
     if options.classes:
         for name, where in shared_classes(sources).items():
             print(f"{name}: {', '.join(where)}")
-    return int(options.check and bool(missed))
+    return int(options.check and bool(over))
 
 
 if __name__ == "__main__":

@@ -18,22 +18,42 @@ def test_the_nearest_importers_come_first_and_other_modules_of_the_package_have_
         "packages/thalweg/src/thalweg/archive/__init__.py",
         "from thalweg.archive.opening import start",
     )
-    write(tmp_path, "src/thalweg/archive/opening.py", "from thalweg.archive.blobs import pack")
-    write(tmp_path, "src/thalweg/archive/lines.py")
-    write(tmp_path, "tests/unit/test_opening.py", "from thalweg.archive import start")
-    write(tmp_path, "tests/unit/test_package.py", "import thalweg.archive.opening")
-    write(tmp_path, "tests/property/test_module.py", "from thalweg.archive import blobs")
-    write(tmp_path, "tests/unit/test_lines.py", "from thalweg.archive.lines import Line")
+    write(
+        tmp_path,
+        "packages/thalweg/src/thalweg/archive/opening.py",
+        "from thalweg.archive.blobs import pack",
+    )
+    write(tmp_path, "packages/thalweg/src/thalweg/archive/lines.py")
+    write(
+        tmp_path,
+        "packages/thalweg/tests/core_tests/unit/test_opening.py",
+        "from thalweg.archive import start",
+    )
+    write(
+        tmp_path,
+        "packages/thalweg/tests/core_tests/unit/test_package.py",
+        "import thalweg.archive.opening",
+    )
+    write(
+        tmp_path,
+        "packages/thalweg/tests/core_tests/property/test_module.py",
+        "from thalweg.archive import blobs",
+    )
+    write(
+        tmp_path,
+        "packages/thalweg/tests/core_tests/unit/test_lines.py",
+        "from thalweg.archive.lines import Line",
+    )
 
     assert related_tests(["packages/thalweg/src/thalweg/archive/blobs.py"], tmp_path) == [
         "packages/thalweg/src/thalweg/archive/blobs.py",
-        "tests/property/test_module.py",
-        "tests/unit/test_opening.py",
-        "tests/unit/test_package.py",
+        "packages/thalweg/tests/core_tests/property/test_module.py",
+        "packages/thalweg/tests/core_tests/unit/test_opening.py",
+        "packages/thalweg/tests/core_tests/unit/test_package.py",
     ]
     of_package = related_tests(["packages/thalweg/src/thalweg/archive/__init__.py"], tmp_path)
-    assert "tests/unit/test_opening.py" in of_package
-    assert "tests/unit/test_lines.py" not in of_package
+    assert "packages/thalweg/tests/core_tests/unit/test_opening.py" in of_package
+    assert "packages/thalweg/tests/core_tests/unit/test_lines.py" not in of_package
 
 
 def test_tests_that_use_a_changed_suite_are_related(tmp_path: Path) -> None:
@@ -46,15 +66,21 @@ def test_tests_that_use_a_changed_suite_are_related(tmp_path: Path) -> None:
     )
     write(
         tmp_path,
-        "tests/contract/test_sqlite.py",
+        "packages/thalweg-memory/tests/memory_tests/contract/test_sqlite.py",
         "from memory_tests.contract.suites.memory import JobsContract",
     )
 
-    assert related_tests([suite], tmp_path) == ["tests/contract/test_sqlite.py"]
+    assert related_tests([suite], tmp_path) == [
+        "packages/thalweg-memory/tests/memory_tests/contract/test_sqlite.py"
+    ]
 
 
 def test_a_long_test_is_related_if_it_imports_the_changed_module_itself(tmp_path: Path) -> None:
-    write(tmp_path, "src/thalweg/server/app.py", "from thalweg_server.runs import start")
+    write(
+        tmp_path,
+        "packages/thalweg-server/src/thalweg_server/app.py",
+        "from thalweg_server.runs import start",
+    )
     write(
         tmp_path,
         "packages/thalweg-server/tests/server_tests/e2e/test_app.py",
@@ -65,30 +91,63 @@ def test_a_long_test_is_related_if_it_imports_the_changed_module_itself(tmp_path
         "packages/thalweg-server/tests/server_tests/e2e/test_runs.py",
         "from thalweg_server.runs import start",
     )
-    write(tmp_path, "tests/unit/test_runs.py", "from thalweg_server.runs import start")
+    write(
+        tmp_path,
+        "packages/thalweg/tests/core_tests/unit/test_runs.py",
+        "from thalweg_server.runs import start",
+    )
 
-    assert related_tests(["src/thalweg/server/runs.py"], tmp_path) == [
-        "src/thalweg/server/runs.py",
-        "tests/unit/test_runs.py",
+    assert related_tests(["packages/thalweg-server/src/thalweg_server/runs.py"], tmp_path) == [
+        "packages/thalweg-server/src/thalweg_server/runs.py",
+        "packages/thalweg/tests/core_tests/unit/test_runs.py",
         "packages/thalweg-server/tests/server_tests/e2e/test_runs.py",
     ]
 
 
 def test_a_changed_test_is_related_wherever_it_is(tmp_path: Path) -> None:
     changed = [
-        "tests/e2e/test_long.py",
+        "packages/thalweg/tests/core_tests/e2e/test_long.py",
         "packages/thalweg/tests/core_tests/e2e/killed.py",
         "docs/a.md",
         "packages/thalweg/src/thalweg/py.typed",
     ]
-    assert related_tests(changed, tmp_path) == ["tests/e2e/test_long.py"]
+    assert related_tests(changed, tmp_path) == [
+        "packages/thalweg/tests/core_tests/e2e/test_long.py"
+    ]
 
 
 def test_tests_of_a_package_of_the_workspace_are_related(tmp_path: Path) -> None:
     test = "packages/strict-llm/tests/strict_llm_tests/test_chat.py"
     write(tmp_path, test, "from strict_llm.rules.chat import problems")
-    write(tmp_path, "tests/unit/test_strict.py", "import strict_llm.rules.chat")
+    write(
+        tmp_path,
+        "packages/thalweg/tests/core_tests/unit/test_strict.py",
+        "import strict_llm.rules.chat",
+    )
     changed = "packages/strict-llm/src/strict_llm/rules/chat.py"
 
-    assert related_tests([changed], tmp_path) == [changed, test, "tests/unit/test_strict.py"]
+    assert related_tests([changed], tmp_path) == [
+        changed,
+        test,
+        "packages/thalweg/tests/core_tests/unit/test_strict.py",
+    ]
     assert related_tests([test], tmp_path) == [test]
+
+
+def test_tests_of_every_package_and_of_the_repository_are_related(tmp_path: Path) -> None:
+    changed = "packages/thalweg/src/thalweg/archive/blobs.py"
+    package = "packages/thalweg-memory/src/thalweg_memory/store.py"
+    of_package = "packages/thalweg-memory/tests/memory_tests/unit/test_store.py"
+    write(tmp_path, package, "from thalweg.archive.blobs import pack")
+    write(tmp_path, of_package, "from thalweg_memory.store import Store")
+    write(
+        tmp_path,
+        "packages/thalweg-memory/tests/memory_tests/e2e/test_kill.py",
+        "from thalweg_memory.store import Store",
+    )
+    write(tmp_path, "benchmarks/sizes.py", "from thalweg.archive.blobs import pack")
+    write(tmp_path, "tests/repo/test_sizes.py", "from benchmarks.sizes import sizes")
+
+    assert related_tests([changed], tmp_path) == [changed, of_package]
+    of_benchmark = ["tests/repo/test_sizes.py"]
+    assert related_tests(["benchmarks/sizes.py"], tmp_path) == of_benchmark

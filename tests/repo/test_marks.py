@@ -1,14 +1,120 @@
-"""The script that measures the language of docstrings, pages and messages."""
+"""The scripts that measure language and size, and the files that one turn visits."""
 
-import ast
 from pathlib import Path
 
-from scripts.marks import Source, package_messages, page_sentences
+import pytest
+
+from scripts.marks import (
+    CEILINGS,
+    LEAST,
+    Source,
+    code_lines,
+    exceeded,
+    identifier_words,
+    import_ring,
+    language_of_source,
+    measure,
+    package_messages,
+    packages,
+    page_sentences,
+    read_packages,
+    read_source,
+)
+from scripts.trip import Trip
+from thalweg.engine.identity import stored_text
+
+CODE = '''"""What the module is for, where it has one."""
+
+import os  # not code
+
+
+def say(told):
+
+    # A comment.
+    lastAsked = f"""two
+lines {told}"""
+    return os.path.join(lastAsked, "a")
+'''
+
+
+def module(code: str, name: str = "thalweg.a") -> Source:
+    return read_source(Path("thalweg/a.py"), name, code)
 
 
 def messages(code: str) -> list[str]:
-    source = Source(Path("thalweg/a.py"), "thalweg.a", code, ast.parse(code))
-    return package_messages([source]).get("thalweg.a", [])
+    return package_messages([module(code)]).get("thalweg.a", [])
+
+
+def write(root: Path, path: str, text: str) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(text, encoding="utf-8")
+
+
+def test_code_lines_are_those_without_blanks_comments_docstrings_and_imports() -> None:
+    assert code_lines(module(CODE)) == 4
+
+
+def test_words_of_identifiers_are_parted_at_underscores_and_capitals() -> None:
+    code = CODE + "\nclass AskedOnce:\n    def f(self):\n        self.look_up = read\n"
+    words = "say told last asked asked once f self look up"
+    assert sorted(identifier_words([module(code)])) == sorted(words.split())
+
+
+def test_the_language_of_source_is_a_rate_of_its_words() -> None:
+    marks = language_of_source("src", [module(CODE)])
+
+    assert marks["identifiers of src: idiosyncratic words per 1,000"] == 750
+    assert marks["docstrings of src: headless `what` per 1,000"] == pytest.approx(1000 / 9, abs=1)
+    assert marks["docstrings of src: `where` for `if` per 1,000"] == pytest.approx(111, abs=1)
+
+
+def test_modules_that_import_each_other_are_a_ring() -> None:
+    a, b = module("from thalweg import b", "thalweg.a"), module("import thalweg.a", "thalweg.b")
+    assert set(import_ring([a, b])) == {"thalweg.a", "thalweg.b"}
+    assert not import_ring([a, module("import os", "thalweg.b")])
+
+
+def test_every_ceiling_is_measured_over_all_packages_and_folders(tmp_path: Path) -> None:
+    write(tmp_path, "packages/one/src/one/a.py", CODE)
+    write(tmp_path, "packages/strict-llm/src/strict_llm/a.py", CODE)
+    write(tmp_path, "packages/one/tests/one_tests/test_a.py", '"""Told."""')
+    for folder in ("benchmarks", "examples", "scripts", "tests"):
+        write(tmp_path, f"{folder}/a.py", '"""A plain sentence."""')
+    sources = read_packages(*packages(tmp_path).values())
+
+    marks = measure(tmp_path, sources)
+
+    assert marks["code lines of one"] == marks["code lines in all without strict_llm"] == 4
+    assert marks["files in all packages"] == 2
+    assert marks["docstrings of tests: idiosyncratic words per 1,000"] == 250
+    assert marks["docstrings of scripts: idiosyncratic words per 1,000"] == 0
+    assert marks["files visited by one turn"] > 10
+    mine = {name for name in CEILINGS if not name.startswith("code lines of ")}
+    assert mine | set(LEAST) <= set(marks)
+
+
+def test_a_mark_above_its_ceiling_or_below_its_least_value_is_reported() -> None:
+    good = {name: ceiling for name, (ceiling, _) in CEILINGS.items()} | LEAST
+    assert not exceeded(good)
+    files, terms = "files in all packages", "docstrings of src: terms of the field per 1,000"
+    assert set(exceeded({**good, files: 10_000, terms: 1})) == {files, terms}
+
+
+def test_each_package_has_a_ceiling() -> None:
+    names = {f"code lines of {name}" for name in packages(Path(__file__).parents[2])}
+    assert names == {name for name in CEILINGS if name.startswith("code lines of ")}
+
+
+def test_a_trip_counts_calls_in_packages_alone() -> None:
+    with Trip() as trip:
+        Path("a").exists()
+        stored_text("a")
+        stored_text("b")
+
+    (path,) = trip.files
+    assert path.endswith("/src/thalweg/engine/identity.py")
+    assert trip.files[path] >= 2
+    assert trip.changes == 0
 
 
 def test_errors_and_help_are_messages() -> None:

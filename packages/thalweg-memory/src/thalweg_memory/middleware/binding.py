@@ -9,10 +9,11 @@ from langchain_core.runnables import RunnableConfig
 from thalweg.context.arguments import AgentName, Owner, as_owner, owner_of
 from thalweg.context.turn.thread_names import is_subagent, thread_name
 from thalweg.errors import ConfigError
-from thalweg_memory import Memory, MemoryStore, open_memory
+from thalweg_memory.base import MemoryStore
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Mode, Scope
-from thalweg_memory.opening import attach_document
+from thalweg_memory.handle import Memory
+from thalweg_memory.opening import attach_document, open_memory
 from thalweg_memory.store.tables import TableMemory
 
 MODES: tuple[Mode, ...] = get_args(Mode)

@@ -21,8 +21,9 @@ from langgraph.runtime import Runtime
 
 from thalweg.context.arguments import AgentName, Owner
 from thalweg.context.turn.effects import in_thread
-from thalweg_memory import Memory, MemoryStore
+from thalweg_memory.base import MemoryStore
 from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.handle import Memory
 from thalweg_memory.middleware.of_user import UserMemory, shown_in
 
 __all__ = ["MemoryMiddleware", "MemoryState"]

@@ -6,13 +6,13 @@ from dataclasses import replace
 from threading import Lock
 
 from thalweg.engine.tokens import exact_counter
-from thalweg_memory import Memory, MemoryStore
-from thalweg_memory.base import Operation
+from thalweg_memory.base import MemoryStore, Operation
 from thalweg_memory.facts.changes import PutFact, WriteSection
 from thalweg_memory.facts.recall.found import RecallItem
 from thalweg_memory.facts.recall.rendering import render_tail
 from thalweg_memory.facts.recall.seeds import MOST, render_system
 from thalweg_memory.facts.values import Fact, Profile, ProfileSection, Scope
+from thalweg_memory.handle import Memory
 from thalweg_memory.middleware.shown import IN_PROMPT, ShownMemory
 
 REMEMBERED = 1_024

@@ -1,0 +1,79 @@
+"""Count the files that one turn of an agent visits: `uv run python scripts/trip.py [--files]`.
+
+The turn is the third of a thread, with a scripted model and `ContextMiddleware`. A change of file
+is a call in another file of the packages than the call before it in the same thread of execution.
+`--files` lists the files with their calls, most first.
+"""
+
+import argparse
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+from typing import Self
+
+from langchain.agents import create_agent
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+
+from thalweg import ContextMiddleware
+from thalweg.testing import ScriptedModel
+
+PACKAGES = f"{Path(__file__).parents[1] / 'packages'}/"
+
+
+class Trip:
+    """Count calls while it is entered, in all threads that start meanwhile."""
+
+    def __init__(self) -> None:
+        self.files: Counter[str] = Counter()
+        self.changes = 0
+        self._last = threading.local()
+
+    def __enter__(self) -> Self:
+        threading.setprofile(self._count)
+        sys.setprofile(self._count)
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+    def _count(self, frame: FrameType, event: str, _argument: object) -> None:
+        path = frame.f_code.co_filename
+        if event != "call" or not path.startswith(PACKAGES):
+            return
+        last = getattr(self._last, "path", path)
+        self.files[path.removeprefix(PACKAGES)] += 1
+        self.changes += last != path
+        self._last.path = path
+
+
+def third_turn() -> Trip:
+    """Return the counts of the third turn of a thread."""
+    agent = create_agent(
+        ScriptedModel(script=lambda _messages: "It is a missing import."),
+        middleware=[ContextMiddleware(archive=":memory:")],
+        checkpointer=InMemorySaver(),
+    )
+    thread: RunnableConfig = {"configurable": {"thread_id": "thread"}}
+    for text in ("one", "two", "three"):
+        with Trip() as trip:
+            agent.invoke({"messages": [HumanMessage(text)]}, thread)
+    return trip
+
+
+def main() -> None:
+    """Print the number of files and of changes."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--files", action="store_true", help="list the files with their calls")
+    trip = third_turn()
+    if parser.parse_args().files:
+        print(*(f"{calls:6} {path}" for path, calls in trip.files.most_common()), sep="\n")
+    print(len(trip.files), trip.changes)
+
+
+if __name__ == "__main__":
+    main()
