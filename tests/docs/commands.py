@@ -32,7 +32,11 @@ def command_lines(code: str) -> Iterator[list[str]]:
 
 
 def _calls(words: list[str]) -> Iterator[list[str]]:
-    names = [place for place, word in enumerate(words) if word.rpartition("/")[2] == "thalweg"]
+    names = [
+        place
+        for place, word in enumerate(words)
+        if word.rpartition("/")[2] == "thalweg" and not word.endswith("packages/thalweg")
+    ]
     starts = [place for place in names if words[place - 1] not in {"--from", "add", "install"}]
     if starts:
         yield words[starts[-1] + 1 :]

@@ -6,12 +6,21 @@ from textwrap import dedent
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
+SOURCES = tuple(sorted(ROOT.glob("packages/*/src")))
+"""The folders that the import roots of the packages are in."""
+TESTS = tuple(sorted(ROOT.glob("packages/*/tests")))
+"""The folders that the import roots of the packages' tests are in."""
 PAGES = (
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "examples/README.md",
     "benchmarks/README.md",
+    *sorted(
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.glob("packages/*/README.md")
+        if path.parent.name != "strict-llm"  # its blocks are tests, run by its own package
+    ),
     *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")),
 )
 _BLOCK = re.compile(

@@ -12,7 +12,7 @@ PAGE = (ROOT / "docs" / "deepagents.md").read_text(encoding="utf-8")
 
 def test_the_names_it_promises_are_where_they_are_promised() -> None:
     """A table of names is checked, or it rots."""
-    for home in ("thalweg", "thalweg_agent.graph"):
+    for home in ("thalweg_agent", "thalweg_agent.graph"):
         for name in ("create_deep_agent", "DeepAgentState"):
             assert hasattr(import_module(home), name), (home, name)
     backends = import_module("thalweg_agent.backends")

@@ -1,14 +1,16 @@
 """The pages for people who come from DeerFlow: what they name is there."""
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.docs.pages import ROOT
+from tests.docs.pages import TESTS as PACKAGE_TESTS
+
 FEATURES = (ROOT / "docs" / "deerflow-features.md").read_text(encoding="utf-8")
 TESTS: dict[str, str] = {}
 """The tests by the names of their files, of which several folders may have one."""
-for path in (ROOT / "tests").rglob("test_*.py"):
-    TESTS[path.name] = TESTS.get(path.name, "") + path.read_text(encoding="utf-8")
+for folder in (ROOT / "tests", *PACKAGE_TESTS):
+    for path in folder.rglob("test_*.py"):
+        TESTS[path.name] = TESTS.get(path.name, "") + path.read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (\d+) \| .+? \| ((?:the same|differs: ).*?) \| .+ \|$", re.MULTILINE)
 
 

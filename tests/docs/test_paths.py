@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "src" / "thalweg"
+from tests.docs.pages import ROOT, SOURCES, TESTS
+
+FOLDERS = (ROOT, *SOURCES, *TESTS)
+"""A path begins at the repository or at the import root of a package or of its tests."""
 PAGES = [
     ROOT / "ARCHITECTURE.md",
     ROOT / "CONTRIBUTING.md",
@@ -21,19 +23,19 @@ _FOLDERS = re.compile(r"`((?:[\w-]+/)+)`")
 
 
 def missing(page: Path, text: str) -> Iterator[str]:
-    """Yield the paths in a page that exist neither in the repository nor in the package.
+    """Yield the paths in a page that exist neither in the repository nor in a package.
 
-    A file name without a folder may be anywhere in the package or the tests.
+    A file name without a folder may be anywhere in the packages or the tests.
     """
     for name in chain(_NAME.findall(text), _FOLDERS.findall(text)):
-        exists = (ROOT / name).exists() or (PACKAGE / name).exists()
+        exists = any((folder / name).exists() for folder in FOLDERS)
         if not exists and ("/" in name or not _is_anywhere(name)):
             yield name
     yield from (link for link in _LINK.findall(text) if not (page.parent / link).exists())
 
 
 def _is_anywhere(name: str) -> bool:
-    return any(chain(PACKAGE.rglob(name), (ROOT / "tests").rglob(name)))
+    return any(any(folder.rglob(name)) for folder in (ROOT / "tests", *SOURCES, *TESTS))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -42,9 +44,12 @@ def test_every_named_path_exists(page: Path) -> None:
 
 
 def test_a_path_that_moved_is_reported() -> None:
-    text = "See `engine/desk.py`, `gone.py`, `rooms/`, [a page](none.md); `engine/edits.py` exists."
+    text = (
+        "See `thalweg/engine/desk.py`, `gone.py`, `rooms/`, [a page](none.md); "
+        "`thalweg/engine/edits.py` and `core_tests/unit/` exist."
+    )
     assert [*missing(ROOT / "ARCHITECTURE.md", text)] == [
-        "engine/desk.py",
+        "thalweg/engine/desk.py",
         "gone.py",
         "rooms/",
         "none.md",

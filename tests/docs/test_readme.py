@@ -2,13 +2,17 @@
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import PAGES
+from tests.docs.pages import PAGES, ROOT
 
-ROOT = Path(__file__).parents[2]
+PROJECTS = [
+    tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+    for path in sorted(ROOT.glob("packages/*/pyproject.toml"))
+]
+EXTRAS = {project["name"]: [*project.get("optional-dependencies", {})] for project in PROJECTS}
+"""The extras of each package."""
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -21,8 +25,13 @@ def test_every_link_into_the_repository_leads_somewhere(page: str) -> None:
 
 
 def test_every_extra_is_in_the_page_on_installing() -> None:
-    """A reader finds each extra of `pyproject.toml` with what it adds."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    """A reader finds each package, and each of its extras with what it adds."""
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
-
-    assert [name for name in project["optional-dependencies"] if f"`{name}`" not in page] == []
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    missing = [
+        f"{name}[{extra}]" if extra else name
+        for name, extras in EXTRAS.items()
+        for extra in ("", *extras)
+        if not any(f"| `{name}` |" in row and (not extra or f"`{extra}`" in row) for row in rows)
+    ]
+    assert missing == []
