@@ -2,17 +2,13 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from importlib.util import find_spec
 
+from strict_llm.rules import anthropic as anthropic_rules
+from strict_llm.rules import chat as chat_rules
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.window.validity import check
 from thalweg.engine.wires.registry import WIRES, split_system
 from thalweg_evals.trace import TracedMessage
-
-
-def has_provider_rules() -> bool:
-    """Return whether `strict_llm`, whose rules `refusals` applies, is installed."""
-    return find_spec("strict_llm") is not None
 
 
 def as_message(said: TracedMessage) -> Message:
@@ -38,9 +34,6 @@ def refusals(messages: Iterable[TracedMessage]) -> Iterator[str]:
     The checks are the common rules of all providers, and those of OpenAI and of Anthropic in their
     own words.
 
-    Raises:
-        ModuleNotFoundError: `strict_llm` is not installed.
-
     Example:
         >>> next(
         ...     refusals(
@@ -49,9 +42,6 @@ def refusals(messages: Iterable[TracedMessage]) -> Iterator[str]:
         ... )
         'message 2 is a result that no call right before it waits for'
     """
-    from strict_llm.rules import anthropic as anthropic_rules  # noqa: PLC0415 (for this check alone)
-    from strict_llm.rules import chat as chat_rules  # noqa: PLC0415 (the same)
-
     sent = [as_message(one) for one in messages]
     yield from check(sent)
     chat = {"model": "any", "messages": WIRES["openai-chat"].write(sent)}

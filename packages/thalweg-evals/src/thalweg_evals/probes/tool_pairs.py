@@ -17,7 +17,7 @@ from thalweg_evals.base import Probe, Score, Speaks
 from thalweg_evals.grading import failed, passed, untested
 from thalweg_evals.material.case import ScriptedCase
 from thalweg_evals.scripted.moves import Move, Say, Use, View
-from thalweg_evals.sent import has_provider_rules, refusals
+from thalweg_evals.sent import refusals
 from thalweg_evals.trace import Trace
 
 INSPECT, OPEN = "inspect_hold", "open_hatch"
@@ -104,11 +104,6 @@ class ToolPairs(ScriptedCase):
 
     def grade(self, trace: Trace) -> Score:
         """Check every request by the rules of strict providers."""
-        if not has_provider_rules():
-            return untested(
-                why="the rules of providers are not installed: uv pip install "
-                "PATH/TO/thalweg/packages/strict-llm"
-            )
         refused = [
             (one, why) for one in trace.requests for why in islice(refusals(one.messages), 1)
         ]

@@ -1,6 +1,5 @@
 """The probe of tool pairs sees requests that a strict provider would refuse."""
 
-import sys
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -21,14 +20,6 @@ def test_calls_and_results_stay_together(variant: str) -> None:
     result = played(f"tool_pairs/{variant}", window=48_000)
 
     assert (result.verdict, result.value) == ("passed", 0.0), result.why
-
-
-def test_without_the_rules_of_providers_it_is_untested(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "strict_llm", None)
-    result = played("tool_pairs/parallel")
-
-    assert result.verdict == "untested"
-    assert result.why.endswith("uv pip install PATH/TO/thalweg/packages/strict-llm")
 
 
 def _without_last_result(window: Window, entries: Sequence[Entry]) -> Iterator[WindowItem]:
