@@ -16,8 +16,8 @@ from thalweg.errors import ConfigError
 
 SERVER = "thalweg"
 """Name of the MCP server in every configuration."""
-_MARK = "thalweg/recorder/hook.py"
-"""By what a hook of ours is known, wherever Thalweg is installed."""
+_MARK = re.compile(r"thalweg[_/]recorder/hook\.py")
+"""By what a hook of this version or an earlier one is known, wherever Thalweg is installed."""
 _BEGIN, _END = "# >>> thalweg >>>", "# <<< thalweg <<<"
 
 JsonObject = dict[str, Any]
@@ -126,7 +126,7 @@ def _without(document: JsonObject, server: str) -> JsonObject:
 def _others(groups: object) -> object:
     if not isinstance(groups, list):
         return groups
-    return [group for group in groups if _MARK not in json.dumps(group)]
+    return [group for group in groups if not _MARK.search(json.dumps(group))]
 
 
 def _written(document: JsonObject, like: str) -> str:
@@ -170,7 +170,7 @@ def _add_plugin(text: str, commands: HostCommands) -> str:
 
 
 def _remove_plugin(text: str) -> str:
-    return "" if _MARK in text else text
+    return "" if _MARK.search(text) else text
 
 
 def _configuration(path: str, **described: Any) -> Configuration:  # noqa: ANN401 (a row of `hosts.toml`)

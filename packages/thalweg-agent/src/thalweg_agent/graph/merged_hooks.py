@@ -21,7 +21,7 @@ from thalweg.context.turn.effects import Either, Flow, both
 from thalweg_agent.graph.layers import Middleware
 
 Update = dict[str, Any] | None
-_PACKAGE: Final = __name__.partition(".")[0]
+_PACKAGES: Final = frozenset({"thalweg", "thalweg_agent", "thalweg_memory", "thalweg_server"})
 _MESSAGES: Final = "messages"
 
 
@@ -73,7 +73,7 @@ def _has(one: Middleware, hook: str) -> bool:
 def _is_mergeable(one: Middleware, hook: str) -> bool:
     hooks = (getattr(type(one), hook), getattr(type(one), f"a{hook}"))
     jumps = any(hasattr(each, "__can_jump_to__") for each in hooks)
-    return type(one).__module__.partition(".")[0] == _PACKAGE and not jumps
+    return type(one).__module__.partition(".")[0] in _PACKAGES and not jumps
 
 
 def _without(one: Middleware, hook: str) -> Middleware:

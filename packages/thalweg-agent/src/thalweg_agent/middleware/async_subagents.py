@@ -59,7 +59,7 @@ __all__ = [
     "TaskEvent",
     "UpdateAsyncTaskSchema",
 ]
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("thalweg.subagents")
 POLL_S: Final = 5.0
 """Seconds between two looks at a task that runs."""
 

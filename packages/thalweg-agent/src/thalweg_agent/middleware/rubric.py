@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Final, Literal, NotRequired, Self, cast
+from typing import Annotated, Any, Final, Literal, NotRequired, Self
 from uuid import uuid4
 
 from langchain.agents import create_agent
@@ -290,4 +290,5 @@ def _closed(text: str) -> str:
 
 
 def _response(result: Mapping[str, Any]) -> GraderResponse:
-    return cast("GraderResponse", result["structured_response"])
+    """Return the answer; from a checkpoint whose class is not imported it is a `dict`."""
+    return GraderResponse.model_validate(result["structured_response"])

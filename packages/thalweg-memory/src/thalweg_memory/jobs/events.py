@@ -1,6 +1,6 @@
 """Events of fact extraction: counts, reasons and cost, without any text of a thread.
 
-The logger is `thalweg_memory`: one sentence a job at INFO, at WARNING that one failed.
+The logger is `thalweg.memory`: one sentence a job at INFO, at WARNING that one failed.
 """
 
 import logging

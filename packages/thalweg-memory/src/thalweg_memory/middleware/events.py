@@ -1,6 +1,6 @@
 """Events of what memory showed and of its errors: counts and ids, no text of facts.
 
-The logger is `thalweg_memory`.
+The logger is `thalweg.memory`.
 """
 
 import logging

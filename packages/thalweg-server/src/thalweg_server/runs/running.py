@@ -38,7 +38,7 @@ _LEAVE_S = 2.0
 _PAUSE_S = 1.0
 """Before a run is taken up again whose database failed."""
 _FENCE: ContextVar[Emit | None] = ContextVar("thalweg_run", default=None)
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("thalweg.server.runs")
 
 
 @dataclass(frozen=True, slots=True)

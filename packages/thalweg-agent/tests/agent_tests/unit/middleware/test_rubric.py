@@ -100,6 +100,43 @@ def test_what_is_graded_cannot_end_its_part_of_the_request() -> None:
     assert seen[0].count("</rubric>") == 1
 
 
+def test_an_answer_in_a_checkpoint_of_an_earlier_version_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run that ended between the grader's answer and the evaluation uses that answer.
+
+    The checkpoint names the class of the answer by a module that is no longer there.
+    """
+    graders: list[BaseMessage] = []
+
+    def grade(messages: Sequence[BaseMessage]) -> AIMessage:
+        graders.append(messages[-1])
+        return verdict("satisfied")
+
+    failing, evaluations = [True], list[RubricEvaluation]()
+
+    def receive(evaluation: RubricEvaluation) -> None:
+        if failing.pop():
+            raise OSError("the process ends")  # noqa: TRY003
+        evaluations.append(evaluation)
+
+    rubrics = RubricMiddleware(model=ScriptedModel(script=grade), on_evaluation=receive)
+    agent: Any = create_agent(
+        ScriptedModel(script=lambda _: "draft"), middleware=[rubrics], checkpointer=InMemorySaver()
+    )
+    thread = {"configurable": {"thread_id": "t"}}
+    with monkeypatch.context() as earlier:
+        earlier.setattr(GraderResponse, "__module__", "thalweg.middleware.rubric")
+        with pytest.raises(OSError, match="the process ends"):
+            agent.invoke({"messages": "Write.", "rubric": "rhyme"}, thread)
+    failing.append(False)
+
+    agent.invoke(None, thread)
+
+    assert [evaluation["result"] for evaluation in evaluations] == ["satisfied"]
+    assert len(graders) == 1
+
+
 def test_awaited_it_is_the_same() -> None:
     answers = iter([verdict("needs_revision", "rhyme"), verdict("satisfied")])
     rubrics = RubricMiddleware(model=ScriptedModel(script=lambda _: next(answers)))

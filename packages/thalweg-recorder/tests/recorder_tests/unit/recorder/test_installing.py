@@ -64,6 +64,19 @@ def test_what_was_there_stays_and_comes_back_to_the_byte(home: Path) -> None:
     assert _state(home) == before
 
 
+def test_hooks_of_an_earlier_version_are_replaced(home: Path) -> None:
+    """Their path was `thalweg/recorder/hook.py`."""
+    _install(home)
+    during = _state(home)
+    for name, data in during.items():
+        (home / name).write_bytes(
+            data.replace(b"thalweg_recorder/hook.py", b"thalweg/recorder/hook.py")
+        )
+    assert _state(home) != during
+    _install(home)
+    assert _state(home) == during
+
+
 def test_what_its_owner_changed_since_stays(home: Path) -> None:
     _install(home)
     place = home / ".claude.json"
