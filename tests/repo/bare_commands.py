@@ -13,6 +13,7 @@ import tempfile
 import traceback
 from contextlib import ExitStack
 from importlib import import_module
+from importlib.util import find_spec
 
 from thalweg.cli import main
 
@@ -68,6 +69,7 @@ def ended(kind: str, text: str) -> tuple[int, str, str]:
 if __name__ == "__main__":
     asked = json.load(sys.stdin)
     for module in SHARED:
-        import_module(module)
+        if find_spec(module.partition(".")[0]):
+            import_module(module)
     gc.freeze()
     json.dump([ended(*one) for one in asked], sys.stdout)

@@ -1,14 +1,17 @@
-"""Prints what fails to import in an environment without extras, and every command; no test."""
+"""Prints what fails to import in an environment without extras, and every command; no test.
+
+The arguments are the packages whose modules are imported.
+"""
 
 import importlib
 import json
 import pkgutil
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
-import thalweg
 from thalweg.engine.extras import extra_of
 from thalweg.errors import MissingExtraError
 
@@ -19,8 +22,10 @@ from scripts.command_help import every_help, has_commands
 
 def modules() -> Iterator[str]:
     """Yield what no extra explains: a module that fails, or a public name of one."""
-    for found in pkgutil.walk_packages(thalweg.__path__, "thalweg."):
-        if found.name.endswith("__main__") or ".contestants." in found.name:
+    roots = [importlib.import_module(name) for name in sys.argv[1:]]
+    walks = [pkgutil.walk_packages(root.__path__, f"{root.__name__}.") for root in roots]
+    for found in chain(*walks):
+        if found.name.endswith("__main__"):
             continue
         try:
             module = importlib.import_module(found.name)

@@ -1,37 +1,56 @@
-"""The wheel without any extra: every command and public name works, or names the extra's command.
+"""Wheels without extras: every command and public name works, or names what its extra requires.
 
-Builds the wheel and installs it with uv into an environment of its own.
+The core is installed alone, and all packages together, each with uv in an environment of its own.
 """
 
 import json
 import os
 import pty
-import shutil
 import subprocess
-import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from thalweg.engine.extras import EXTRAS
+from scripts.workspace import ROOT, import_name, name_of, projects
+from tests.repo.installing import build_wheels, make_environment, run_there
+from thalweg.engine.extras import install_command
 
-ROOT = Path(__file__).parents[2]
 NOBODY = "postgresql://nobody@127.0.0.1:1/none"
 OF_POSTGRES = "postgres"
+CORE_COMMANDS: dict[str, tuple[str, str]] = {
+    # The command: further arguments, and the extra whose requirements its one line names (none: it
+    # works).
+    "prices": ("", ""),
+    "db upgrade": (f"--url {NOBODY}", OF_POSTGRES),
+    "db status": (f"--url {NOBODY}", OF_POSTGRES),
+    "db grants": (f"role --url {NOBODY}", OF_POSTGRES),
+    "db move": (f"{NOBODY} new.db", OF_POSTGRES),
+    "thread list": (f"--archive {NOBODY}", OF_POSTGRES),
+    "thread show": ("t1", ""),
+    "thread history": ("t1", ""),
+    "thread search": ("river", ""),
+    "thread read": ("t1", ""),
+    "thread export": ("t1", ""),
+    "thread undo": ("t1", ""),
+    "thread rewind": ("t1 1", ""),
+    "thread pin": ("t1 1 words", ""),
+    "thread unpin": ("t1 1", ""),
+    "thread delete": ("t1 --yes", ""),
+}
 COMMANDS: dict[str, tuple[str, str]] = {
-    # The command: further arguments, and the extra that its one line names (none: it works).
-    "chat": ("hello", "chat"),
+    **CORE_COMMANDS,
+    "chat": ("--model openai:x hello", "openai"),
     "import": (f"{ROOT}/README.md", ""),
     "search": ("river", ""),
     "sessions": ("", ""),
     "forget": ("--thread nothing --yes", ""),
     "install": ("--agent claude-code --yes", ""),
     "uninstall": ("", ""),
-    "mcp": ("", "mcp"),
+    "mcp": ("", ""),
     "replay": ("--policy thalweg", ""),
     "eval": ("--probe needle --model openai:x", "openai"),
-    "serve": ("", "server"),
-    "prices": ("", ""),
+    "serve": ("--host 0.0.0.0", ""),
     "doctor": ("", ""),
     "config check": ("", ""),
     "config show": ("", ""),
@@ -52,135 +71,145 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "memory reload": ("", ""),
     "memory learn": ("--model anthropic:x", "anthropic"),
     "memory mode": ("t1", ""),
-    "db upgrade": (f"--url {NOBODY}", OF_POSTGRES),
-    "db status": (f"--url {NOBODY}", OF_POSTGRES),
-    "db grants": (f"role --url {NOBODY}", OF_POSTGRES),
-    "db move": (f"{NOBODY} new.db", OF_POSTGRES),
-    "thread list": (f"--archive {NOBODY}", OF_POSTGRES),
-    "thread show": ("t1", ""),
-    "thread history": ("t1", ""),
-    "thread search": ("river", ""),
-    "thread read": ("t1", ""),
-    "thread export": ("t1", ""),
-    "thread undo": ("t1", ""),
-    "thread rewind": ("t1 1", ""),
-    "thread pin": ("t1 1 words", ""),
-    "thread unpin": ("t1 1", ""),
-    "thread delete": ("t1 --yes", ""),
+}
+CORE_CALLS = {
+    f"from thalweg.archive import open_archive\nopen_archive({NOBODY!r})": "postgres",
 }
 CALLS = {
-    "from thalweg_server.gateway import create_app": "server",
-    f"from thalweg.archive import open_archive\nopen_archive({NOBODY!r})": "postgres",
+    **CORE_CALLS,
     f"from thalweg_memory import open_memory\nopen_memory({NOBODY!r})": "postgres",
     "from thalweg_memory.search.embedding import SentenceEmbedder\nSentenceEmbedder()": "vectors",
     "from thalweg_server.models import model_by_name\n"
     "from thalweg_server.settings import Settings\nmodel_by_name('ollama:x', Settings())": "ollama",
+    "from thalweg_integrations.pydantic_ai import ThalwegContext": "pydantic-ai",
 }
+OF_OTHER_PACKAGES = {"typer", "rich", "wcmatch", "pyyaml", "zstandard", "mcp", "fastapi"}
 
 
-def test_the_table_of_extras_is_that_of_the_project() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert set(EXTRAS) == set(project["optional-dependencies"])
+def test_a_plain_core_requires_no_library_of_the_other_packages() -> None:
+    names = {name_of(each) for each in projects()["thalweg"]["dependencies"]}
+    assert "langchain" in names
+    assert not names & {*OF_OTHER_PACKAGES, *projects()}
 
 
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of programs of an environment that holds the wheel without extras."""
-    uv = shutil.which("uv")
-    if uv is None:
-        pytest.skip("uv, which makes the environment, is not installed")
-    folder = tmp_path_factory.mktemp("bare")
-    python = folder / "env/bin/python"
-    subprocess.run([uv, "build", "-q", "--wheel", "-o", folder, ROOT], check=True)
-    (wheel,) = folder.glob("*.whl")
-    subprocess.run([uv, "venv", "-q", folder / "env"], check=True)
-    subprocess.run([uv, "pip", "install", "-q", "--python", python, wheel], check=True)
-    return python.parent
+def test_no_extra_of_the_core_names_a_package_of_this_repository() -> None:
+    extras = projects()["thalweg"]["optional-dependencies"]
+    assert not {name_of(each) for extra in extras.values() for each in extra} & {*projects()}
 
 
-def ran(
-    command: list[str | Path], folder: Path, asked: str = "hi"
-) -> subprocess.CompletedProcess[str]:
-    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    return subprocess.run(
-        command,
-        input=asked,
-        cwd=folder,
-        env={**kept, "HOME": f"{folder}", "ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "x"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An environment: its programs, its packages of this repository, commands and calls in it."""
+
+    programs: Path
+    packages: tuple[str, ...]
+    commands: dict[str, tuple[str, str]]
+    calls: dict[str, str]
 
 
 End = tuple[int, str, str]
 
 
 @pytest.fixture(scope="module")
-def ends(bare: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, End]:
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return build_wheels(tmp_path_factory.mktemp("wheels"))
+
+
+@pytest.fixture(scope="module")
+def core(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    programs = make_environment(tmp_path_factory.mktemp("core") / "env", wheels["thalweg"])
+    return Installed(programs, ("thalweg",), CORE_COMMANDS, CORE_CALLS)
+
+
+@pytest.fixture(scope="module")
+def everything(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    programs = make_environment(tmp_path_factory.mktemp("all") / "env", *wheels.values())
+    return Installed(programs, (*wheels,), COMMANDS, CALLS)
+
+
+@pytest.fixture(scope="module", params=["core", "everything"])
+def bare(request: pytest.FixtureRequest) -> Installed:
+    installed: Installed = request.getfixturevalue(request.param)
+    return installed
+
+
+@pytest.fixture(scope="module")
+def ends(bare: Installed, tmp_path_factory: pytest.TempPathFactory) -> dict[str, End]:
     """How every command and call ends, each in a fork of a process of that environment."""
-    asked = [
-        *(("command", f"{command} {arguments}") for command, (arguments, _) in COMMANDS.items()),
-        *(("code", call) for call in CALLS),
+    runs = [
+        *(("command", f"{name} {arguments}") for name, (arguments, _) in bare.commands.items()),
+        *(("code", call) for call in bare.calls),
     ]
-    run = Path(__file__).with_name("bare_commands.py")
-    done = ran([bare / "python", run], tmp_path_factory.mktemp("ends"), json.dumps(asked))
+    program = Path(__file__).with_name("bare_commands.py")
+    command: list[str | Path] = [bare.programs / "python", program]
+    done = run_there(command, tmp_path_factory.mktemp("ends"), json.dumps(runs))
     assert done.returncode == 0, done.stderr
-    return dict(zip([*COMMANDS, *CALLS], json.loads(done.stdout), strict=True))
+    return dict(zip([*bare.commands, *bare.calls], json.loads(done.stdout), strict=True))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_every_command_works_or_names_its_extra(ends: dict[str, End]) -> None:
+def test_every_command_works_or_names_its_extra(bare: Installed, ends: dict[str, End]) -> None:
     wrong = {}
-    for command, (_, extra) in COMMANDS.items():
+    for command, (_, extra) in bare.commands.items():
         _, out, err = ends[command]
-        said = out + err
-        named = f"pip install 'thalweg[{extra}]'"
-        is_one_line = not extra or (named in err and err.count("\n") == 1)
-        if "Traceback" in said or "No module named" in said or not is_one_line:
-            wrong[command] = said[-500:]
+        output = out + err
+        named = f"; {install_command(extra)}\n" if extra else ""
+        is_one_line = not extra or (err.endswith(named) and err.count("\n") == 1)
+        if "Traceback" in output or "No module named" in output or not is_one_line:
+            wrong[command] = output[-500:]
     assert not wrong
-
-
-@pytest.mark.slow
-def test_the_installed_program_works(bare: Path, tmp_path: Path) -> None:
-    for words in (("thread", "list"), ("doctor",)):
-        done = ran([bare / "thalweg", *words], tmp_path)
-        assert "Traceback" not in done.stdout + done.stderr
-        assert "No module named" not in done.stdout + done.stderr
-    asked = ran([bare / "thalweg", "chat", "hello"], tmp_path)
-    assert asked.stderr.endswith("; pip install 'thalweg[chat]'\n")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_every_module_and_public_name_imports_or_names_its_extra(
-    bare: Path, tmp_path: Path
+    bare: Installed, tmp_path: Path
 ) -> None:
     walk = Path(__file__).with_name("bare_names.py")
-    done = ran([bare / "python", "-W", "ignore", walk], tmp_path)
+    names = map(import_name, bare.packages)
+    done = run_there([bare.programs / "python", "-W", "ignore", walk, *names], tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert not found["failures"]
-    assert set(found["commands"]) == set(COMMANDS)
+    assert set(found["commands"]) == set(bare.commands)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("call", CALLS)
-def test_a_call_names_its_extra(ends: dict[str, End], call: str) -> None:
-    _, _, err = ends[call]
-    *_, last = err.strip().splitlines()
-    assert last.startswith("thalweg.errors.MissingExtraError: ")
-    assert last.endswith(f"; pip install 'thalweg[{CALLS[call]}]'")
+def test_a_call_names_its_extra(bare: Installed, ends: dict[str, End]) -> None:
+    for call, extra in bare.calls.items():
+        _, _, err = ends[call]
+        *_, last = err.strip().splitlines()
+        assert last.startswith("thalweg.errors.MissingExtraError: ")
+        assert last.endswith(f"; {install_command(extra)}")
 
 
 @pytest.mark.slow
-def test_a_chat_on_a_terminal_names_its_extra(bare: Path, tmp_path: Path) -> None:
+def test_the_core_alone_has_no_other_package_and_none_of_its_libraries(
+    core: Installed, tmp_path: Path
+) -> None:
+    others = [import_name(name) for name in projects() if name != "thalweg"]
+    code = (
+        "from importlib.util import find_spec\n"
+        f"print([name for name in {[*others, 'typer', 'rich', 'wcmatch']!r} if find_spec(name)])"
+    )
+    assert run_there([core.programs / "python", "-c", code], tmp_path).stdout == "[]\n"
+
+
+@pytest.mark.slow
+def test_the_installed_program_works(everything: Installed, tmp_path: Path) -> None:
+    for words in (("thread", "list"), ("doctor",)):
+        done = run_there([everything.programs / "thalweg", *words], tmp_path)
+        assert "Traceback" not in done.stdout + done.stderr
+        assert "No module named" not in done.stdout + done.stderr
+    assert "sessions" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_chat_on_a_terminal_names_its_extra(everything: Installed, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
-    command: list[str | Path] = [bare / "thalweg", "chat", "--model", "openai:x"]
     done = subprocess.run(
-        command,
+        [everything.programs / "thalweg", "chat", "--model", "openai:x"],
         stdin=theirs,
         stdout=theirs,
         stderr=subprocess.PIPE,
@@ -192,4 +221,4 @@ def test_a_chat_on_a_terminal_names_its_extra(bare: Path, tmp_path: Path) -> Non
     os.close(theirs)
     os.close(ours)
     (line,) = done.stderr.splitlines()
-    assert line.endswith("; pip install 'thalweg[chat]'")
+    assert line.endswith(f"; {install_command('chat')}")
