@@ -1,10 +1,12 @@
 FROM python:3.12-slim
 COPY --from=ghcr.io/astral-sh/uv:0.9 /uv /usr/local/bin/uv
 WORKDIR /app
-COPY pyproject.toml README.md LICENSE requirements.lock ./
+COPY requirements.lock ./
 RUN uv pip install --system --no-cache --require-hashes -r requirements.lock
-COPY src ./src
-RUN uv pip install --system --no-cache --no-deps --no-sources .
+COPY packages ./packages
+# Without their requirements, which the lock has: no index is searched for one of these names.
+RUN uv pip install --system --no-cache --no-deps --no-sources \
+    ./packages/thalweg ./packages/thalweg-memory ./packages/thalweg-agent ./packages/thalweg-server
 RUN useradd --create-home thalweg
 USER thalweg
 ENV THALWEG_HOME=/home/thalweg/.thalweg

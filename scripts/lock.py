@@ -1,7 +1,8 @@
 """Write `requirements.lock`: `python -m scripts.lock`; the bill of materials: `… --sbom FILE`.
 
-The lock has every package of the container image with its version and the hashes of its files, and
-no address of an index. Tests and users go by the ranges of `pyproject.toml`.
+The lock has every package of the container image but those of this repository, each with its
+version and the hashes of its files, and no address of an index. Tests and users go by the ranges of
+each `pyproject.toml`.
 """
 
 import argparse
@@ -10,8 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / "requirements.lock"
-EXTRAS = ("anthropic", "documents", "mcp", "ollama", "openai", "postgres", "server")
-"""What the container image has."""
+GROUP = "image"
+"""The dependency group of the workspace with what the container image has."""
 
 
 def export(target: Path, kind: str, *options: str) -> None:
@@ -25,20 +26,19 @@ def export(target: Path, kind: str, *options: str) -> None:
     Raises:
         CalledProcessError: There is no such resolution, or no index can be reached.
     """
-    extras = [part for extra in EXTRAS for part in ("--extra", extra)]
-    command = ["uv", "export", "--quiet", "--no-dev", *extras, "--format", kind, *options]
+    command = ["uv", "export", "--quiet", "--only-group", GROUP, "--format", kind, *options]
     subprocess.run([*command, "--output-file", str(target)], cwd=ROOT, check=True)  # noqa: S603
 
 
 def main() -> None:
-    """Write what was asked for."""
+    """Write the lock, or the bill of materials."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sbom", type=Path, help="write a CycloneDX bill of materials instead")
     given = parser.parse_args()
     if given.sbom is not None:
         export(given.sbom.resolve(), "cyclonedx1.5", "--preview-features", "sbom-export")
     else:
-        bare = ("--no-emit-project", "--no-header", "--no-annotate")
+        bare = ("--no-emit-workspace", "--no-header", "--no-annotate")
         export(LOCK, "requirements.txt", *bare, "--upgrade")
 
 
