@@ -1,8 +1,9 @@
 """Check a release before it is published: `python -m scripts.release_check`.
 
-Builds the sdist and the wheel from it, and checks with them in new environments: metadata, files,
-every Python that uv finds, the command line, each extra one by one, the container image. Each check
-is one line: `ok`, `FAIL`, or `--` with the reason why it was not run. Exit code 1 after a FAIL.
+Builds the sdist of every package and the wheel from it, and checks with them in new environments:
+metadata, files, all packages on every Python that uv finds, the command line, each extra one by one
+with the packages that it needs, the container image. Each check is one line: `ok`, `FAIL`, or `--`
+with the reason why it was not run. Exit code 1 after a FAIL.
 """
 
 import argparse
@@ -12,20 +13,25 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import tomllib
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from scripts.workspace import ROOT, import_name, projects, with_required
 from thalweg.engine.extras import EXTRAS
 
-ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECTS = projects()
+IMAGE = "thalweg-server"
+"""The package that the container image runs."""
+NAMES = [extra for extras in EXTRAS.values() for extra in extras]
 PYTHONS = ("3.11", "3.12", "3.13")
 RUNTIMES = ("docker", "podman", "buildah")
 _PYTHON = "Programming Language :: Python :: "
 _TYPED = "import importlib.resources as r; assert r.files('thalweg').joinpath('py.typed').is_file()"
 _NAMES = "import thalweg; [getattr(thalweg, name) for name in thalweg.__all__]"
+_IMPORTS = f"import {', '.join(map(import_name, PROJECTS))}"
+Wheels = dict[str, Path]
+"""The wheel of each package."""
 Result = tuple[str, str]
 """`ok`, `FAIL` or `--`, and what was found."""
 
@@ -45,42 +51,46 @@ def ran(*command: str | Path, folder: Path | None = None, home: Path | None = No
     return ("FAIL" if done.returncode else "ok"), (said[-1] if said else "")
 
 
-def built(folder: Path) -> tuple[Path, Path]:
-    """Build the sdist, and the wheel from it."""
-    subprocess.run(["uv", "build", "-q", "-o", folder, ROOT], check=True)  # noqa: S603, S607
-    (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
-    return wheel, sdist
+def built(folder: Path) -> Iterator[tuple[str, Path, Path]]:
+    """Build the sdist of every package, and the wheel from it; yield its name and both files."""
+    build = ["uv", "build", "-q", "--all-packages", "-o", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True)  # noqa: S603
+    for name, project in PROJECTS.items():
+        stem = f"{import_name(name)}-{project['version']}"
+        (wheel,), (sdist,) = folder.glob(f"{stem}-*.whl"), folder.glob(f"{stem}.tar.gz")
+        yield name, wheel, sdist
 
 
-def contents(wheel: Path, sdist: Path) -> Iterator[tuple[str, Result]]:
-    """Check metadata and files of both."""
-    yield "metadata", ran("uvx", "twine", "check", "--strict", wheel, sdist)
-    names = set(zipfile.ZipFile(wheel).namelist())
-    version = PROJECT["version"]
-    needed = {"thalweg/py.typed", f"thalweg-{version}.dist-info/licenses/LICENSE"}
-    foreign = sorted(name for name in names if not name.startswith(("thalweg/", "thalweg-")))
-    wrong = [*(f"{name} is missing" for name in needed - names), *foreign[:3]]
+def contents(name: str, wheel: Path, sdist: Path) -> Iterator[tuple[str, Result]]:
+    """Check metadata and files of the wheel and the sdist of a package."""
+    yield f"{name}: metadata", ran("uvx", "twine", "check", "--strict", wheel, sdist)
+    names, folder = set(zipfile.ZipFile(wheel).namelist()), import_name(name)
+    version = PROJECTS[name]["version"]
+    needed = {f"{folder}/py.typed", f"{folder}-{version}.dist-info/licenses/LICENSE"}
+    foreign = sorted(one for one in names if not one.startswith((f"{folder}/", f"{folder}-")))
+    wrong = [*(f"{one} is missing" for one in needed - names), *foreign[:3]]
     size = f"{len(names)} files, {wheel.stat().st_size / 1e6:.1f} MB"
-    yield "wheel", ("FAIL", "; ".join(wrong)) if wrong else ("ok", size)
+    yield f"{name}: wheel", ("FAIL", "; ".join(wrong)) if wrong else ("ok", size)
     with tarfile.open(sdist) as archive:
         count = len(archive.getnames())
-    yield "sdist", ("ok", f"{count} files, {sdist.stat().st_size / 1e6:.1f} MB; the wheel is of it")
+    size = f"{count} files, {sdist.stat().st_size / 1e6:.1f} MB; the wheel is of it"
+    yield f"{name}: sdist", ("ok", size)
 
 
-def environment(folder: Path, python: str, wanted: str) -> Result:
+def environment(folder: Path, python: str, wanted: list[str]) -> Result:
     """Install into a new environment and check that its requirements agree."""
     shutil.rmtree(folder, ignore_errors=True)
     made = ran("uv", "venv", "-q", "--python", python, folder)
     if made[0] != "ok":
         return made
-    installed = ran("uv", "pip", "install", "-q", "--python", folder / "bin/python", wanted)
+    installed = ran("uv", "pip", "install", "-q", "--python", folder / "bin/python", *wanted)
     if installed[0] != "ok":
         return installed
     return ran("uv", "pip", "check", "--python", folder / "bin/python")
 
 
-def on_python(folder: Path, python: str, wheel: Path) -> Result:
-    """Install the wheel on a Python; import it, run its command line, replay the sample."""
+def on_python(folder: Path, python: str, wheels: Wheels) -> Result:
+    """Install all wheels on a Python; import them, run the command line, replay the sample."""
     found = ran("uv", "python", "find", "--system", "--no-python-downloads", python)
     if found[0] != "ok":
         found = ran("uv", "python", "install", "-q", python)
@@ -89,8 +99,10 @@ def on_python(folder: Path, python: str, wheel: Path) -> Result:
     at, home = folder / "env", folder / "home"
     home.mkdir(exist_ok=True)
     checks: tuple[Callable[[], Result], ...] = (
-        lambda: environment(at, python, str(wheel)),
-        lambda: ran(at / "bin/python", "-W", "error", "-c", f"{_NAMES}; {_TYPED}", home=home),
+        lambda: environment(at, python, [*map(str, wheels.values())]),
+        lambda: ran(
+            at / "bin/python", "-W", "error", "-c", f"{_NAMES}; {_TYPED}; {_IMPORTS}", home=home
+        ),
         lambda: ran(at / "bin/thalweg", "replay", "--policy", "thalweg", folder=home, home=home),
         lambda: ran(at / "bin/thalweg", "--version", folder=home, home=home),
     )
@@ -101,12 +113,15 @@ def on_python(folder: Path, python: str, wheel: Path) -> Result:
     return result
 
 
-def with_extra(folder: Path, python: str, wheel: Path, extra: str) -> Result:
-    """Install one extra and import its modules; where nothing can be downloaded, resolve it."""
-    wanted, at, modules = f"{wheel}[{extra}]", folder / "env", EXTRAS[extra]
+def with_extra(folder: Path, python: str, wheels: Wheels, extra: str) -> Result:
+    """Install an extra of a package and import its modules; resolve it if nothing downloads."""
+    (package,) = (name for name, extras in EXTRAS.items() if extra in extras)
+    needed = {name: str(wheels[name]) for name in with_required(package, [extra])}
+    wanted = [*(needed | {package: f"{wheels[package]}[{extra}]"}).values()]
+    at, modules = folder / "env", EXTRAS[package][extra]
     result = environment(at, python, wanted)
     if result[0] != "ok":
-        dry = ran("uv", "pip", "install", "--dry-run", "--python", at / "bin/python", wanted)
+        dry = ran("uv", "pip", "install", "--dry-run", "--python", at / "bin/python", *wanted)
         return ("--", f"only resolved: {result[1]}") if dry[0] == "ok" else result
     imports = "; ".join(f"import {module}" for module in modules)
     result = ran(at / "bin/python", "-c", imports, home=folder)
@@ -115,7 +130,8 @@ def with_extra(folder: Path, python: str, wheel: Path, extra: str) -> Result:
 
 def classifiers(tested: set[str]) -> Result:
     """Compare the Pythons that the metadata claims with those that were tested."""
-    listed = (each.removeprefix(_PYTHON) for each in PROJECT["classifiers"])
+    lines = (each for project in PROJECTS.values() for each in project["classifiers"])
+    listed = (each.removeprefix(_PYTHON) for each in lines)
     claimed = {version for version in listed if re.fullmatch(r"3\.\d+", version)}
     if claimed - tested:
         return "FAIL", f"claimed and not tested: {', '.join(sorted(claimed - tested))}"
@@ -123,7 +139,7 @@ def classifiers(tested: set[str]) -> Result:
     return "ok", f"all of {', '.join(sorted(claimed))}" + (f"; could claim {more}" if more else "")
 
 
-def locked(folder: Path, wheel: Path) -> Result:
+def locked(folder: Path, wheels: Wheels) -> Result:
     """Install what the image installs, with the hashes of its lock, and import the gateway."""
     (python,) = re.findall(r"^FROM python:(\d+\.\d+)", _dockerfile(), re.MULTILINE)
     at = folder / "env"
@@ -134,7 +150,7 @@ def locked(folder: Path, wheel: Path) -> Result:
     imports = "import thalweg_server.gateway.serving"
     for command in (
         (*install, "--require-hashes", "-r", ROOT / "requirements.lock"),
-        (*install, "--no-deps", wheel),
+        (*install, "--no-deps", *(wheels[name] for name in with_required(IMAGE))),
         (at / "bin/python", "-c", imports),
     ):
         result = ran(*command, folder=folder)
@@ -154,7 +170,7 @@ def container() -> Iterator[tuple[str, Result]]:
     is_bound = bool(users) and users[-1] not in {"root", "0"}
     yield "image: user", ("ok" if is_bound else "FAIL", users[-1] if users else "root")
     entry = re.findall(r'^ENTRYPOINT \["(.+)"\]$', text, re.MULTILINE)
-    is_script = bool(entry) and entry[-1] in PROJECT["scripts"]
+    is_script = bool(entry) and entry[-1] in PROJECTS["thalweg"]["scripts"]
     yield "image: entry point", ("ok" if is_script else "FAIL", str(entry))
     runtime = next((one for one in RUNTIMES if shutil.which(one) and _works(one)), None)
     if runtime is None:
@@ -173,13 +189,14 @@ def _works(runtime: str) -> bool:
 
 def checks(pythons: list[str], extras: list[str]) -> Iterator[tuple[str, Result]]:
     """Yield every check with its result."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        wheel, sdist = built(folder / "dist")
-        yield from contents(wheel, sdist)
-        tested = set()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        wheels, tested = Wheels(), set[str]()
+        for name, wheel, sdist in built(folder / "dist"):
+            yield from contents(name, wheel, sdist)
+            wheels[name] = wheel
         for python in pythons:
-            result = on_python(folder, python, wheel)
+            result = on_python(folder, python, wheels)
             if result[0] == "ok":
                 tested.add(python)
             yield f"Python {python}", result
@@ -187,8 +204,8 @@ def checks(pythons: list[str], extras: list[str]) -> Iterator[tuple[str, Result]
             yield "classifiers", classifiers(tested)
         own = f"{sys.version_info[0]}.{sys.version_info[1]}"
         for extra in extras:
-            yield f"extra {extra}", with_extra(folder, own, wheel, extra)
-        yield "image: lock", locked(folder, wheel)
+            yield f"extra {extra}", with_extra(folder, own, wheels, extra)
+        yield "image: lock", locked(folder, wheels)
         yield from container()
 
 
@@ -199,9 +216,9 @@ def main() -> None:
     parser.add_argument("--extra", action="append", help="only this extra; may be repeated")
     given = parser.parse_args()
     has_failed = False
-    for what, (state, said) in checks(given.python or [*PYTHONS], given.extra or [*EXTRAS]):
+    for what, (state, said) in checks(given.python or [*PYTHONS], given.extra or NAMES):
         has_failed |= state == "FAIL"
-        print(f"{state:<4}  {what:<20} {said}", flush=True)
+        print(f"{state:<4}  {what:<31} {said}", flush=True)
     sys.exit(has_failed)
 
 

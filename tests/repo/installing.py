@@ -10,18 +10,20 @@ import pytest
 from scripts.workspace import ROOT, projects
 
 
-def uv() -> str:
-    """Return the path of uv."""
-    found = shutil.which("uv")
-    if found is None:
+def run_uv(*arguments: str | Path, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run uv in a folder; where it is not installed, the test is skipped."""
+    uv = shutil.which("uv")
+    if uv is None:
         pytest.skip("uv, which makes the environment, is not installed")
-    return found
+    command = [uv, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3_000:]
+    return done
 
 
 def build_wheels(folder: Path) -> dict[str, Path]:
     """Build the wheel of every package."""
-    command = [uv(), "build", "-q", "--all-packages", "--wheel", "-o", folder]
-    subprocess.run(command, cwd=ROOT, check=True)
+    run_uv("build", "-q", "--all-packages", "--wheel", "-o", folder)
     return {
         name: next(folder.glob(f"{name.replace('-', '_')}-{project['version']}-*.whl"))
         for name, project in projects().items()
@@ -30,9 +32,8 @@ def build_wheels(folder: Path) -> dict[str, Path]:
 
 def make_environment(folder: Path, *wheels: Path) -> Path:
     """Make an environment with wheels and what they require; return its folder of programs."""
-    subprocess.run([uv(), "venv", "-q", folder], check=True)
-    install = [uv(), "pip", "install", "-q", "--python", folder / "bin/python", *wheels]
-    subprocess.run(install, cwd=folder, check=True)
+    run_uv("venv", "-q", folder)
+    run_uv("pip", "install", "-q", "--python", folder / "bin/python", *wheels)
     return folder / "bin"
 
 

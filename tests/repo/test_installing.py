@@ -5,7 +5,6 @@ package requires. Both print every name that they request from an index.
 """
 
 import json
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scripts.workspace import import_name, projects, with_required
-from tests.repo.installing import copy_clone, run_there, uv
+from tests.repo.installing import copy_clone, run_there, run_uv
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -47,19 +46,17 @@ def check_import(programs: Path, package: str, folder: Path) -> None:
 
 def installed_names(programs: Path) -> set[str]:
     """Return the packages of this repository in an environment."""
-    command = [uv(), "pip", "list", "--format", "json", "--python", programs / "python"]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True)
-    return {each["name"] for each in json.loads(listed.stdout)} & {*projects()}
+    listed = run_uv("pip", "list", "--format", "json", "--python", programs / "python").stdout
+    return {each["name"] for each in json.loads(listed)} & {*projects()}
 
 
 @pytest.mark.parametrize("package", projects())
 def test_uv_installs_a_package_by_its_path_alone(package: str, clone: Path, tmp_path: Path) -> None:
     programs = tmp_path / "env/bin"
-    subprocess.run([uv(), "venv", "-q", tmp_path / "env"], check=True)
+    run_uv("venv", "-q", tmp_path / "env")
     path = clone / "packages" / package
-    command = [uv(), "pip", "install", "-v", "--python", programs / "python", path]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3_000:]
+    install = ("pip", "install", "-v", "--python", programs / "python")
+    done = run_uv(*install, path, folder=tmp_path)
     assert not requested_names(UV_REQUEST, done.stderr) & {*projects()}
     assert installed_names(programs) == {*with_required(package)}
     if "thalweg" in with_required(package):
@@ -71,13 +68,14 @@ def test_pip_installs_a_package_with_the_paths_of_all_that_it_requires(
     package: str, clone: Path, tmp_path: Path
 ) -> None:
     programs = tmp_path / "env/bin"
-    subprocess.run([uv(), "venv", "-q", "--seed", tmp_path / "env"], check=True)
-    install = [uv(), "pip", "install", "-q", "--python", programs / "python"]
-    subprocess.run([*install, "hatchling>=1.27,<2"], check=True)
+    run_uv("venv", "-q", "--seed", tmp_path / "env")
+    run_uv("pip", "install", "-q", "--python", programs / "python", "hatchling>=1.27,<2")
     paths = [clone / "packages" / name for name in with_required(package)]
     quick = ["--no-compile", "--no-build-isolation"]
-    command = [programs / "python", "-m", "pip", "install", "-vv", *quick, *paths]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    command: list[str | Path] = [programs / "python", "-m", "pip", "install", "-vv"]
+    done = subprocess.run(
+        [*command, *quick, *paths], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, (done.stdout + done.stderr)[-3_000:]
     assert not requested_names(PIP_REQUEST, done.stdout) & {*projects()}
     assert installed_names(programs) == {*with_required(package)}
@@ -87,30 +85,22 @@ def test_pip_installs_a_package_with_the_paths_of_all_that_it_requires(
 
 def test_the_requests_of_an_installer_are_seen(tmp_path: Path) -> None:
     """The names of both, for a requirement that is no path."""
-    subprocess.run([uv(), "venv", "-q", "--seed", tmp_path / "env"], check=True)
+    run_uv("venv", "-q", "--seed", tmp_path / "env")
     python = tmp_path / "env/bin/python"
-    pip = [python, "-m", "pip", "install", "-vv", "--dry-run", "pypdf"]
+    pip: list[str | Path] = [python, "-m", "pip", "install", "-vv", "--dry-run", "pypdf"]
     by_pip = subprocess.run(pip, capture_output=True, text=True, check=True)
     assert requested_names(PIP_REQUEST, by_pip.stdout) == {"pypdf"}
-    with_uv = [uv(), "pip", "install", "-v", "--dry-run", "--python", python, "pypdf"]
-    by_uv = subprocess.run(with_uv, capture_output=True, text=True, check=True)
+    by_uv = run_uv("pip", "install", "-v", "--dry-run", "--python", python, "pypdf")
     assert "pypdf" in requested_names(UV_REQUEST, by_uv.stderr)
 
 
 def test_the_first_command_of_the_readme_works_in_a_clone_without_development_tools(
-    clone: Path, tmp_path: Path
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    environment = {**os.environ, "THALWEG_HOME": f"{tmp_path}"}
-    for words in (["thalweg", "replay", "--policy", "thalweg"], ["python", "-c", LIST]):
-        done = subprocess.run(
-            [uv(), "run", "--quiet", "--no-dev", *words],
-            cwd=clone,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+    monkeypatch.setenv("THALWEG_HOME", str(tmp_path))
+    run = ("run", "--quiet", "--no-dev")
+    run_uv(*run, "thalweg", "replay", "--policy", "thalweg", folder=clone)
+    done = run_uv(*run, "python", "-c", LIST, folder=clone)
     names = {*json.loads(done.stdout)}
     assert {*with_required("thalweg-recorder")} == names & {*projects()}
     assert not names & {"pytest", "mypy", "ruff", "hypothesis"}
@@ -120,10 +110,9 @@ def test_the_server_alone_checks_an_installation_without_the_recorder(
     clone: Path, tmp_path: Path
 ) -> None:
     programs = tmp_path / "env/bin"
-    subprocess.run([uv(), "venv", "-q", tmp_path / "env"], check=True)
+    run_uv("venv", "-q", tmp_path / "env")
     path = clone / "packages/thalweg-server"
-    install = [uv(), "pip", "install", "-q", "--python", programs / "python", path]
-    subprocess.run(install, check=True)
+    run_uv("pip", "install", "-q", "--python", programs / "python", path)
     done = run_there([programs / "thalweg", "doctor", "--json"], tmp_path)
     assert done.returncode == 0, done.stderr
     subjects = {each["what"] for each in json.loads(done.stdout)["findings"]}
