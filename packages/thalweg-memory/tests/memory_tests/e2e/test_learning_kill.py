@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from core_tests.forking import PYTHON_PATH
 from memory_tests.e2e.learning_killed import SETTINGS, clock
 from memory_tests.learning import Clock, say
 from thalweg_memory.base import MemoryStore
@@ -26,7 +27,6 @@ pytestmark = pytest.mark.slow
 KILLS = int(os.environ.get("THALWEG_KILLS", "100"))
 MEAN_S = 0.08
 """From the moment a worker is at work to its kill."""
-ROOT = Path(__file__).parents[5]
 OWNERS = [Scope(f"owner {n}") for n in range(6)]
 THREADS = ("t", "u", "v", "w")
 
@@ -57,8 +57,8 @@ class Host:
 def host(address: str, told: Path) -> Iterator[Host]:
     """Start the process that forks workers."""
     command = [sys.executable, "-m", "memory_tests.e2e.learning_killed", address, str(told)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as process:
+    env, pipe = {**os.environ, "PYTHONPATH": PYTHON_PATH}, subprocess.PIPE
+    with subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         try:

@@ -1,6 +1,7 @@
 """Summaries that are written beside the run: who waits, what is shown when, what is lost when."""
 
 import asyncio
+import os
 import re
 import sqlite3
 import subprocess
@@ -32,6 +33,7 @@ from core_tests.e2e.test_summaries import (
 )
 from core_tests.e2e.test_summary_prefix import POLICY as PREFIX_POLICY
 from core_tests.e2e.test_summary_prefix import folds, pieces, script, talk
+from core_tests.forking import PYTHON_PATH
 from strict_llm import StrictProvider
 from strict_llm_tests.chat_models import chat_model
 from thalweg.archive import open_archive
@@ -303,8 +305,8 @@ def test_a_process_that_is_killed_loses_its_summary_and_nothing_else(
     """The next process writes it again once it must be lost, and shows it."""
     path, checkpoints = tmp_path / "thread.db", tmp_path / "checkpoints.db"
     begun = [sys.executable, "-c", CHILD, str(path), str(checkpoints)]
-    folder = Path(__file__).parents[5]
-    with subprocess.Popen(begun, stdout=subprocess.PIPE, text=True, cwd=folder) as child:
+    env = {**os.environ, "PYTHONPATH": PYTHON_PATH}
+    with subprocess.Popen(begun, stdout=subprocess.PIPE, text=True, env=env) as child:
         assert child.stdout is not None
         # Killed when its turn is over: one that is killed in the turn has compacted nothing.
         lines = [child.stdout.readline().strip() for _ in range(2)]

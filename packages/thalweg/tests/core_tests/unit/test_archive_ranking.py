@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from core_tests.forking import PYTHON_PATH
 from thalweg.archive import Passage, render_passages
 from thalweg.archive.search.index import Hits, PassageRow, words_of
 from thalweg.archive.search.packing import pack
@@ -221,7 +222,7 @@ def test_every_process_gives_the_same_scores() -> None:
     told = {
         subprocess.run(
             [sys.executable, "-W", "ignore", "-c", SCORES],
-            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            env={**os.environ, "PYTHONPATH": PYTHON_PATH, "PYTHONHASHSEED": str(seed)},
             check=True,
             capture_output=True,
         ).stdout
