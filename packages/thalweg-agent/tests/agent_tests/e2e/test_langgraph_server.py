@@ -4,9 +4,9 @@ The server cannot be installed beside the development group (both pin `jsonschem
 an environment of its own; `THALWEG_LANGGRAPH` names its command:
 
     uv venv /tmp/server
-    uv pip install --python /tmp/server/bin/python -e packages/thalweg "langgraph-cli[inmem]"
+    uv pip install --python /tmp/server/bin/python -e packages/thalweg-agent "langgraph-cli[inmem]"
     export THALWEG_LANGGRAPH=/tmp/server/bin/langgraph
-    uv run pytest packages/thalweg/tests/core_tests/e2e/test_langgraph_server.py
+    uv run pytest packages/thalweg-agent/tests/agent_tests/e2e/test_langgraph_server.py
 """
 
 import json
