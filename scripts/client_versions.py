@@ -3,7 +3,7 @@
 Each row is an environment of its own, made by uv and removed again: everything at its oldest
 allowed version; then, of one package at a time, the oldest with all else as it is locked; last
 everything at its newest. In each the real clients talk to the providers' rules (`tests/rules`),
-and the middleware is tested (`tests/unit/middleware`). Exit code 1 after a failure.
+and the middleware is tested (`TESTS`). Exit code 1 after a failure.
 
     python -m scripts.client_versions                        # all: about ten minutes of CPU
     python -m scripts.client_versions langchain-google-genai # of one package
@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+OURS = sorted(file.parent for file in ROOT.glob("packages/*/pyproject.toml"))
+"""Folders of the packages of this repository."""
 PACKAGES = (
     "langchain",
     "langchain-anthropic",
@@ -30,17 +31,19 @@ PACKAGES = (
     "langchain-ollama",
 )
 """Packages whose models and agents are used."""
-TESTS = ("tests/rules", "tests/unit/middleware")
+TESTS = ("tests/rules", "packages/thalweg/tests/core_tests/unit/middleware")
 OLDEST, NEWEST = "all-oldest", "all-newest"
 
 
 def range_of(package: str) -> str:
-    """Return the requirement of a package, as `pyproject.toml` declares it."""
-    project = DECLARED["project"]
-    extras = project["optional-dependencies"].values()
-    groups = DECLARED["dependency-groups"].values()
-    lists = (project["dependencies"], *extras, *groups)
-    every = (one for listed in lists for one in listed if isinstance(one, str))
+    """Return the requirement of a package, as one of our packages or groups declares it."""
+    every = list[str]()
+    for folder in (*OURS, ROOT):
+        declared = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+        extras = declared["project"].get("optional-dependencies", {}).values()
+        groups = declared.get("dependency-groups", {}).values()
+        for listed in (declared["project"]["dependencies"], *extras, *groups):
+            every += listed
     return next(one for one in every if re.match(rf"{re.escape(package)}\b(?!-)", one))
 
 
@@ -55,7 +58,8 @@ def make(folder: Path, row: str) -> Path:
     install = ("uv", "pip", "install", "-q", "--python", str(python))
     if row in {OLDEST, NEWEST}:
         resolution = "lowest-direct" if row == OLDEST else "highest"
-        _run(*install, "-e", ".", "--group", "dev", "--resolution", resolution)
+        ours = [part for folder in OURS for part in ("-e", str(folder))]
+        _run(*install, *ours, "--group", "dev", "--resolution", resolution)
         return python
     locked = folder / "locked.txt"
     _run("uv", "export", "-q", "--frozen", "--no-hashes", "--group", "dev", "-o", str(locked))

