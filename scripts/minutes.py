@@ -7,7 +7,7 @@ above their budget there are marked.
 
 import re
 import sys
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -15,9 +15,9 @@ PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 _ROW = re.compile(r"^\| `([\w/-]+)` \| (\d+) \|", re.MULTILINE)
 
 
-def seconds_by_package(results: Path) -> Counter[str]:
+def seconds_by_package(results: Path) -> dict[str, float]:
     """Return the seconds of the tests of each package; `tests` are those of the repository."""
-    found: Counter[str] = Counter()
+    found: defaultdict[str, float] = defaultdict(float)
     for case in ET.parse(results).iter("testcase"):  # noqa: S314 (written by our own tests)
         parts = case.get("classname", "").split(".")
         name = parts[1] if parts[0] == "packages" else parts[0]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.minutes import PAGE, budgets, seconds_by_package
+
 ROOT = Path(__file__).parents[2]
 SCRIPTS = (".ci/run", ".ci/nightly", ".ci/setup")
 PATH = re.compile(r"(?<![\w./$-])(?:\.ci|benchmarks|docs|packages|scripts|tests)/[^\s\"'`;)]*")
@@ -68,3 +70,23 @@ def test_each_package_with_tests_is_in_the_run_on_newer_pythons() -> None:
     tested = {path for pattern in named_paths(text) for path in ROOT.glob(pattern)}
     for package in ROOT.glob("packages/*/"):
         assert any(package / "tests" in (path, *path.parents) for path in tested), package.name
+
+
+def test_the_seconds_of_tests_are_summed_by_package(tmp_path: Path) -> None:
+    cases = (
+        ("packages.thalweg.tests.core_tests.unit.test_a", 2),
+        ("packages.thalweg.src.thalweg.errors", 1),
+        ("packages.strict-llm.tests.strict_llm_tests.test_a", 4),
+        ("tests.repo.test_ci", 8),
+    )
+    lines = (f'<testcase classname="{name}" time="{seconds}"/>' for name, seconds in cases)
+    results = tmp_path / "results.xml"
+    results.write_text(f"<testsuites><testsuite>{''.join(lines)}</testsuite></testsuites>")
+
+    assert seconds_by_package(results) == {"thalweg": 3, "strict-llm": 4, "tests": 8}
+
+
+def test_each_package_has_a_budget_of_minutes() -> None:
+    found = budgets(PAGE.read_text(encoding="utf-8"))
+    assert found.keys() == {path.name for path in ROOT.glob("packages/*/")} | {"tests"}
+    assert sum(found.values()) <= 60
