@@ -325,10 +325,6 @@ PRIVATE_NAMES: Mapping[str, Mapping[str, object]] = {
         "_paths_overlap": _paths_overlap,
         "_relative_to_root": paths.relative_to,
     },
-    "deepagents.middleware.memory": {
-        "MEMORY_SYSTEM_PROMPT": MEMORY_SYSTEM_PROMPT,
-        "MemoryMiddleware": MemoryFilesMiddleware,
-    },
     "deepagents._messages_reducer": {"_messages_delta_reducer": merge_messages},
     "deepagents.middleware.filesystem": {
         "_ALL_FS_TOOL_NAMES": _ALL_FS_TOOL_NAMES,

@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 import pytest
 
 PEER = "deepagents"
-OURS = "thalweg"
+OURS = "thalweg_agent"
 WAIVED = Path(__file__).with_suffix(".toml")
 
 

@@ -1,6 +1,7 @@
 """`create_deep_agent`: an agent with a plan, files, a shell, subagents, skills and approvals."""
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from thalweg.engine.lazy import lazily
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from thalweg_agent.graph.state import DeepAgentState, ThreadState
     from thalweg_agent.middleware.async_subagents import AsyncSubAgent, AsyncSubAgentMiddleware
     from thalweg_agent.middleware.filesystem import FilesystemMiddleware
-    from thalweg_agent.middleware.memory import MemoryFilesMiddleware
+    from thalweg_agent.middleware.memory import MemoryFilesMiddleware, MemoryMiddleware
     from thalweg_agent.middleware.rubric import RubricMiddleware
     from thalweg_agent.middleware.skills.middleware import SkillsMiddleware
     from thalweg_agent.middleware.subagents.middleware import (
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from thalweg_agent.tools.kit import FsToolName
     from thalweg_agent.tools.rights import FilesystemPermission
 
+    __version__: str
+
 __all__ = [
     "AsyncSubAgent",
     "AsyncSubAgentMiddleware",
@@ -43,6 +46,7 @@ __all__ = [
     "HarnessProfile",
     "HarnessProfileConfig",
     "MemoryFilesMiddleware",
+    "MemoryMiddleware",
     "ProviderProfile",
     "RubricMiddleware",
     "SkillsMiddleware",
@@ -55,7 +59,7 @@ __all__ = [
     "register_provider_profile",
 ]
 
-__getattr__, __dir__ = lazily(
+_find, _names = lazily(
     __name__,
     {
         "AsyncSubAgent": "thalweg_agent.middleware.async_subagents",
@@ -69,6 +73,7 @@ __getattr__, __dir__ = lazily(
         "HarnessProfile": "thalweg_agent.profiles",
         "HarnessProfileConfig": "thalweg_agent.profiles",
         "MemoryFilesMiddleware": "thalweg_agent.middleware.memory",
+        "MemoryMiddleware": "thalweg_agent.middleware.memory",
         "ProviderProfile": "thalweg_agent.absent",
         "RubricMiddleware": "thalweg_agent.middleware.rubric",
         "SkillsMiddleware": "thalweg_agent.middleware.skills.middleware",
@@ -81,3 +86,13 @@ __getattr__, __dir__ = lazily(
         "register_provider_profile": "thalweg_agent.absent",
     },
 )
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 (any name of a module)
+    if name == "__version__":
+        return import_module("importlib.metadata").version("thalweg-agent")
+    return _find(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_names(), "__version__"})

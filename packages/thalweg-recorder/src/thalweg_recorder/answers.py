@@ -81,7 +81,7 @@ class Answers:
         except MemoryOffError:
             return memory_prompt("remember_off").render()
         name = "remember_waits" if fact.status == "quarantined" else "remember_done"
-        return prompt(name).render(content=fact.content)
+        return memory_prompt(name).render(content=fact.content)
 
     def recall_memory(self, query: str) -> str:
         """Look up what is known of the user."""

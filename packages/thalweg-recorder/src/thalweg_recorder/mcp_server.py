@@ -5,6 +5,7 @@ from urllib.parse import quote, unquote
 from mcp.server.fastmcp import FastMCP
 
 from thalweg.archive import ThreadKey
+from thalweg_memory.prompts import prompt as memory_prompt
 from thalweg_recorder.answers import Answers
 from thalweg_recorder.prompts import prompt
 from thalweg_recorder.sessions import list_sessions
@@ -13,11 +14,11 @@ _RESOURCE = "thalweg://thread/{name}"
 NEWEST = 50
 """Threads that the server lists as resources."""
 _TOOLS = {
-    "recall": "mcp_recall",
-    "history": "mcp_history",
-    "remember": "mcp_remember",
-    "recall_memory": "recall_memory_tool",
-    "context_report": "mcp_report",
+    "recall": prompt("mcp_recall"),
+    "history": prompt("mcp_history"),
+    "remember": prompt("mcp_remember"),
+    "recall_memory": memory_prompt("recall_memory_tool"),
+    "context_report": prompt("mcp_report"),
 }
 """Methods of `Answers`, and the prompts that describe them."""
 
@@ -34,7 +35,7 @@ def make_server(answers: Answers, *, host: str = "127.0.0.1", port: int = 8_000)
         "thalweg", prompt("mcp_instructions").render(), host=host, port=port, log_level="WARNING"
     )
     for tool, description in _TOOLS.items():
-        server.add_tool(getattr(answers, tool), description=prompt(description).render())
+        server.add_tool(getattr(answers, tool), description=description.render())
     _add_resources(server, answers)
     return server
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         TaskEvent,
     )
     from thalweg_agent.middleware.filesystem import FilesystemMiddleware
-    from thalweg_agent.middleware.memory import MemoryFilesMiddleware
+    from thalweg_agent.middleware.memory import MemoryFilesMiddleware, MemoryMiddleware
     from thalweg_agent.middleware.rubric import (
         GRADER_SYSTEM_PROMPT,
         RUBRIC_GRADER_MESSAGE_SOURCE,
@@ -62,6 +62,7 @@ __all__ = [
     "GraderResponse",
     "GraderVerdict",
     "MemoryFilesMiddleware",
+    "MemoryMiddleware",
     "RubricEvaluation",
     "RubricMiddleware",
     "RubricResult",
@@ -96,6 +97,7 @@ __getattr__, __dir__ = lazily(
         "FilesystemMiddleware": "thalweg_agent.middleware.filesystem",
         "FilesystemPermission": "thalweg_agent.tools.rights",
         "MemoryFilesMiddleware": "thalweg_agent.middleware.memory",
+        "MemoryMiddleware": "thalweg_agent.middleware.memory",
         "SkillMetadata": "thalweg_agent.middleware.skills.middleware",
         "SkillsMiddleware": "thalweg_agent.middleware.skills.middleware",
         "SkillsState": "thalweg_agent.middleware.skills.middleware",

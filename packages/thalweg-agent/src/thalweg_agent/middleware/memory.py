@@ -175,6 +175,10 @@ class MemoryFilesMiddleware(AgentMiddleware[MemoryFilesState, Any, Any]):
         return _marked(request) if self._marks_cache else request
 
 
+MemoryMiddleware, MemoryState = MemoryFilesMiddleware, MemoryFilesState
+"""Their names in deepagents. The memory of the user is `thalweg_memory.MemoryMiddleware`."""
+
+
 def _check_template(template: object) -> None:
     if template is None:
         return

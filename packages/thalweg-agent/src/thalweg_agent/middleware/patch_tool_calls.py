@@ -26,7 +26,8 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
 from thalweg.context.notes import SOURCE
-from thalweg.engine.prompts import prompt
+from thalweg.engine.prompts import prompt as engine_prompt
+from thalweg_agent.prompts import prompt
 
 
 class PatchToolCallsMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
@@ -102,7 +103,7 @@ def _result(uid: str, kind: str, name: str) -> ToolMessage:
 
 
 def _as_note(result: ToolMessage) -> HumanMessage:
-    heading = prompt("stray_result").render(name=result.name or "a tool")
+    heading = engine_prompt("stray_result").render(name=result.name or "a tool")
     said = result.content
     blocks = [{"type": "text", "text": said}] if isinstance(said, str) else said
     return HumanMessage(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core_tests.forking import ROOT
 from recorder_tests.unit.recorder.sessions import (
     KEY,
     SESSION,
@@ -121,6 +122,15 @@ def test_a_hook_never_fails_its_agent(tmp_path: Path, given: str) -> None:
     (tmp_path / "file").touch()
     done = run_hook(tmp_path / "file", event("Stop", tmp_path))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_path_of_older_installations_runs_the_hook(tmp_path: Path) -> None:
+    """In a checkout."""
+    earlier = ROOT / "src/thalweg/recorder/hook.py"
+    given = event("SessionStart", tmp_path / "log", source="compact")
+    command = [sys.executable, "-I", "-S", earlier, str(tmp_path)]
+    subprocess.run(command, input=given, text=True, check=True)
+    assert (tmp_path / "summaries" / f"{hook.session_file(SESSION)}.due").exists()
 
 
 def test_hooks_at_once_start_workers_that_import_each_row_once(tmp_path: Path) -> None:

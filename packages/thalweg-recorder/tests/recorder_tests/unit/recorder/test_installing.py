@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thalweg.errors import ConfigError
+from thalweg_recorder import hook
 from thalweg_recorder.hosts import HOSTS
 from thalweg_recorder.installing import apply_changes, pick_hosts, plan_install, plan_uninstall
 
@@ -89,6 +90,25 @@ def test_what_its_owner_changed_since_stays(home: Path) -> None:
     left = json.loads(place.read_text())
     assert left == {"numStartups": 4, "mcpServers": {"other": {"command": "x"}}}
     assert toml.read_text() == '# mine\nmodel = "gpt-5"\n[tui]\n'
+
+
+@pytest.mark.parametrize("package", ["thalweg_recorder", "thalweg/recorder"])
+def test_a_hook_at_another_path_is_replaced_and_removed(home: Path, package: str) -> None:
+    """In files that were changed since, by this installation or an older one."""
+    _install(home)
+    places = [home / ".claude/settings.json", home / ".config/opencode/plugin/thalweg.js"]
+    installed = [place.read_text() for place in places]
+    for place, text in zip(places, installed, strict=True):
+        moved = text.replace(hook.__file__, f"/elsewhere/{package}/hook.py")
+        place.write_text(moved.replace("thalweg_recorder/hook.py at", f"{package}/hook.py at"))
+    _install(home)
+    assert [place.read_text() for place in places] == installed
+
+    for place, text in zip(places, installed, strict=True):
+        place.write_text(text.replace(hook.__file__, f"/elsewhere/{package}/hook.py"))
+    _uninstall(home)
+    assert json.loads(places[0].read_text()) == json.loads(BEFORE[".claude/settings.json"])
+    assert not places[1].exists()
 
 
 def test_a_changed_file_is_not_overwritten(home: Path) -> None:

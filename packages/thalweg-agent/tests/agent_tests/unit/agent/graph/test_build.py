@@ -136,7 +136,7 @@ def test_no_model_is_the_peers_default_with_a_warning() -> None:
 def test_the_name_is_imported_without_langchain() -> None:
     """Importing costs nothing until an agent is made."""
     asked = (
-        "import sys; from thalweg import create_deep_agent; import thalweg_agent.backends; "
+        "import sys; from thalweg_agent import create_deep_agent; import thalweg_agent.backends; "
         "print([m for m in ('langchain', 'langgraph', 'wcmatch', 'yaml') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True)

@@ -19,6 +19,7 @@ from thalweg_agent.middleware.filesystem import FilesystemMiddleware
 from thalweg_agent.profiles import HarnessProfile
 from thalweg_agent.subagents.retention import Retention
 from thalweg_agent.tools.rights import Rights
+from thalweg_memory import open_memory
 
 MODEL = ScriptedModel(script=lambda _: "Done.")
 NAMES = [layer.name for layer in LAYERS]
@@ -53,6 +54,7 @@ def recipe(*middleware: AgentMiddleware[Any, Any, Any], **given: Any) -> Recipe:
         "background": [{"name": "far", "description": "Far.", "graph_id": "g"}],
         "skills": ["/skills/"],
         "memory": ["/AGENTS.md"],
+        "user_memory": open_memory(":memory:"),
         "permissions": Rights(),
         "backend": StateBackend(),
         "interrupt_on": {"delete": True},
@@ -97,7 +99,7 @@ def test_an_agent_has_every_layer_in_its_place() -> None:
 def test_what_was_not_asked_for_is_not_there() -> None:
     """No memory files, skills, subagents, approvals or profile."""
     options: dict[str, Any] = {"background": (), "interrupt_on": {}, "profile": HarnessProfile()}
-    plain = recipe(memory=None, skills=None, subagents=(), **options)
+    plain = recipe(memory=None, user_memory=None, skills=None, subagents=(), **options)
     assert [one.name for one in stack(plain)] == [
         "TodoListMiddleware",
         "FilesystemMiddleware",
