@@ -128,7 +128,7 @@ def test_the_path_of_older_installations_runs_the_hook(tmp_path: Path) -> None:
     """In a checkout."""
     earlier = ROOT / "src/thalweg/recorder/hook.py"
     given = event("SessionStart", tmp_path / "log", source="compact")
-    command = [sys.executable, "-I", "-S", earlier, str(tmp_path)]
+    command = [sys.executable, "-I", "-S", str(earlier), str(tmp_path)]
     subprocess.run(command, input=given, text=True, check=True)
     assert (tmp_path / "summaries" / f"{hook.session_file(SESSION)}.due").exists()
 
