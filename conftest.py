@@ -50,6 +50,9 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.target, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+settings.register_profile(
+    "nightly", parent=settings.get_profile("ci"), derandomize=False, max_examples=300
+)
 settings.register_profile("deep", parent=settings.get_profile("ci"), max_examples=1_000)
 settings.register_profile("fast", parent=settings.get_profile("ci"), phases=[Phase.generate])
 settings.load_profile("ci")
