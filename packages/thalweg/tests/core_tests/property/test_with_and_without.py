@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from hypothesis import event, given, settings
+from hypothesis import event, given, reject, settings
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
@@ -28,6 +28,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphRecursionError
 from pydantic import BaseModel
 
 from thalweg import ContextMiddleware
@@ -36,7 +37,7 @@ from thalweg.testing import OfflineModel, ScriptedModel
 OURS = frozenset({"recall", "compact_conversation"})
 REFERENCE = re.compile(r'(\w+)\(handle=\\?"[a-z2-7]{16}')
 Way = Literal["invoke", "ainvoke", "stream", "astream"]
-THREAD: Any = {"configurable": {"thread_id": "t"}}
+THREAD: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": 200}
 
 
 class Verdict(BaseModel):
@@ -254,7 +255,10 @@ def cases(draw: st.DrawFn) -> Case:
 @given(cases())
 @settings(max_examples=60)
 def test_where_nothing_is_removed_the_agent_is_as_without_the_middleware(case: Case) -> None:
-    plain, messages, verdict = case.run(None)
+    try:
+        plain, messages, verdict = case.run(None)
+    except GraphRecursionError:
+        reject()  # it asks its model without end, also without the middleware
     with ContextMiddleware(archive=":memory:") as middleware:
         ours, same, again = case.run(middleware)
 
