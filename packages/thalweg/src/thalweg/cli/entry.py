@@ -20,7 +20,8 @@ def main() -> None:
         try:
             code = run(sys.argv[1:])
         finally:
-            sys.stdout.flush()  # so that a full disk is reported
+            if not sys.stdout.closed:  # a server over standard streams closes them
+                sys.stdout.flush()  # so that a full disk is reported
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
     except BrokenPipeError:
