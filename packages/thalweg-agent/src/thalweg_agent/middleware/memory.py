@@ -175,8 +175,10 @@ class MemoryFilesMiddleware(AgentMiddleware[MemoryFilesState, Any, Any]):
         return _marked(request) if self._marks_cache else request
 
 
-MemoryMiddleware, MemoryState = MemoryFilesMiddleware, MemoryFilesState
-"""Their names in deepagents. The memory of the user is `thalweg_memory.MemoryMiddleware`."""
+MemoryMiddleware = MemoryFilesMiddleware
+"""Its name in deepagents. The memory of the user is `thalweg_memory.MemoryMiddleware`."""
+MemoryState = MemoryFilesState
+"""Its name in deepagents."""
 
 
 def _check_template(template: object) -> None:
