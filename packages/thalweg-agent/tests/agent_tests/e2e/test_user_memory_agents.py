@@ -100,7 +100,6 @@ def test_what_is_no_argument_is_refused() -> None:
     """When the middleware is made, not when somebody talks to it."""
     store = known()
     for wrong in (
-        {},
         {"memory": store, "settings": {"mode": "tols"}},
         {"memory": store, "owner": 7},
         {"memory": Memory(store, ADA), "settings": {}},
