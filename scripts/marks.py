@@ -285,7 +285,8 @@ def read_packages(*folders: Path) -> list[Source]:
 
 def packages(root: Path) -> dict[str, Path]:
     """Return the folder of each package that a checkout ships, by its name."""
-    folders = (*root.glob("src/*/"), *root.glob("packages/*/src/*/"))
+    # A checkout of before the packages has all of it in `src`.
+    folders = [*root.glob("packages/*/src/*/")] or [*root.glob("src/*/")]
     return {folder.name: folder for folder in sorted(folders)}
 
 
