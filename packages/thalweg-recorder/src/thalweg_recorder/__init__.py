@@ -4,9 +4,14 @@ Two rules: what a source once contained remains in the archive, even if the sour
 row of a source is stored twice.
 """
 
-from thalweg_recorder.importing import Imported, import_recording, import_sessions
-from thalweg_recorder.place import open_recorder, recorder_home
-from thalweg_recorder.sessions import RecordedSession, list_sessions
+from typing import TYPE_CHECKING
+
+from thalweg.engine.lazy import lazily
+
+if TYPE_CHECKING:
+    from thalweg_recorder.importing import Imported, import_recording, import_sessions
+    from thalweg_recorder.place import open_recorder, recorder_home
+    from thalweg_recorder.sessions import RecordedSession, list_sessions
 
 __all__ = [
     "Imported",
@@ -17,3 +22,16 @@ __all__ = [
     "open_recorder",
     "recorder_home",
 ]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "Imported": "thalweg_recorder.importing",
+        "RecordedSession": "thalweg_recorder.sessions",
+        "import_recording": "thalweg_recorder.importing",
+        "import_sessions": "thalweg_recorder.importing",
+        "list_sessions": "thalweg_recorder.sessions",
+        "open_recorder": "thalweg_recorder.place",
+        "recorder_home": "thalweg_recorder.place",
+    },
+)
