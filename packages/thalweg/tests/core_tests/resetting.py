@@ -83,13 +83,13 @@ class ResettingProxy:
             if not is_ended:
                 server.shutdown(socket.SHUT_WR)
         if is_ended:  # and not where a reset ended the reading: others have connected since
-            self._reset()
+            self._reset(client)
 
     def _to_client(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
             while packet := server.recv(_CHUNK):
                 if server in self._unanswered:
-                    self._reset()
+                    self._reset(client)
                     return
                 client.sendall(packet.replace(*self._replace))
             client.shutdown(socket.SHUT_WR)
@@ -104,9 +104,11 @@ class ResettingProxy:
                 self._passing = None
             return self.is_cut
 
-    def _reset(self) -> None:
+    def _reset(self, last: socket.socket | None = None) -> None:
+        """Reset every connection; `last` is the one whose client is not to notice it earlier."""
         with self._lock:
             pairs, self._pairs = self._pairs, []
+        pairs.sort(key=lambda pair: pair[0] is last)
         for end in (end for pair in pairs for end in pair):
             with suppress(OSError):
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETS)
