@@ -8,6 +8,7 @@ from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddlewar
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.messages import BaseMessage, SystemMessage
 
+from memory_tests.memories import memory_in_memory
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.context.system_prompt import with_text
 from thalweg.testing import ScriptedModel
@@ -19,7 +20,6 @@ from thalweg_agent.middleware.filesystem import FilesystemMiddleware
 from thalweg_agent.profiles import HarnessProfile
 from thalweg_agent.subagents.retention import Retention
 from thalweg_agent.tools.rights import Rights
-from thalweg_memory import open_memory
 
 MODEL = ScriptedModel(script=lambda _: "Done.")
 NAMES = [layer.name for layer in LAYERS]
@@ -54,7 +54,7 @@ def recipe(*middleware: AgentMiddleware[Any, Any, Any], **given: Any) -> Recipe:
         "background": [{"name": "far", "description": "Far.", "graph_id": "g"}],
         "skills": ["/skills/"],
         "memory": ["/AGENTS.md"],
-        "user_memory": open_memory(":memory:"),
+        "user_memory": memory_in_memory(),
         "permissions": Rights(),
         "backend": StateBackend(),
         "interrupt_on": {"delete": True},
