@@ -47,7 +47,7 @@ from thalweg_recorder.replay.subject import ReplaySubject, subject_of, terms_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HindsightRun(ReplayRun):
-    """A run beside the best in hindsight of its thread, at the same prices."""
+    """A run and the best in hindsight of its thread, at the same prices."""
 
     oracle: Oracle
 
@@ -66,16 +66,16 @@ class HindsightRun(ReplayRun):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Replay, and print a table and a verdict; 2 if a thread could not be replayed."""
-    asked = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
-        policies = listed([asked.policy or USUAL_POLICIES])
+        policies = listed([options.policy or USUAL_POLICIES])
         check_policies(policies)
         order = ReplayOrder(
-            tuple(find_threads(asked.paths)),
+            tuple(find_threads(options.paths)),
             policies,
-            Budget(window=asked.window) if asked.window else None,
-            tuple(tariffs_named(asked.prices)),
-            adds_recorded=not asked.policy,
+            Budget(window=options.window) if options.window else None,
+            tuple(tariffs_named(options.prices)),
+            adds_recorded=not options.policy,
         )
     except ThalwegError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -85,11 +85,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(failure, file=sys.stderr)
     if not outcome.runs:
         return 2
-    print_outcome(outcome, as_json=asked.json, timing=asked.timing)
-    if not asked.json:
+    print_outcome(outcome, as_json=options.json, timing=options.timing)
+    if not options.json:
         print(*regrets(outcome.runs), sep="\n")
-    if asked.html:
-        write_report(named_with_prices(outcome.runs), asked.html)
+    if options.html:
+        write_report(named_with_prices(outcome.runs), options.html)
     return 2 if outcome.failures else 0
 
 

@@ -54,9 +54,8 @@ def learning_model(name: str) -> BaseChatModel:
     if not model:
         raise ConfigError("--model", f"{name!r} names no model", "write provider:model")
     settings: dict[str, Any] = {"base_url": f"http{address}"} if address else {}
-    if address and model.startswith(
-        "openai:"
-    ):  # whose client demands a key, also for a server without
+    if address and model.startswith("openai:"):
+        # Its client demands a key, also for a server without one.
         settings["api_key"] = os.environ.get("OPENAI_API_KEY") or "none"
     try:
         made: BaseChatModel = init_chat_model(model, **settings)

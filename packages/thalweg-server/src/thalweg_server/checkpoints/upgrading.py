@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from thalweg.engine.extras import extra_of
+
 
 def create_tables(url: str) -> Iterator[str]:
     """Create or migrate the tables if LangGraph's checkpointer is installed; yield what was done.
@@ -14,7 +16,7 @@ def create_tables(url: str) -> Iterator[str]:
             set_up_checkpoints,
         )
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in {"langgraph", "psycopg_pool"}:
+        if extra_of(error.name or "") != "postgres":
             raise
         return
     if set_up_checkpoints(url):

@@ -1,17 +1,10 @@
 """The texts of this package for a model, each in a file that declares its variables."""
 
-from thalweg.engine.prompts import Prompt, load, load_all
+from functools import partial
 
+from thalweg.engine.prompts import load, load_all
 
-def prompt(name: str) -> Prompt:
-    """Load a prompt; cached.
-
-    Raises:
-        ValueError: The file is malformed, or declares other variables than it uses.
-    """
-    return load(__name__, name)
-
-
-def prompts() -> list[Prompt]:
-    """Load every prompt, sorted by name."""
-    return load_all(__name__)
+prompt = partial(load, __name__)
+"""Load a prompt of this package by its name; see `load`."""
+prompts = partial(load_all, __name__)
+"""Load every prompt of this package, sorted by name."""

@@ -45,11 +45,13 @@ def install_command(extra: str) -> str:
         listed = [line.replace('"', "'").partition(";") for line in requires(package) or ()]
     except PackageNotFoundError:
         return f"install the folder packages/{package} of Thalweg's repository"
-    wanted = [requirement for requirement, _, marker in listed if f"extra == '{extra}'" in marker]
-    for requirement in wanted:
+    requirements = [
+        requirement for requirement, _, marker in listed if f"extra == '{extra}'" in marker
+    ]
+    for requirement in requirements:
         if (name := requirement.partition("=")[0]) in EXTRAS:
             return f"install the folder packages/{name} of Thalweg's repository"
-    return f"pip install {shlex.join(wanted)}"
+    return f"pip install {shlex.join(requirements)}"
 
 
 def extra_of(module: str) -> str:
