@@ -167,9 +167,13 @@ class _Thread:
 
     async def close(self) -> None:
         """Close the connection, and end the thread."""
-        if self._database is not None:
-            await asyncio.get_running_loop().run_in_executor(self._pool, self._database.close)
+        # In its thread, after what still runs there: a use that was cancelled may open it only now.
+        await asyncio.get_running_loop().run_in_executor(self._pool, self._close)
         self._pool.shutdown()
+
+    def _close(self) -> None:
+        if self._database is not None:
+            self._database.close()
 
     async def _run(
         self, enter: Callable[[], AbstractContextManager[R]], ask: Callable[[R], T]
