@@ -8,13 +8,15 @@ its file, as far as they run in a minute, then, if those pass, by all tests of i
     python -m scripts.mutants --only 3 17      # these of them
     python -m scripts.mutants --package thalweg --number 20
 
-Prints one line for each mutant and exits with 1 if the tests of a package miss one.
+Prints each mutant with the first test that fails, and exits with 1 if the tests of a package miss
+one. A test that fails without any mutant would count: run the tests of the packages before.
 """
 
 import argparse
 import ast
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -43,6 +45,7 @@ _COMPARED: dict[type[ast.cmpop], str] = {
     ast.Is: "is not",
     ast.IsNot: "is",
 }
+_FAILED = re.compile("FAILED|ERROR")
 _ADDED: dict[type[ast.operator], str] = {ast.Add: "-", ast.Sub: "+", ast.Mult: "+"}
 
 
@@ -123,8 +126,8 @@ def drawn(seed: int, number: int, package: str = "*") -> list[Mutant]:
     return random.Random(seed).sample(every, number)  # noqa: S311 (a sample)
 
 
-def is_caught(copy: Path, tests: Sequence[str], enough_s: float) -> bool:
-    """Return whether tests fail in a copy of the checkout."""
+def failing_test(copy: Path, tests: Sequence[str], enough_s: float) -> str:
+    """Return the first test that fails in a copy of the checkout; empty if all of them pass."""
     start, ran = time.monotonic(), 0
     while ran < len(tests) and time.monotonic() - start < enough_s:
         some = tests[ran : ran + AT_ONCE]
@@ -133,14 +136,15 @@ def is_caught(copy: Path, tests: Sequence[str], enough_s: float) -> bool:
             [*command, "-p", "no:cacheprovider", "-m", "not slow and not postgres", *some],
             cwd=copy,
             env=_environment(copy),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
             check=False,
         )
         if done.returncode not in {0, NO_TESTS}:  # a module that cannot be imported ends with 2
-            return True
+            return next(filter(_FAILED.match, done.stdout.splitlines()), f"exit {done.returncode}")
         ran += len(some)
-    return False
+    return ""
 
 
 def _environment(copy: Path) -> dict[str, str]:
@@ -172,13 +176,14 @@ def main() -> None:
         for number, mutant in mutants:
             (copy / mutant.path).write_bytes(mutant.applied((ROOT / mutant.path).read_bytes()))
             caught = "by the check"
-            if not is_caught(copy, related_tests([mutant.path]), ENOUGH_S):
+            failed = failing_test(copy, related_tests([mutant.path]), ENOUGH_S)
+            if not failed:
                 package = "/".join(mutant.path.split("/")[:2])
-                suites = [f"{package}/tests", "tests/rules"]
-                caught = "by the suite" if is_caught(copy, suites, float("inf")) else "MISSED"
+                failed = failing_test(copy, [f"{package}/tests", "tests/rules"], float("inf"))
+                caught = "by the suite" if failed else "MISSED"
             minute += caught == "by the check"
             suite += caught != "MISSED"
-            print(f"{number:3} {caught:13} {mutant}", flush=True)
+            print(f"{number:3} {caught:13} {mutant}\n    {failed[:200]}", flush=True)
             shutil.copy(ROOT / mutant.path, copy / mutant.path)
     print(f"{minute} of {len(mutants)} caught by the check, {suite} by it or by the suite")
     raise SystemExit(suite < len(mutants))
